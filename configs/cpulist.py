@@ -1,0 +1,48 @@
+"""The kernel's CPU list format, `0-3,8,10-11`, and back.
+
+Source of the format: Linux Documentation/admin-guide/cputopology.rst and bitmap_parselist().
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86; a larger number is no CPU number,
+# and "0-99999999999" must not be expanded.
+MAX_CPU = 65535
+
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?")
+
+
+def parse_cpulist(text: str) -> tuple[int, ...]:
+    """Return the CPU numbers of a list such as `0-3,8`, ascending and without repeats.
+
+    An empty or blank list is an empty tuple. The kernel's `first-last:used/group` stride form is
+    understood. Raises ValueError for anything else, naming the part that is wrong.
+    """
+    cpus: set[int] = set()
+    for part in filter(None, (piece.strip() for piece in text.strip().split(","))):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise ValueError(f"{part!r} is not a CPU number or a range such as 0-3")
+        first = int(match[1])
+        last = int(match[2] or first)
+        used, group = int(match[3] or 1), int(match[4] or 1)
+        if last < first or last > MAX_CPU or not 0 < used <= group:
+            raise ValueError(f"{part!r} is not an ascending range of CPU numbers up to {MAX_CPU}")
+        cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
+    return tuple(sorted(cpus))
+
+
+def format_cpulist(cpus: Iterable[int]) -> str:
+    """Return the shortest list of CPU numbers and ranges, ascending: `0-3,8`."""
+    ranges: list[list[int]] = []
+    for cpu in sorted(set(cpus)):
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1][1] = cpu
+        else:
+            ranges.append([cpu, cpu])
+    return ",".join(
+        str(first) if first == last else f"{first}-{last}" for first, last in ranges
+    )

@@ -1,0 +1,150 @@
+"""What a study, an app and a mapping are, once their YAML has been validated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+# A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
+# "8 threads on P" would else mean 8 cores or 4 cores twice (SMT).
+SELECTIONS = {
+    "all": "every CPU the process may use: the OS scheduler's choice",
+    "pcores": "one CPU of each P-core",
+    "ecores": "one CPU of each E-core",
+    "lpecores": "one CPU of each LP-E-core",
+    "pcpus": "every CPU of the P-cores, SMT siblings too",
+    "ecpus": "every CPU of the E-cores",
+    "lpecpus": "every CPU of the LP-E-cores",
+    "mixed": "one CPU of each P-core and E-core, the threads split evenly over the kinds",
+    "compact": "CPUs close together: SMT siblings, then shared caches, then packages",
+    "spread": "CPUs far apart: packages in turn, then caches, SMT siblings last",
+    "siblings": "both SMT siblings of a core, core by core",
+}
+TIGHTNESSES = {
+    "none": "threads are left to the OS scheduler",
+    "set": "every thread may use every CPU of the selection",
+    "pin": "each thread has one CPU of the selection for itself",
+}
+MECHANISMS = {
+    "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",
+    "likwid-pin": "likwid-pin with physical CPU numbers",
+    "taskset": "taskset: one CPU mask for the whole program",
+    "numactl": "numactl --physcpubind: one CPU mask for the whole program",
+}
+RUNTIMES = ("none", "libgomp", "libomp", "other")
+ORDERS = {
+    "randomised-blocks": "each repetition is a shuffled pass over all cases",
+    "sequential": "all repetitions of a case, then the next case",
+}
+COLLECTORS = ("perf", "energy")
+WAIT_POLICIES = ("active", "passive", "runtime-default")
+
+# `current` measures under whatever governor is in force and changes nothing.
+CURRENT_GOVERNOR = "current"
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Which CPUs (selection) x how tightly x by what; `mechanism` None is the default one."""
+
+    name: str
+    selection: str
+    tightness: str
+    mechanism: str | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A build of an app: the program's name or path and the OpenMP runtime it is linked with."""
+
+    name: str
+    program: str
+    runtime: str
+
+
+@dataclass(frozen=True)
+class Size:
+    """A named problem size: the arguments that select it and the time it is expected to take.
+
+    `estimate_s` is the one-thread time in seconds on a 5 GHz P-core, or None when not known.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    estimate_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that the program prints: group 1 of `pattern` in the named stream, as `unit`."""
+
+    name: str
+    pattern: str
+    unit: str
+    stream: str = "stdout"
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a run proves its result: an exit status, and a pattern that must be there.
+
+    `failed_status` is the exit status by which the program says that its own check failed.
+    """
+
+    failed_status: int | None = None
+    pattern: str | None = None
+    stream: str = "stdout"
+
+
+@dataclass(frozen=True)
+class App:
+    """A program under study: how it is started, its sizes, how its output is read.
+
+    `command` follows the program's name; `{size}` stands for the size's arguments.
+    `limit_s` is the time in seconds after which a run is stopped.
+    """
+
+    name: str
+    title: str
+    variants: dict[str, Variant]
+    sizes: dict[str, Size]
+    arguments: tuple[str, ...] = ("{size}",)
+    metrics: tuple[Metric, ...] = ()
+    check: Check = field(default_factory=Check)
+    schedules: tuple[str, ...] = ()
+    default_schedule: str | None = None
+    limit_s: float = 600.0
+
+
+@dataclass(frozen=True)
+class AppChoice:
+    """What a study takes of one app."""
+
+    app: App
+    variants: tuple[Variant, ...]
+    sizes: tuple[Size, ...]
+    threads: tuple[int, ...]
+    schedules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A validated study: its cases are the product of its apps, mappings and governors.
+
+    `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
+    """
+
+    name: str
+    title: str
+    apps: tuple[AppChoice, ...]
+    mappings: tuple[Mapping, ...]
+    governors: tuple[str, ...]
+    repetitions: int
+    warmup: int
+    order: str
+    seed: int
+    wait_policies: tuple[str, ...]
+    collect: tuple[str, ...]
+    events: tuple[str, ...]
+    path: str
+    digest: str

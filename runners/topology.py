@@ -1,0 +1,72 @@
+"""What a node consists of: core kinds, cores, caches, NUMA nodes. Data only, no reading."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Ranked by performance, best first; LP-E cores are E-cores without an L3 cache.
+KIND_ORDER = ("P", "E", "LP-E")
+
+
+@dataclass(frozen=True)
+class CoreKind:
+    """A set of CPUs of equal capability, and the evidence by which it was found."""
+
+    name: str
+    cpus: tuple[int, ...]
+    evidence: str
+    declared: bool = False
+
+
+@dataclass(frozen=True)
+class Core:
+    """A physical core: its CPUs (SMT siblings), its kind's name, its package."""
+
+    cpus: tuple[int, ...]
+    kind: str
+    package: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache and the CPUs that share it; `size_bytes` is None where the tree does not say."""
+
+    level: int
+    type: str
+    size_bytes: int | None
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    """A NUMA node and its CPUs."""
+
+    node: int
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A node's CPUs as one whole; every CPU named in it is online.
+
+    `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
+    when the node is a recorded tree. `notes` say what the tree lacked and what stood in for it.
+    """
+
+    kinds: tuple[CoreKind, ...]
+    cores: tuple[Core, ...]
+    caches: tuple[Cache, ...]
+    numa: tuple[NumaNode, ...]
+    online: tuple[int, ...]
+    offline: tuple[int, ...]
+    allowed: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+    def kind_of(self, cpu: int) -> str | None:
+        """Return the name of the CPU's kind, or None for a CPU that is not there."""
+        return next((kind.name for kind in self.kinds if cpu in kind.cpus), None)
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether the node has more than one core kind."""
+        return len(self.kinds) > 1
