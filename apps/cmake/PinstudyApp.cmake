@@ -1,0 +1,64 @@
+# pinstudy_app() and pinstudy_app_test(): a program under study, and its tests, in every variant.
+
+include(GoogleTest)
+
+# All that is needed to run a study: the programs without their tests and benchmarks.
+add_custom_target(programs)
+
+# pinstudy_app(NAME <app> SOURCES main.cpp <other>...)
+#
+# Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
+# of all sources except main.cpp, so that tests and benchmarks reach the program's parts.
+function(pinstudy_app)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
+  set(parts ${arg_SOURCES})
+  list(REMOVE_ITEM parts main.cpp)
+  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+    set(program ${arg_NAME}-${variant})
+    add_library(${program}-lib STATIC ${parts})
+    target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant})
+    add_executable(${program} main.cpp)
+    target_link_libraries(${program} PRIVATE ${program}-lib)
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PINSTUDY_BIN_DIR}")
+    add_dependencies(programs ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endforeach()
+endfunction()
+
+# pinstudy_app_test(NAME <app> SOURCES <test>... [LABELS <label>...] [TIMEOUT <seconds>])
+#
+# Builds, for each variant, a GoogleTest program of the sources, linked with <app>-<variant>-lib,
+# and registers its tests as <app>-<variant>.<suite>.<test>. The sources find the path of the
+# program in PINSTUDY_PROGRAM and the name of its variant in PINSTUDY_VARIANT (both text). Tests
+# with other labels or time limits go into a further call with the same NAME.
+function(pinstudy_app_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  list(JOIN arg_LABELS "-" suffix)
+  if(suffix)
+    string(PREPEND suffix "-")
+  endif()
+  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+    set(test_program test-${arg_NAME}${suffix}-${variant})
+    add_executable(${test_program} ${arg_SOURCES})
+    target_link_libraries(
+      ${test_program} PRIVATE ${arg_NAME}-${variant}-lib pinstudy-test-common-${variant}
+                              GTest::gtest_main
+    )
+    target_compile_definitions(${test_program} PRIVATE PINSTUDY_VARIANT="${variant}")
+    if(TARGET ${arg_NAME}-${variant})
+      target_compile_definitions(
+        ${test_program} PRIVATE PINSTUDY_PROGRAM="$<TARGET_FILE:${arg_NAME}-${variant}>"
+      )
+      add_dependencies(${test_program} ${arg_NAME}-${variant})
+    endif()
+    gtest_discover_tests(
+      ${test_program}
+      TEST_PREFIX "${arg_NAME}-${variant}."
+      DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+    )
+  endforeach()
+endfunction()

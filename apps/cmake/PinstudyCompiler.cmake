@@ -1,0 +1,95 @@
+# What every translation unit is compiled with, and which variants this compiler builds.
+#
+# Targets: pinstudy::flags, and on top of it pinstudy::flags-<variant>
+# Result:  PINSTUDY_VARIANTS, the variants to build with this compiler
+#          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(pinstudy_runtime libgomp)
+  set(pinstudy_default_variants serial libgomp)
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(pinstudy_runtime libomp)
+  set(pinstudy_default_variants libomp)
+else()
+  message(FATAL_ERROR "pinstudy is built with GCC or Clang, not ${CMAKE_CXX_COMPILER_ID}: "
+                      "set CMAKE_CXX_COMPILER to g++ or clang++")
+endif()
+set(PINSTUDY_VARIANTS "${pinstudy_default_variants}" CACHE STRING
+    "Variants to build: serial (no OpenMP) and ${pinstudy_runtime} (this compiler's runtime)")
+foreach(variant IN LISTS PINSTUDY_VARIANTS)
+  if(NOT variant MATCHES "^(serial|${pinstudy_runtime})$")
+    message(FATAL_ERROR "PINSTUDY_VARIANTS: ${CMAKE_CXX_COMPILER_ID} builds serial and "
+                        "${pinstudy_runtime}, not '${variant}'")
+  endif()
+endforeach()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# A runtime library found outside the system's directories (Spack, modules) must still be found
+# after installation.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+# Contraction of a*b+c to one rounding (FMA) changes the last bits of a result, so both compilers
+# are told the same. "fast" and "off" are the only two values that mean the same to both: GCC
+# before 14 treats "on" as "off", Clang's own default is "on". "fast" is what GCC does by itself.
+# Nobody reads errno after sqrt() or cbrt(); not setting it changes no value. Everything else of
+# -ffast-math stays off: it would change results.
+set(pinstudy_flags -ffp-contract=fast -fno-math-errno)
+if(PINSTUDY_MARCH)
+  include(CheckCXXCompilerFlag)
+  string(MAKE_C_IDENTIFIER "pinstudy_march_${PINSTUDY_MARCH}" pinstudy_march_accepted)
+  check_cxx_compiler_flag("-march=${PINSTUDY_MARCH}" ${pinstudy_march_accepted})
+  if(NOT ${pinstudy_march_accepted})
+    message(FATAL_ERROR "PINSTUDY_MARCH: ${CMAKE_CXX_COMPILER} does not accept "
+                        "-march=${PINSTUDY_MARCH}; give another value, or an empty one")
+  endif()
+  list(APPEND pinstudy_flags "-march=${PINSTUDY_MARCH}")
+endif()
+if(PINSTUDY_SANITIZE)
+  list(APPEND pinstudy_flags "-fsanitize=${PINSTUDY_SANITIZE}" -fno-sanitize-recover=all
+       -fno-omit-frame-pointer)
+endif()
+
+set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(PINSTUDY_WERROR)
+  list(APPEND pinstudy_warnings -Werror)
+endif()
+
+add_library(pinstudy-flags INTERFACE)
+add_library(pinstudy::flags ALIAS pinstudy-flags)
+target_include_directories(pinstudy-flags INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(pinstudy-flags INTERFACE ${pinstudy_flags} ${pinstudy_warnings})
+if(PINSTUDY_SANITIZE)
+  target_link_options(pinstudy-flags INTERFACE "-fsanitize=${PINSTUDY_SANITIZE}")
+endif()
+
+foreach(variant IN LISTS PINSTUDY_VARIANTS)
+  add_library(pinstudy-flags-${variant} INTERFACE)
+  add_library(pinstudy::flags-${variant} ALIAS pinstudy-flags-${variant})
+  target_link_libraries(pinstudy-flags-${variant} INTERFACE pinstudy::flags)
+
+  if(variant STREQUAL "serial")
+    # Vectorisation hints ("omp simd") are honoured, every other OpenMP line is a comment.
+    set(pinstudy_openmp_flags -fopenmp-simd)
+    target_compile_options(
+      pinstudy-flags-serial INTERFACE ${pinstudy_openmp_flags} -Wno-unknown-pragmas
+    )
+  else()
+    find_package(OpenMP COMPONENTS CXX)
+    if(NOT OpenMP_CXX_FOUND)
+      message(FATAL_ERROR "${CMAKE_CXX_COMPILER} cannot build OpenMP programs: install its runtime "
+                          "(Debian and Ubuntu: libomp-dev; Fedora and RHEL: libomp-devel)")
+    endif()
+    set(pinstudy_openmp_flags ${OpenMP_CXX_FLAGS})
+    target_link_libraries(pinstudy-flags-${variant} INTERFACE OpenMP::OpenMP_CXX)
+  endif()
+
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" pinstudy_build_type)
+  set(PINSTUDY_FLAGS_${variant}
+      "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${pinstudy_build_type}}" ${pinstudy_flags}
+      ${pinstudy_openmp_flags}
+  )
+  list(JOIN PINSTUDY_FLAGS_${variant} " " PINSTUDY_FLAGS_${variant})
+  string(STRIP "${PINSTUDY_FLAGS_${variant}}" PINSTUDY_FLAGS_${variant})
+endforeach()

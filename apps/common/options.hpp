@@ -1,0 +1,51 @@
+// The command line of a program, with the manners all programs share.
+//
+// A mistake is one line on standard error that names the option and what was expected, and exit
+// status 2. -h, --help and --version print to standard output and exit with 0. CLI11 does the work;
+// it stays out of this header because it takes longer to compile than the programs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pinstudy {
+
+class Options {
+  public:
+    // `app` is the program's name without its variant, `version` what --version prints.
+    Options(const std::string& app, const std::string& description, const std::string& version);
+    ~Options();
+    Options(const Options&) = delete;
+    Options& operator=(const Options&) = delete;
+
+    // In the following, `names` is "-s,--size" for an option and "size" for a positional argument,
+    // and `value` keeps its content, shown by --help as the default, when nothing is given.
+
+    // Takes a decimal whole number from `lowest` to `highest`; blanks around it are ignored.
+    void integer(const std::string& names, std::int64_t& value, std::int64_t lowest,
+                 std::int64_t highest, const std::string& help);
+
+    // Takes one of the whole numbers in `allowed`.
+    void one_of(const std::string& names, std::int64_t& value,
+                const std::vector<std::int64_t>& allowed, const std::string& help);
+
+    // Takes no value; sets `value`. A long name with one dash ("-test") is accepted with two also.
+    void flag(const std::string& names, bool& value, const std::string& help);
+
+    // Parses the arguments that follow the program's name. Returns the exit status with which the
+    // program must end at once, everything being said already; nothing if it shall go on.
+    std::optional<int> parse(const std::vector<std::string>& arguments);
+    std::optional<int> parse(int argc, char** argv);
+
+    // Says on standard error what is wrong with the command line; returns the exit status for it.
+    int user_error(const std::string& message) const;
+
+  private:
+    struct Parser;
+    std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace pinstudy

@@ -1,0 +1,156 @@
+#include "apps/common/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "apps/common/build_info.hpp"
+
+namespace pinstudy {
+namespace {
+
+struct Outcome {
+    std::optional<int> exit_status;
+    std::int64_t size = 0;
+    std::string output;
+    std::string error;
+};
+
+Outcome parse_size(const std::vector<std::string>& arguments) {
+    Outcome outcome;
+    outcome.size = 30;
+    Options options("program", "Does something.", version_text("program"));
+    options.integer("-s,--size", outcome.size, 1, 1000, "Elements along an edge");
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    outcome.exit_status = options.parse(arguments);
+    outcome.output = ::testing::internal::GetCapturedStdout();
+    outcome.error = ::testing::internal::GetCapturedStderr();
+    return outcome;
+}
+
+void expect_user_error(const std::vector<std::string>& arguments,
+                       const std::vector<std::string>& words) {
+    const Outcome outcome = parse_size(arguments);
+    EXPECT_EQ(outcome.exit_status, 2);
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_EQ(std::count(outcome.error.begin(), outcome.error.end(), '\n'), 1) << outcome.error;
+    EXPECT_EQ(outcome.error.rfind("program: ", 0), 0U) << outcome.error;
+    for (const std::string& word : words) {
+        EXPECT_NE(outcome.error.find(word), std::string::npos)
+            << "'" << word << "' is missing in: " << outcome.error;
+    }
+}
+
+TEST(Options, KeepTheirDefault) {
+    const Outcome outcome = parse_size({});
+    EXPECT_EQ(outcome.exit_status, std::nullopt);
+    EXPECT_EQ(outcome.size, 30);
+}
+
+TEST(Options, AcceptTheWholeRange) {
+    EXPECT_EQ(parse_size({"-s", "1"}).size, 1);
+    EXPECT_EQ(parse_size({"--size=1000"}).size, 1000);
+}
+
+TEST(Options, AreDecimalAndIgnoreBlanksAround) {
+    EXPECT_EQ(parse_size({"-s", " 010\t"}).size, 10);
+}
+
+TEST(Options, RejectWhatIsNoWholeNumber) {
+    for (const char* text : {"abc", "10x", "1.5", "", " ", "0x10", "1e2", "+5", "1 2"}) {
+        expect_user_error({"-s", text}, {"-s", "a whole number from 1 to 1000"});
+    }
+}
+
+TEST(Options, RejectWhatIsOutOfRange) {
+    for (const char* text : {"0", "-5", "1001", "99999999999999999999"}) {
+        expect_user_error({"-s", text}, {"-s", "a whole number from 1 to 1000", text});
+    }
+}
+
+TEST(Options, RejectAMissingValue) {
+    expect_user_error({"-s"}, {"-s"});
+}
+
+TEST(Options, RejectAnUnknownOption) {
+    expect_user_error({"--speed"}, {"--speed", "--help"});
+}
+
+TEST(Options, RejectAnExtraArgument) {
+    expect_user_error({"7"}, {"7"});
+}
+
+TEST(Options, ExplainThemselves) {
+    for (const char* option : {"-h", "--help"}) {
+        const Outcome outcome = parse_size({option});
+        EXPECT_EQ(outcome.exit_status, 0);
+        EXPECT_NE(outcome.output.find("--size"), std::string::npos);
+        EXPECT_NE(outcome.output.find("30"), std::string::npos) << "the default is not shown";
+        EXPECT_EQ(outcome.error, "");
+    }
+}
+
+TEST(Options, VersionTellsHowTheProgramWasBuilt) {
+    const Outcome outcome = parse_size({"--version"});
+    EXPECT_EQ(outcome.exit_status, 0);
+    for (const char* word :
+         {"variant: " PINSTUDY_VARIANT, "compiler: ", "flags: ", "-O", "openmp: "}) {
+        EXPECT_NE(outcome.output.find(word), std::string::npos) << word;
+    }
+}
+
+struct Positional {
+    std::optional<int> exit_status;
+    std::int64_t points = 7;
+    std::int64_t escape = 2;
+    bool test = false;
+    std::string error;
+};
+
+Positional parse_positional(const std::vector<std::string>& arguments) {
+    Positional result;
+    Options options("program", "Does something.", "1");
+    options.integer("points", result.points, 1, 100, "Number of points");
+    options.one_of("--escape", result.escape, {2, 4}, "Threshold");
+    options.flag("-test", result.test, "Use the default");
+    ::testing::internal::CaptureStderr();
+    result.exit_status = options.parse(arguments);
+    result.error = ::testing::internal::GetCapturedStderr();
+    return result;
+}
+
+TEST(Options, TakePositionalArguments) {
+    EXPECT_EQ(parse_positional({"55"}).points, 55);
+    EXPECT_EQ(parse_positional({"--escape", "4", " 55 "}).points, 55);
+}
+
+TEST(Options, NameThePositionalArgumentThatIsNegative) {
+    const Positional result = parse_positional({"-5"});
+    EXPECT_EQ(result.exit_status, 2);
+    EXPECT_NE(result.error.find("points: expected a whole number from 1 to 100, got '-5'"),
+              std::string::npos)
+        << result.error;
+}
+
+TEST(Options, AcceptALongFlagWithOneDash) {
+    EXPECT_TRUE(parse_positional({"-test"}).test);
+    EXPECT_TRUE(parse_positional({"--test"}).test);
+    EXPECT_FALSE(parse_positional({}).test);
+    EXPECT_EQ(parse_positional({"-tset"}).exit_status, 2);
+}
+
+TEST(Options, TakeOneOfAList) {
+    EXPECT_EQ(parse_positional({"--escape", "4"}).escape, 4);
+    const Positional result = parse_positional({"--escape", "3"});
+    EXPECT_EQ(result.exit_status, 2);
+    EXPECT_NE(result.error.find("--escape: expected 2 or 4, got '3'"), std::string::npos)
+        << result.error;
+}
+
+TEST(Options, RejectTheSameOptionTwice) {
+    EXPECT_EQ(parse_positional({"--escape", "4", "--escape", "2"}).exit_status, 2);
+}
+
+}  // namespace
+}  // namespace pinstudy

@@ -1,0 +1,69 @@
+#include "apps/common/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#ifdef _OPENMP
+    #include <omp.h>
+#endif
+
+namespace pinstudy {
+namespace {
+
+TEST(Schedule, WithoutAParallelRegionTheTeamIsOneThread) {
+    EXPECT_EQ(team_size(), 1);
+}
+
+#ifdef _OPENMP
+
+struct Schedule {
+    int kind;
+    int chunk;
+};
+
+Schedule schedule_in_force() {
+    omp_sched_t kind{};
+    int chunk = 0;
+    omp_get_schedule(&kind, &chunk);
+    // The runtime may set the modifier bit "monotonic", which changes nothing for static.
+    return {static_cast<int>(kind) & 0xff, chunk};
+}
+
+TEST(Schedule, DefaultsToStaticWithTheProgramsChunk) {
+    unsetenv("OMP_SCHEDULE");
+    default_to_static_schedule(1);
+    EXPECT_EQ(schedule_in_force().kind, omp_sched_static);
+    EXPECT_EQ(schedule_in_force().chunk, 1);
+}
+
+TEST(Schedule, IsTheUsersIfTheUserSaysSo) {
+    omp_set_schedule(omp_sched_guided, 3);  // what the runtime did with OMP_SCHEDULE at start-up
+    setenv("OMP_SCHEDULE", "guided,3", 1);
+    default_to_static_schedule(1);
+    unsetenv("OMP_SCHEDULE");
+    EXPECT_EQ(schedule_in_force().kind, omp_sched_guided);
+    EXPECT_EQ(schedule_in_force().chunk, 3);
+}
+
+TEST(Schedule, TeamSizeIsWhatWasFormed) {
+    int formed = 0;
+    #pragma omp parallel num_threads(2)
+    {
+    #pragma omp single
+        formed = team_size();
+    }
+    EXPECT_EQ(formed, 2);
+}
+
+#else
+
+TEST(Schedule, WithoutOpenMPThereIsOneThread) {
+    default_to_static_schedule(1);
+    EXPECT_EQ(max_threads(), 1);
+}
+
+#endif
+
+}  // namespace
+}  // namespace pinstudy
