@@ -36,9 +36,12 @@ function(pinstudy_app_test)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  list(JOIN arg_LABELS "-" suffix)
-  if(suffix)
+  set(suffix "")
+  set(properties TIMEOUT ${arg_TIMEOUT})
+  if(arg_LABELS)
+    list(JOIN arg_LABELS "-" suffix)
     string(PREPEND suffix "-")
+    list(APPEND properties LABELS "${arg_LABELS}")
   endif()
   foreach(variant IN LISTS PINSTUDY_VARIANTS)
     set(test_program test-${arg_NAME}${suffix}-${variant})
@@ -58,7 +61,7 @@ function(pinstudy_app_test)
       ${test_program}
       TEST_PREFIX "${arg_NAME}-${variant}."
       DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      PROPERTIES ${properties}
     )
   endforeach()
 endfunction()
