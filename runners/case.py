@@ -1,0 +1,89 @@
+"""A case: one row of a table, bound to this node, with everything that defines it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from configs.cpulist import format_cpulist
+from configs.model import App, Mapping, Size, Variant
+
+
+@dataclass(frozen=True)
+class Case:
+    """App x variant x size x threads x mapping x governor x schedule, with the node's CPUs.
+
+    `number` is the row within its table, from 1, counted before anything is left out, so that
+    #7 means the same on every node. `cpus` are in the order in which pinned threads take them.
+    `mask` is what each thread must be allowed to use under `none` and `set`, and the union of the
+    threads' CPUs under `pin`; ascending.
+    """
+
+    number: int
+    app: App
+    variant: Variant
+    size: Size
+    threads: int
+    mapping: Mapping
+    mechanism: str | None
+    cpus: tuple[int, ...]
+    governor: str
+    schedule: str
+    wait_policy: str
+
+    @property
+    def mask(self) -> tuple[int, ...]:
+        """The union of the CPUs that the threads may use, ascending."""
+        return tuple(sorted(self.cpus))
+
+    @property
+    def case_id(self) -> str:
+        """A stable digest of what defines the case: 16 hexadecimal digits of a SHA-256."""
+        return digest_of(case_fields(self) | {"arguments": list(self.size.arguments)})
+
+    @property
+    def label(self) -> str:
+        """A short name for progress lines and messages."""
+        return (
+            f"{self.app.name}-{self.variant.name} {self.size.name} x{self.threads} "
+            f"{self.mapping.name} {self.governor}"
+        )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A case that this node cannot do, and why; `fields` are those of a case's record."""
+
+    number: int
+    fields: dict[str, object]
+    reason: str
+
+    @property
+    def case_id(self) -> str:
+        """A stable digest of what would have defined the case."""
+        return digest_of(self.fields)
+
+
+def digest_of(fields: dict[str, object]) -> str:
+    """Return 16 hexadecimal digits of the SHA-256 of the fields in canonical JSON."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def case_fields(case: Case) -> dict[str, object]:
+    """Return the fields that say which case a record belongs to (the record's group `case`)."""
+    return {
+        "app": case.app.name,
+        "variant": case.variant.name,
+        "size": case.size.name,
+        "threads": case.threads,
+        "mapping": case.mapping.name,
+        "selection": case.mapping.selection,
+        "tightness": case.mapping.tightness,
+        "mechanism": case.mechanism,
+        "cpus": format_cpulist(case.cpus),
+        "governor": case.governor,
+        "schedule": case.schedule,
+        "wait_policy": case.wait_policy,
+    }

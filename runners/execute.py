@@ -1,0 +1,153 @@
+"""The one impure step: a launch becomes an execution under its collectors.
+
+Nothing is interpreted here; the result is what was observed, for runners/record.py to judge.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Protocol
+
+from runners.launch import Launch
+from runners.perf_process import CommandBuilder, PerfProcess
+from runners.placement import PlacementSampler, ThreadTrace
+from runners.witness_process import KILL_GRACE_S, Ending, WitnessProcess
+
+# Looks come close together at first, when runtimes create and bind their threads, and are rare in
+# a long run: the sampler's own cost (about 30 us a thread) stays below 1% of one CPU.
+FIRST_LOOK_S = 0.0005
+LAST_LOOK_S = 1.0
+LOOK_GROWTH = 1.6
+
+# The beginning and the end of what a program prints are kept; metrics and messages are there.
+KEPT_OUTPUT_BYTES = 512 * 1024
+
+
+class Meter(Protocol):
+    """Measures something around a run: energy, temperature."""
+
+    def start(self) -> None:
+        """Read the state before the program is released."""
+
+    def sample(self) -> None:
+        """Called now and then while the program runs, so that counters cannot wrap unseen."""
+
+    def stop(self) -> None:
+        """Read the state after the program has ended."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one execution showed; `perf_problem` is empty when perf was attached."""
+
+    ending: Ending
+    timed_out: bool
+    stdout: str
+    stderr: str
+    threads: tuple[ThreadTrace, ...]
+    looks: int
+    perf_output: str
+    perf_problem: str
+    perf_command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Harness:
+    """What the runner brings to every execution of a study."""
+
+    witness: Path
+    perf_command: CommandBuilder | None
+    perf_problem: str = ""
+    meters: tuple[Meter, ...] = field(default=())
+
+
+def execute(
+    launch: Launch, limit_s: float, harness: Harness, on_start: Callable[[int], None] | None = None
+) -> Observation:
+    """Run the launch once and return what was observed.
+
+    A run that is longer than `limit_s` seconds is ended. `on_start` is called with the program's
+    process number once it runs. Raises LaunchFailed when the launcher refuses. Whatever
+    happens, KeyboardInterrupt included, no process is left behind.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
+            tempfile.TemporaryFile() as log:
+        process = WitnessProcess(
+            harness.witness, launch.launcher, launch.program, launch.environment, out, err, log
+        )
+        perf: PerfProcess | None = None
+        try:
+            if harness.perf_command:
+                perf = PerfProcess(harness.perf_command, process.pid)
+            return _observe(process, perf, limit_s, harness, on_start, (out, err))
+        finally:
+            if perf:
+                perf.close()
+            process.close()
+
+
+def _observe(
+    process: WitnessProcess,
+    perf: PerfProcess | None,
+    limit_s: float,
+    harness: Harness,
+    on_start: Callable[[int], None] | None,
+    streams: tuple[IO[bytes], IO[bytes]],
+) -> Observation:
+    sampler = PlacementSampler(process.pid)
+    for meter in harness.meters:
+        meter.start()
+    process.go()
+    if on_start:
+        on_start(process.pid)
+    timed_out = _watch(process, sampler, limit_s, harness.meters)
+    for meter in harness.meters:
+        meter.stop()
+    sampler.sample()  # the zombie still has its main thread's last mask
+    perf_output = perf.finish() if perf else ""
+    ending = process.reap()
+    return Observation(
+        ending=ending,
+        timed_out=timed_out,
+        stdout=_kept(streams[0]),
+        stderr=_kept(streams[1]),
+        threads=tuple(sampler.threads.values()),
+        looks=sampler.samples,
+        perf_output=perf_output,
+        perf_problem=perf.problem if perf else harness.perf_problem,
+        perf_command=perf.command if perf else (),
+    )
+
+
+def _watch(
+    process: WitnessProcess, sampler: PlacementSampler, limit_s: float, meters: tuple[Meter, ...]
+) -> bool:
+    """Look at the program's threads until it ends; return whether its time limit ended it."""
+    deadline = time.monotonic() + limit_s
+    pause = FIRST_LOOK_S
+    while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
+        if time.monotonic() >= deadline:
+            process.kill()
+            while not process.wait_ended(KILL_GRACE_S):
+                process.kill()
+            return True
+        sampler.sample()
+        if pause >= LAST_LOOK_S:
+            for meter in meters:
+                meter.sample()
+        pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
+    return False
+
+
+def _kept(stream: IO[bytes]) -> str:
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    if size <= 2 * KEPT_OUTPUT_BYTES:
+        return stream.read().decode(errors="replace")
+    head = stream.read(KEPT_OUTPUT_BYTES)
+    stream.seek(-KEPT_OUTPUT_BYTES, 2)
+    return (head + b"\n[...]\n" + stream.read()).decode(errors="replace")

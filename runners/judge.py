@@ -1,0 +1,84 @@
+"""What a run is worth: its status, and the numbers its program printed. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from configs.model import App
+from runners.execute import Observation
+from runners.placement import Proof
+
+OK = "ok"
+FAILED = "failed"
+TIMEOUT = "timeout"
+CHECK_FAILED = "check-failed"
+PLACEMENT_VIOLATED = "placement-violated"
+INTERRUPTED = "interrupted"
+LEFT_OUT = "left-out"
+
+# A run with one of these is part of the study; an interrupted one is made again.
+FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
+
+STDERR_TAIL_CHARACTERS = 2000
+
+
+def judge(app: App, seen: Observation, proof: Proof) -> tuple[str, str]:
+    """Return the run's status and, unless it is `ok`, the reason in words."""
+    ending = seen.ending
+    if seen.timed_out:
+        return TIMEOUT, f"ended after its limit of {app.limit_s:g} s"
+    if ending.exec_errno is not None:
+        return FAILED, f"could not be started: {os.strerror(ending.exec_errno)}"
+    if ending.signal is not None:
+        return FAILED, f"ended by {_signal_name(ending.signal)}"
+    if ending.exit_code == app.check.failed_status and ending.exit_code:
+        return CHECK_FAILED, f"the program's own check failed (exit status {ending.exit_code})"
+    if ending.exit_code:
+        return FAILED, f"exit status {ending.exit_code}"
+    pattern = app.check.pattern
+    if pattern and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE):
+        return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
+    if proof.verdict == "violated":
+        return PLACEMENT_VIOLATED, proof.reason
+    return OK, ""
+
+
+def read_metrics(app: App, seen: Observation) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the numbers the program printed by name, and the reason for each that is absent.
+
+    A pattern's last match counts: programs print progress before results.
+    """
+    values: dict[str, float] = {}
+    absent: dict[str, str] = {}
+    for metric in app.metrics:
+        matches = re.findall(metric.pattern, _stream(seen, metric.stream), re.MULTILINE)
+        try:
+            last = matches[-1]
+            number = float(last if isinstance(last, str) else last[0])
+            if number - number != 0:
+                raise ValueError(f"{number} is not a finite number")
+            values[metric.name] = number
+        except IndexError:
+            absent[metric.name] = f"{metric.stream} has nothing that matches {metric.pattern!r}"
+        except ValueError:
+            absent[metric.name] = f"what {metric.pattern!r} matched is not a finite number"
+    return values, absent
+
+
+def stderr_tail(stderr: str) -> str:
+    """Return the end of what the program wrote to stderr, without control characters."""
+    tail = stderr[-STDERR_TAIL_CHARACTERS:]
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in tail).strip()
+
+
+def _stream(seen: Observation, name: str) -> str:
+    return seen.stderr if name == "stderr" else seen.stdout
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

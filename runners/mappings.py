@@ -1,0 +1,207 @@
+"""From a mapping's words to CPU numbers of this node. Pure.
+
+Which CPUs a selection means, and in which order pinned threads take them, is defined here and
+nowhere else; what cannot be done on a node gets its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+
+from configs.cpulist import format_cpulist
+from configs.model import Mapping
+from runners.topology import KIND_ORDER, Core, Topology
+
+# What can express a tightness, best first: `set` by an affinity mask, as everybody understands it;
+# `pin` by explicit places, because only they give the same map in both OpenMP runtimes.
+EXPRESSED_BY = {
+    "none": (),
+    "set": ("taskset", "numactl"),
+    "pin": ("omp-places", "likwid-pin", "taskset", "numactl"),
+}
+
+
+class CannotMap(Exception):
+    """The node, the thread count or the program's build rules this mapping out; says why."""
+
+
+def resolve_cpus(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return the CPUs that the mapping gives to `threads` threads, in the order they take them.
+
+    Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and
+    `siblings`, which order CPUs rather than choose them, the first `threads`); under `pin` the
+    first `threads`. Raises CannotMap with the reason when the node cannot do it.
+    """
+    cpus = _SELECT[mapping.selection](topology, threads)
+    if not cpus:
+        raise CannotMap(_why_empty(mapping.selection, topology))
+    if len(cpus) < threads:
+        raise CannotMap(
+            f"{threads} threads need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
+            f"({format_cpulist(cpus)})"
+        )
+    ordered_only = mapping.selection in ("compact", "spread", "siblings")
+    if mapping.tightness == "pin" or (mapping.tightness == "set" and ordered_only):
+        return cpus[:threads]
+    return cpus
+
+
+def choose_mechanism(mapping: Mapping, runtime: str, threads: int) -> str | None:
+    """Return what realises the mapping for a program linked with this OpenMP runtime.
+
+    A named mechanism is kept or refused, an unnamed one is the best that can express it: a
+    program without OpenMP is pinned by taskset. Raises CannotMap with the reason.
+    """
+    able = EXPRESSED_BY[mapping.tightness]
+    if mapping.mechanism is None:
+        if mapping.tightness == "pin" and (runtime == "none" or (runtime == "other" and threads == 1)):
+            return _checked("taskset", runtime, threads)
+        return able[0] if able else None
+    if mapping.mechanism not in able:
+        raise CannotMap(f"{mapping.mechanism} cannot express {mapping.tightness}")
+    return _checked(mapping.mechanism, runtime, threads)
+
+
+def _checked(mechanism: str, runtime: str, threads: int) -> str:
+    if mechanism == "omp-places" and runtime == "none":
+        raise CannotMap("a program without OpenMP does not read OMP_PLACES; use taskset")
+    return mechanism
+
+
+def check_mechanism(
+    mechanism: str | None, tightness: str, threads: int, topology: Topology, tools: Iterable[str]
+) -> None:
+    """Raise CannotMap when this node cannot run the mechanism; `tools` are the programs it has."""
+    if tightness == "pin" and mechanism in ("taskset", "numactl") and threads > 1:
+        raise CannotMap(f"{mechanism} sets one mask for all threads and cannot pin {threads} of them")
+    needed = "taskset" if mechanism == "omp-places" else mechanism
+    if needed is not None and needed not in tools:
+        raise CannotMap(f"{needed} is not installed; install it with `make setup`")
+    if mechanism == "likwid-pin" and topology.allowed != topology.online:
+        raise CannotMap(
+            "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
+            f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
+        )
+
+
+def _why_empty(selection: str, topology: Topology) -> str:
+    if selection == "siblings":
+        return "no core has two usable CPUs (SMT is off or absent)"
+    if selection == "mixed":
+        return f"the node has one core kind ({topology.kinds[0].name})"
+    kind = _KIND_OF_SELECTION.get(selection)
+    if kind and any(core.kind == kind for core in topology.cores):
+        cpus = format_cpulist(_all_cpus(topology, kind))
+        return (
+            f"its {kind}-cores (CPUs {cpus}) are outside this process's CPU set "
+            f"({format_cpulist(topology.allowed)})"
+        )
+    return f"the node has no {kind}-cores" if kind else "no CPU may be used"
+
+
+def _all_cpus(topology: Topology, kind: str) -> list[int]:
+    return [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]
+
+
+def _usable(core: Core, topology: Topology) -> tuple[int, ...]:
+    return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
+
+
+def _cores_of(topology: Topology, kind: str) -> list[tuple[int, ...]]:
+    """Return the usable CPUs of each core of a kind, cores in the order of their first CPU."""
+    cores = (_usable(core, topology) for core in topology.cores if core.kind == kind)
+    return sorted(cpus for cpus in cores if cpus)
+
+
+def _one_per_core(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
+    return lambda topology, _threads: tuple(cpus[0] for cpus in _cores_of(topology, kind))
+
+
+def _every_cpu(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
+    """One CPU of each core first, their SMT siblings after them."""
+    return lambda topology, _threads: _siblings_last(_cores_of(topology, kind))
+
+
+def _siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    rounds = zip_longest(*cores)
+    return tuple(cpu for one_each in rounds for cpu in one_each if cpu is not None)
+
+
+def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
+    """One CPU of each P- and E-core; the first `threads` are split evenly, P first.
+
+    LP-E-cores are left out: they have no L3 cache and are no peers of E-cores.
+    """
+    fast, slow = (list(_one_per_core(kind)(topology, threads)) for kind in ("P", "E"))
+    if not fast or not slow:
+        return ()
+    of_slow = min(threads // 2, len(slow))
+    of_fast = min(threads - of_slow, len(fast))
+    of_slow = min(threads - of_fast, len(slow))
+    return tuple(fast[:of_fast] + slow[:of_slow] + fast[of_fast:] + slow[of_slow:])
+
+
+def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
+    """Package, then the first CPU of each cache shared with others, outermost first."""
+    shared = [
+        min((cache.cpus[0] for cache in topology.caches
+             if cache.level == level and core.cpus[0] in cache.cpus), default=-1)
+        for level in (3, 2)
+    ]
+    return (core.package, *shared)
+
+
+def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
+    cores = [core for core in topology.cores if _usable(core, topology)]
+    cores.sort(key=lambda core: (
+        KIND_ORDER.index(core.kind) if core.kind in KIND_ORDER else len(KIND_ORDER),
+        _group_keys(topology, core), core.cpus,
+    ))
+    return [(_group_keys(topology, core), _usable(core, topology)) for core in cores]
+
+
+def _compact(topology: Topology, _threads: int) -> tuple[int, ...]:
+    return tuple(cpu for _, cpus in _near_order(topology) for cpu in cpus)
+
+
+def _spread(topology: Topology, _threads: int) -> tuple[int, ...]:
+    """Take packages in turn, in each its L3 groups in turn, then L2 groups; siblings last."""
+    cores = _near_order(topology)
+    return _siblings_last(_in_turn(cores, 0))
+
+
+def _in_turn(
+    cores: list[tuple[tuple[int, ...], tuple[int, ...]]], level: int
+) -> list[tuple[int, ...]]:
+    if not cores or level == len(cores[0][0]):
+        return [cpus for _, cpus in cores]
+    groups: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
+    for keys, cpus in cores:
+        groups.setdefault(keys[level], []).append((keys, cpus))
+    rounds = zip_longest(*(_in_turn(group, level + 1) for group in groups.values()))
+    return [cpus for one_each in rounds for cpus in one_each if cpus is not None]
+
+
+def _siblings(topology: Topology, _threads: int) -> tuple[int, ...]:
+    return tuple(cpu for _, cpus in _near_order(topology) if len(cpus) > 1 for cpu in cpus)
+
+
+_KIND_OF_SELECTION = {
+    "pcores": "P", "ecores": "E", "lpecores": "LP-E",
+    "pcpus": "P", "ecpus": "E", "lpecpus": "LP-E",
+}
+_SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
+    "all": lambda topology, _threads: topology.allowed,
+    "pcores": _one_per_core("P"),
+    "ecores": _one_per_core("E"),
+    "lpecores": _one_per_core("LP-E"),
+    "pcpus": _every_cpu("P"),
+    "ecpus": _every_cpu("E"),
+    "lpecpus": _every_cpu("LP-E"),
+    "mixed": _mixed,
+    "compact": _compact,
+    "spread": _spread,
+    "siblings": _siblings,
+}

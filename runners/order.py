@@ -1,0 +1,59 @@
+"""In which order runs are made. Pure; the same seed gives the same order on every Python.
+
+Randomised complete blocks: each repetition is a shuffled pass over all cases, so that drift of
+the machine (temperature, other users) falls on all cases alike and comparisons can be paired by
+block. Cases are sorted by a hash of seed, block and case, which is a shuffle that does not change
+for the others when a case joins or leaves a study that is continued.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run to be made: `order` counts from 0 over the study, `repetition` from 1 in its case.
+
+    Warm-up runs come before block 1 and have block 0.
+    """
+
+    order: int
+    block: int
+    case_id: str
+    repetition: int
+    warmup: bool
+
+    @property
+    def key(self) -> tuple[str, bool, int]:
+        """What makes the run the same one in a later attempt."""
+        return (self.case_id, self.warmup, self.repetition)
+
+
+def plan_order(
+    case_ids: Sequence[str], repetitions: int, warmup: int, order: str, seed: int
+) -> list[PlannedRun]:
+    """Return every run of a study in the order in which it is to be made.
+
+    `order` is `randomised-blocks` or `sequential`: a case's warm-up runs and repetitions together.
+    """
+    passes = [(True, number) for number in range(1, warmup + 1)]
+    passes += [(False, number) for number in range(1, repetitions + 1)]
+    if order == "sequential":
+        wanted = [(case, is_warmup, number) for case in case_ids for is_warmup, number in passes]
+    else:
+        wanted = [
+            (case, is_warmup, number)
+            for is_warmup, number in passes
+            for case in _shuffled(case_ids, f"{seed}/{'w' if is_warmup else 'b'}{number}")
+        ]
+    return [
+        PlannedRun(position, 0 if is_warmup else number, case, number, is_warmup)
+        for position, (case, is_warmup, number) in enumerate(wanted)
+    ]
+
+
+def _shuffled(case_ids: Sequence[str], salt: str) -> list[str]:
+    return sorted(case_ids, key=lambda case: hashlib.sha256(f"{salt}/{case}".encode()).digest())

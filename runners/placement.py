@@ -1,0 +1,191 @@
+"""Where threads were, and whether that is where the mapping put them.
+
+The masks and the CPU last used come from the kernel's own files (proc(5): Cpus_allowed_list of
+/proc/PID/task/TID/status, field 39 of .../stat): OpenMP runtimes that ignore their places exit
+with status 0, so only the kernel can tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from configs.cpulist import format_cpulist, parse_cpulist
+
+# A run shorter than this may end before the sampler has met all its threads.
+TOO_SHORT_S = 0.05
+
+
+@dataclass
+class ThreadTrace:
+    """One thread: its process, the mask it was last seen with, the CPUs it was seen on."""
+
+    tid: int
+    pid: int
+    allowed: tuple[int, ...] = ()
+    seen: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether the threads were where the mapping says: `proved`, `violated` or `unproved`."""
+
+    verdict: str
+    reason: str = ""
+
+
+class PlacementSampler:
+    """Collects the masks and CPUs of all threads of a program and of its descendants."""
+
+    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
+        self._proc = str(proc)
+        self._root_pid = pid
+        self._pids = [pid]
+        self.samples = 0
+        self.threads: dict[int, ThreadTrace] = {}
+
+    def sample(self) -> None:
+        """Look once at every thread; threads that end meanwhile keep what was seen before."""
+        self.samples += 1
+        pids = [self._root_pid]
+        for pid in pids:
+            for tid in self._tids(pid):
+                self._look_at(pid, tid)
+                pids.extend(self._children(pid, tid))
+
+    def _tids(self, pid: int) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]
+        except (OSError, ValueError):
+            return []
+
+    def _children(self, pid: int, tid: int) -> list[int]:
+        text = _read(f"{self._proc}/{pid}/task/{tid}/children")
+        return [int(child) for child in text.split() if child.isdigit()]
+
+    def _look_at(self, pid: int, tid: int) -> None:
+        base = f"{self._proc}/{pid}/task/{tid}"
+        allowed = _allowed_cpus(_read(f"{base}/status"))
+        cpu = _last_cpu(_read(f"{base}/stat"))
+        if allowed is None or cpu is None:
+            return
+        trace = self.threads.setdefault(tid, ThreadTrace(tid, pid))
+        trace.allowed = allowed
+        trace.seen[cpu] += 1
+
+
+def _read(path: str) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, 8192).decode("ascii", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _allowed_cpus(status: str) -> tuple[int, ...] | None:
+    _, found, rest = status.partition("Cpus_allowed_list:")
+    if not found:
+        return None
+    try:
+        return parse_cpulist(rest.partition("\n")[0])
+    except ValueError:
+        return None
+
+
+def _last_cpu(stat: str) -> int | None:
+    # The command's name, field 2, may itself hold blanks and brackets.
+    fields = stat.rpartition(")")[2].split()
+    return int(fields[36]) if len(fields) > 36 and fields[36].isdigit() else None
+
+
+def program_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
+    """Return the threads of the process that has most of them, in the order they were created.
+
+    A program started through a script has a waiting shell beside it, which pins nothing.
+    """
+    by_process: dict[int, list[ThreadTrace]] = {}
+    for thread in threads:
+        by_process.setdefault(thread.pid, []).append(thread)
+    if not by_process:
+        return []
+    largest = max(by_process.values(), key=len)
+    return sorted(largest, key=lambda thread: thread.tid)
+
+
+def prove(
+    threads: Iterable[ThreadTrace],
+    tightness: str,
+    mask: tuple[int, ...],
+    wanted_threads: int,
+    elapsed_s: float,
+) -> Proof:
+    """Compare what was seen with what the mapping says.
+
+    `mask` is the set of CPUs that the mapping gives the program, ascending. Under `none` and
+    `set` every thread must be allowed exactly these; under `pin` each of the `wanted_threads`
+    threads must be allowed exactly one of them, no two the same.
+    """
+    everyone = list(threads)
+    team = program_threads(everyone)
+    if not team:
+        return Proof("unproved", f"no thread was seen: the run lasted {elapsed_s:.4g} s")
+    problem = _outside(everyone, mask) or (
+        _not_pinned(team, mask) if tightness == "pin" else _not_free(team, mask)
+    )
+    if problem:
+        thread, reason = problem
+        if elapsed_s < TOO_SHORT_S and thread.seen.total() == 1:
+            # Runtimes bind a thread just after its birth; one look may have come before.
+            return Proof("unproved", f"{reason}, seen once in a run of {elapsed_s:.4g} s")
+        return Proof("violated", reason)
+    if tightness == "pin" and len(team) > wanted_threads:
+        return Proof("violated", f"{len(team)} threads ran, {wanted_threads} were asked for")
+    if len(team) < wanted_threads:
+        count = f"{len(team)} of {wanted_threads} threads"
+        if elapsed_s < TOO_SHORT_S:
+            return Proof("unproved", f"only {count} seen: the run lasted {elapsed_s:.4g} s")
+        return Proof("violated", f"only {count} ran")
+    return Proof("proved")
+
+
+_Problem = tuple[ThreadTrace, str]
+
+
+def _outside(threads: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
+    for thread in threads:
+        strays = sorted(set(thread.seen) - set(mask))
+        if strays:
+            text = f"thread {thread.tid} ran on CPU {format_cpulist(strays)}"
+            return thread, f"{text}, outside {format_cpulist(mask)}"
+    return None
+
+
+def _not_free(team: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
+    for thread in team:
+        if thread.allowed != mask:
+            text = f"thread {thread.tid} was bound to CPU {format_cpulist(thread.allowed)}"
+            return thread, f"{text}; the mapping allows {format_cpulist(mask)}"
+    return None
+
+
+def _not_pinned(team: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
+    owner: dict[int, int] = {}
+    for thread in team:
+        cpus = format_cpulist(thread.allowed)
+        if len(thread.allowed) != 1 or thread.allowed[0] not in mask:
+            return thread, (
+                f"thread {thread.tid} was allowed CPU {cpus}; "
+                f"the mapping pins each thread to one CPU of {format_cpulist(mask)}"
+            )
+        other = owner.setdefault(thread.allowed[0], thread.tid)
+        if other != thread.tid:
+            return thread, f"threads {other} and {thread.tid} were both pinned to CPU {cpus}"
+    return None

@@ -1,0 +1,137 @@
+"""From a study and a node to its cases: what will run, what is left out and why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.model import App, AppChoice, Size, Study, Variant
+from configs.model import Mapping as StudyMapping
+from runners.case import Case, LeftOut, case_fields
+from runners.launch import FALLBACK_SCHEDULE
+from runners.mappings import CannotMap, check_mechanism, choose_mechanism, resolve_cpus
+from runners.topology import Topology
+
+# Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
+GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cases of a study on a node, in table order, and those left out with their reasons."""
+
+    study: Study
+    cases: tuple[Case, ...]
+    left_out: tuple[LeftOut, ...]
+    programs: dict[str, Path]
+
+    def program_of(self, case: Case) -> Path:
+        """Return the absolute path of the case's program."""
+        return self.programs[case.variant.program]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What is fixed for all rows of one table."""
+
+    app: App
+    variant: Variant
+    size: Size
+    threads: int
+    schedule: str
+    wait_policy: str
+
+
+def make_plan(
+    study: Study,
+    topology: Topology,
+    find_program: Callable[[str], Path | None],
+    tools: Iterable[str],
+    governor_problem: GovernorProblem,
+) -> Plan:
+    """Return the study's cases as this node can run them.
+
+    `find_program` gives the path of a program's name or None, `tools` are the launchers at hand.
+    Rows are numbered within a table before anything is left out: all mappings under the first
+    governor, then all under the next, as in the published tables.
+    """
+    names = {variant.program for choice in study.apps for variant in choice.variants}
+    programs = {name: path for name in sorted(names) if (path := find_program(name))}
+    cases: list[Case] = []
+    left_out: list[LeftOut] = []
+    for row in _rows(study):
+        for number, (governor, mapping) in enumerate(
+            ((governor, mapping) for governor in study.governors for mapping in study.mappings), 1
+        ):
+            case = _bind(row, number, mapping, governor, topology, tools)
+            if isinstance(case, Case):
+                reason = _why_not(case, programs, governor_problem)
+                case = case if reason is None else LeftOut(number, case_fields(case), reason)
+            if isinstance(case, Case):
+                cases.append(case)
+            else:
+                left_out.append(case)
+    return Plan(study, tuple(cases), tuple(left_out), programs)
+
+
+def _rows(study: Study) -> Iterable[_Row]:
+    for choice in study.apps:
+        for size in choice.sizes:
+            for threads in choice.threads:
+                for variant in choice.variants:
+                    for schedule in _schedules(choice):
+                        for wait_policy in study.wait_policies:
+                            yield _Row(choice.app, variant, size, threads, schedule, wait_policy)
+
+
+def _schedules(choice: AppChoice) -> tuple[str, ...]:
+    return choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
+
+
+def _bind(
+    row: _Row,
+    number: int,
+    mapping: StudyMapping,
+    governor: str,
+    topology: Topology,
+    tools: Iterable[str],
+) -> Case | LeftOut:
+    """Give the row its CPUs on this node, or the reason why the node cannot do the mapping."""
+    mechanism: str | None = mapping.mechanism
+    cpus: tuple[int, ...] = ()
+    reason = None
+    try:
+        if row.variant.runtime == "none" and row.threads > 1:
+            raise CannotMap(f"the variant {row.variant.name} has no threads")
+        mechanism = choose_mechanism(mapping, row.variant.runtime, row.threads)
+        cpus = resolve_cpus(mapping, topology, row.threads)
+        check_mechanism(mechanism, mapping.tightness, row.threads, topology, tools)
+    except CannotMap as problem:
+        reason = str(problem)
+    case = Case(
+        number, row.app, row.variant, row.size, row.threads, mapping, mechanism, cpus,
+        governor, row.schedule, row.wait_policy,
+    )
+    return case if reason is None else LeftOut(number, case_fields(case), reason)
+
+
+def _why_not(
+    case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
+) -> str | None:
+    if case.variant.program not in programs:
+        return f"the program {case.variant.program} was not found; build it with `make setup`"
+    return governor_problem(case.governor, case.cpus)
+
+
+def estimate_s(case: Case, measured: Mapping[str, float]) -> float | None:
+    """Return about how long one run takes, in seconds: measured before, or the app's own hint.
+
+    `measured` maps a case_id to the median seconds of its runs so far. The hint is for one thread
+    and is divided by the threads: an upper bound for scaling, good enough for a forecast.
+    """
+    if case.case_id in measured:
+        return measured[case.case_id]
+    if case.size.estimate_s is None:
+        return None
+    return case.size.estimate_s / case.threads

@@ -1,0 +1,43 @@
+"""Where programs and tools are: the build, an installation, or the PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WITNESS = "pinstudy-witness"
+LAUNCHERS = ("taskset", "numactl", "likwid-pin")
+
+
+def program_folders() -> tuple[Path, ...]:
+    """Return where our own programs may be: the checkout's build, or PREFIX/bin.
+
+    An installation keeps this tree in PREFIX/lib/pinstudy and the programs in PREFIX/bin.
+    """
+    return (ROOT / "build" / "bin", ROOT.parent.parent / "bin")
+
+
+def find_program(name: str, near: Path | None = None) -> Path | None:
+    """Return the absolute path of an executable, or None.
+
+    A name with a slash is a path, relative to `near` (the file that names it) or else to the
+    working directory; a bare name is looked for in our own folders, then on the PATH.
+    """
+    if "/" in name:
+        path = ((near or Path.cwd()) / name).absolute()
+        return path if os.access(path, os.X_OK) and path.is_file() else None
+    for folder in program_folders():
+        candidate = folder / name
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    found = shutil.which(name)
+    return Path(found).absolute() if found else None
+
+
+def find_tools(names: Iterable[str] = LAUNCHERS) -> dict[str, str]:
+    """Return the paths of those launchers that this machine has, by name."""
+    found = ((name, shutil.which(name)) for name in names)
+    return {name: path for name, path in found if path}

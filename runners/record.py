@@ -1,0 +1,134 @@
+"""From a plan's case and an observation to the record of one run: the contract with analysis.
+
+docs/records.md describes every field. Units are in the names; what was not measured is absent and
+has its reason in `unavailable`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from configs.cpulist import format_cpulist
+from runners.case import Case, LeftOut, case_fields
+from runners.execute import Observation
+from runners.judge import LEFT_OUT, judge, read_metrics, stderr_tail
+from runners.launch import Launch
+from runners.order import PlannedRun
+from runners.placement import Proof, ThreadTrace, prove
+from runners.shards import SCHEMA
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is the same for every record of an attempt."""
+
+    study: str
+    study_digest: str
+    seed: int
+    node_id: str
+    node_digest: str
+    boot_id: str | None
+    attempt: int
+    kinds_declared: bool
+
+    def fields(self) -> dict[str, Any]:
+        """Return the attempt's part of a record's identity."""
+        return {"schema": SCHEMA} | self.__dict__
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A collector's contribution: fields of the record, and reasons for those that are absent."""
+
+    fields: dict[str, Any]
+    unavailable: dict[str, str]
+
+
+def run_record(
+    origin: Origin,
+    planned: PlannedRun,
+    case: Case,
+    launch: Launch,
+    seen: Observation,
+    started_at: str,
+    collected: list[Measured],
+) -> dict[str, Any]:
+    """Return the record of a run that was carried through, whatever its status."""
+    ending = seen.ending
+    proof = prove(seen.threads, case.mapping.tightness, case.mask, case.threads, ending.elapsed_s)
+    status, reason = judge(case.app, seen, proof)
+    metrics, unavailable = read_metrics(case.app, seen)
+    unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
+    if proof.verdict == "unproved":
+        unavailable["placement"] = proof.reason
+    record = _head(origin, planned, case, started_at) | {
+        "status": status,
+        "reason": reason,
+        "exit_code": ending.exit_code,
+        "signal": ending.signal,
+        "stderr_tail": stderr_tail(seen.stderr),
+        "metrics": metrics,
+        "elapsed_s": ending.elapsed_s,
+        "user_s": ending.user_s,
+        "system_s": ending.system_s,
+        "max_rss_bytes": ending.max_rss_bytes,
+        "command": list(launch.command),
+        "environment": {
+            "set": launch.set_variables,
+            "removed": list(launch.removed_variables),
+        },
+        "perf_command": list(seen.perf_command),
+        "placement": _placement_fields(proof, seen.threads, seen.looks),
+    }
+    for measured in collected:
+        record |= measured.fields
+        unavailable |= measured.unavailable
+    return record | {"unavailable": unavailable}
+
+
+def unfinished_record(
+    origin: Origin, planned: PlannedRun, case: Case, started_at: str, status: str, reason: str
+) -> dict[str, Any]:
+    """Return the record of a run that gave no observation: interrupted, or never started."""
+    return _head(origin, planned, case, started_at) | {"status": status, "reason": reason}
+
+
+def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:
+    """Return the record that says why a case is not part of this node's study."""
+    identity = {"case_id": left_out.case_id, "case_number": left_out.number, "order": order}
+    return origin.fields() | identity | left_out.fields | {
+        "status": LEFT_OUT,
+        "reason": left_out.reason,
+    }
+
+
+def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:
+    return origin.fields() | {
+        "case_id": case.case_id,
+        "case_number": case.number,
+        "repetition": planned.repetition,
+        "block": planned.block,
+        "order": planned.order,
+        "warmup": planned.warmup,
+        "run_id": f"{case.case_id}-{origin.attempt}-{planned.order}",
+        "started_at": started_at,
+    } | case_fields(case)
+
+
+def _placement_fields(
+    proof: Proof, threads: tuple[ThreadTrace, ...], looks: int
+) -> dict[str, Any]:
+    processes = list(dict.fromkeys(thread.pid for thread in threads))
+    return {
+        "verdict": proof.verdict,
+        "looks": looks,
+        "threads": [
+            {
+                "process": processes.index(thread.pid),
+                "allowed": format_cpulist(thread.allowed),
+                "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
+            }
+            for thread in sorted(threads, key=lambda thread: thread.tid)
+        ],
+    }

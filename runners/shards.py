@@ -1,0 +1,111 @@
+"""Where records are kept: one shard an attempt, one fsynced line a run, nothing rewritten.
+
+An attempt is one process on one node. It owns `records/<node>-<attempt>.jsonl`, which it creates
+exclusively; a newer attempt's shard fences it, so that two runners on one directory cannot both
+go on. A process that dies in the middle of a line leaves a torn last line, which readers skip.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyFailure, UserError
+
+# The history of the record's schema; a reader refuses what is newer than itself.
+# 1: the first.
+SCHEMA = 1
+
+_SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>\d{4,})\.jsonl")
+
+
+class Shard:
+    """One attempt's file of records, open for appending."""
+
+    def __init__(self, folder: Path, node_id: str) -> None:
+        """Create the next attempt's shard; raises UserError when the folder is not writable."""
+        self._folder = folder
+        self._node_id = node_id
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.attempt = self._newest() + 1
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._descriptor = os.open(self._path(self.attempt), flags, 0o644)
+        except FileExistsError:
+            raise StudyFailure(f"{folder}: another pinstudy has just started here; let it finish") from None
+        except OSError as error:
+            raise UserError(
+                f"{folder}: cannot write results here ({error.strerror}); "
+                "name a writable folder with --results"
+            ) from None
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one record as one line and wait until it is on the disk.
+
+        Raises StudyFailure when the disk refuses it or when a newer attempt has taken over.
+        """
+        if self._path(self.attempt + 1).exists():
+            raise StudyFailure(
+                f"{self._folder}: a newer pinstudy run works here; this one (attempt "
+                f"{self.attempt}) stops. Nothing that was measured is lost"
+            )
+        line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        try:
+            if os.write(self._descriptor, line) != len(line):
+                raise OSError(28, "No space left on device")
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise StudyFailure(
+                f"{self._path(self.attempt)}: cannot write the record ({error.strerror}); "
+                "make room and start the same command again, it continues"
+            ) from None
+
+    def close(self) -> None:
+        """Close the file; a shard without a record is removed."""
+        empty = os.fstat(self._descriptor).st_size == 0
+        os.close(self._descriptor)
+        if empty:
+            self._path(self.attempt).unlink(missing_ok=True)
+
+    def _path(self, attempt: int) -> Path:
+        return self._folder / f"{self._node_id}-{attempt:04d}.jsonl"
+
+    def _newest(self) -> int:
+        names = (_SHARD.fullmatch(path.name) for path in self._folder.iterdir())
+        mine = (match for match in names if match and match["node"] == self._node_id)
+        return max((int(match["attempt"]) for match in mine), default=0)
+
+
+def read_records(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of all shards of a folder, oldest attempt first; torn lines are skipped.
+
+    Raises UserError when a shard cannot be read or was written by a newer pinstudy.
+    """
+    shards = sorted(path for path in folder.glob("*.jsonl") if _SHARD.fullmatch(path.name))
+    for path in shards:
+        try:
+            lines = path.read_bytes().splitlines()
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        for number, line in enumerate(lines, 1):
+            record = _parse(line)
+            if record is None:
+                continue
+            if not isinstance(record.get("schema"), int) or record["schema"] > SCHEMA:
+                raise UserError(
+                    f"{path}:{number}: record schema {record.get('schema')!r}; this pinstudy reads "
+                    f"schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
+                )
+            yield record
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None

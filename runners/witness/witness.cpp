@@ -1,0 +1,251 @@
+// pinstudy-witness: starts one program when told to, and says when and how it ended.
+//
+// It stands between the launcher (taskset, likwid-pin, ...) and the program, so that counters can be
+// attached to the program alone: neither the launcher's start-up nor this process is inside the
+// counted or the timed window. Because it is the program's parent, it sees the real exit status and
+// signal (perf before 7.0 reports 0 for a program that a signal killed) and it keeps the dead
+// program as a zombie until its last CPU mask has been read. It sets no CPU mask itself.
+//
+// Usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD
+//
+// From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line with
+// their size in bytes; arguments do not come by argv because likwid-pin joins argv with blanks.
+// Then single bytes: 'g' starts the program, 'r' reaps it. End of file at any time means that the
+// study is gone: the program is killed. To REPORT_FD it writes one line each:
+//   ready PID                               the program waits, before exec
+//   failed ERRNO                            exec failed
+//   ended START_NS END_NS                   CLOCK_MONOTONIC around the program, from exec to death
+//   reaped STATUS UTIME_US STIME_US MAXRSS_KB VOLUNTARY INVOLUNTARY
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+// A study that sends more than this is not one of ours; execve's own limit is near it.
+constexpr std::size_t kMaxArgumentBytes = 2U << 20U;
+
+// Written by the child between fork and exec, read by the parent: a shared page.
+struct Start {
+    std::int64_t monotonic_ns;
+    int exec_errno;
+};
+
+struct Descriptors {
+    int command;
+    int report;
+    int out;
+    int err;
+};
+
+std::int64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+[[noreturn]] void give_up(const char* what) {
+    std::fprintf(stderr, "pinstudy-witness: %s: %s\n", what, std::strerror(errno));
+    std::exit(1);
+}
+
+int descriptor(const char* text) {
+    int value = -1;
+    const char* end = text + std::strlen(text);
+    const auto [rest, error] = std::from_chars(text, end, value);
+    if (error != std::errc{} || rest != end || fcntl(value, F_SETFD, FD_CLOEXEC) == -1) {
+        std::fprintf(stderr, "pinstudy-witness: '%s' is not an open file descriptor\n", text);
+        std::exit(2);
+    }
+    return value;
+}
+
+/// Reads one byte; false at end of file.
+bool read_byte(int fd, char& byte) {
+    for (;;) {
+        const ssize_t got = read(fd, &byte, 1);
+        if (got == 1) return true;
+        if (got == 0 || errno != EINTR) return false;
+    }
+}
+
+void write_all(int fd, const std::string& text) {
+    std::size_t done = 0;
+    while (done < text.size()) {
+        const ssize_t put = write(fd, text.data() + done, text.size() - done);
+        if (put < 0 && errno != EINTR) return;  // the reader is gone; end of file will say so
+        if (put > 0) done += static_cast<std::size_t>(put);
+    }
+}
+
+/// The program's arguments, each still ended by NUL; empty when the study is gone.
+std::string read_arguments(int fd) {
+    std::size_t size = 0;
+    char byte = 0;
+    while (read_byte(fd, byte) && byte >= '0' && byte <= '9' && size <= kMaxArgumentBytes) {
+        size = size * 10 + static_cast<std::size_t>(byte - '0');
+    }
+    if (byte != '\n' || size == 0 || size > kMaxArgumentBytes) return {};
+    std::string arguments(size, '\0');
+    for (char& character : arguments) {
+        if (!read_byte(fd, character)) return {};
+    }
+    return arguments.back() == '\0' ? arguments : std::string{};
+}
+
+std::vector<char*> argument_pointers(std::string& arguments) {
+    std::vector<char*> pointers;
+    for (std::size_t at = 0; at < arguments.size(); at += std::strlen(&arguments[at]) + 1) {
+        pointers.push_back(&arguments[at]);
+    }
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+[[noreturn]] void become_program(const Descriptors& fds, int gate, char* const* arguments,
+                                 Start& start, pid_t witness) {
+    // Its own process group, so that whatever it starts can be ended with it.
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != witness) _exit(127);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    const int empty = open("/dev/null", O_RDONLY);
+    if (empty < 0 || dup2(empty, STDIN_FILENO) < 0 || dup2(fds.out, STDOUT_FILENO) < 0 ||
+        dup2(fds.err, STDERR_FILENO) < 0) {
+        start.exec_errno = errno;
+        _exit(127);
+    }
+    if (empty > STDERR_FILENO) close(empty);
+    char byte = 0;
+    if (!read_byte(gate, byte)) _exit(127);
+    start.monotonic_ns = monotonic_ns();
+    execvp(arguments[0], arguments);
+    start.exec_errno = errno;
+    _exit(127);
+}
+
+/// Waits until the program has died, without reaping it; kills it when the study goes away.
+void wait_for_death(pid_t program, int command, int child_signals) {
+    bool orphaned = false;
+    for (;;) {
+        siginfo_t info{};
+        if (waitid(P_PID, static_cast<id_t>(program), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+            info.si_pid == program) {
+            return;
+        }
+        pollfd watched[2] = {{child_signals, POLLIN, 0}, {orphaned ? -1 : command, POLLIN, 0}};
+        if (poll(watched, 2, -1) < 0) continue;
+        if (watched[0].revents != 0) {
+            signalfd_siginfo drained{};
+            if (read(child_signals, &drained, sizeof drained) < 0) continue;
+        }
+        char byte = 0;
+        if (watched[1].revents != 0 && !read_byte(command, byte)) {
+            orphaned = true;
+            kill(-program, SIGKILL);
+        }
+    }
+}
+
+/// Ends whatever outlived the program; as a subreaper this process is handed its orphans, also those
+/// that left its process group.
+void end_descendants() {
+    for (;;) {
+        while (waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        if (errno == ECHILD) return;
+        const std::string self = std::to_string(getpid());
+        std::ifstream children("/proc/self/task/" + self + "/children");
+        bool any = false;
+        for (pid_t child = 0; children >> child; any = true) kill(child, SIGKILL);
+        if (!any || waitpid(-1, nullptr, 0) < 0) return;
+    }
+}
+
+int witness(const Descriptors& fds) {
+    std::string arguments = read_arguments(fds.command);
+    if (arguments.empty()) return 1;
+    const std::vector<char*> pointers = argument_pointers(arguments);
+
+    void* page = mmap(nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0);
+    if (page == MAP_FAILED) give_up("mmap");
+    Start& start = *static_cast<Start*>(page);
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, nullptr);
+    const int child_signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    int gate[2];
+    if (child_signals < 0 || pipe2(gate, O_CLOEXEC) != 0) give_up("pipe");
+
+    const pid_t self = getpid();
+    const pid_t program = fork();
+    if (program < 0) give_up("fork");
+    if (program == 0) {
+        close(gate[1]);
+        std::signal(SIGPIPE, SIG_DFL);
+        become_program(fds, gate[0], pointers.data(), start, self);
+    }
+    close(gate[0]);
+    setpgid(program, program);  // here too: whoever comes first, the group exists from now on
+    write_all(fds.report, "ready " + std::to_string(program) + "\n");
+
+    char byte = 0;
+    if (read_byte(fds.command, byte) && byte == 'g') write_all(gate[1], "g");
+    close(gate[1]);
+    wait_for_death(program, fds.command, child_signals);
+    const std::int64_t end_ns = monotonic_ns();
+
+    if (start.exec_errno != 0) write_all(fds.report, "failed " + std::to_string(start.exec_errno) + "\n");
+    write_all(fds.report, "ended " + std::to_string(start.monotonic_ns) + " " + std::to_string(end_ns) + "\n");
+    read_byte(fds.command, byte);  // 'r', or the study is gone: either way there is no one to wait for
+    kill(-program, SIGKILL);
+
+    int status = 0;
+    rusage usage{};
+    if (wait4(program, &status, 0, &usage) != program) give_up("wait4");
+    end_descendants();
+    const auto microseconds = [](const timeval& time) {
+        return std::to_string(std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec);
+    };
+    write_all(fds.report, "reaped " + std::to_string(status) + " " + microseconds(usage.ru_utime) +
+                              " " + microseconds(usage.ru_stime) + " " +
+                              std::to_string(usage.ru_maxrss) + " " +
+                              std::to_string(usage.ru_nvcsw) + " " +
+                              std::to_string(usage.ru_nivcsw) + "\n");
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 5) {
+        std::fputs("usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n", stderr);
+        return 2;
+    }
+    return witness({descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]),
+                    descriptor(argv[4])});
+}

@@ -1,0 +1,192 @@
+"""Drives `pinstudy-witness`, the small program that starts a program under study and sees it end.
+
+The protocol is described in runners/witness/witness.cpp. The order of a run is: `start` (launcher,
+witness, and the program stopped before exec), counters are attached to `pid`, `go`, `wait_ended`
+as often as the caller wants to look at the program meanwhile, `reap`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from configs.errors import StudyFailure
+
+# likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
+LAUNCH_LIMIT_S = 60.0
+KILL_GRACE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a program ended: wait(2) status, its own window and its rusage, times in seconds."""
+
+    wait_status: int
+    elapsed_s: float
+    user_s: float
+    system_s: float
+    max_rss_bytes: int
+    exec_errno: int | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit status, or None when a signal ended the program."""
+        return os.WEXITSTATUS(self.wait_status) if os.WIFEXITED(self.wait_status) else None
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended the program, or None."""
+        return os.WTERMSIG(self.wait_status) if os.WIFSIGNALED(self.wait_status) else None
+
+
+class LaunchFailed(StudyFailure):
+    """The launcher ended, or hung, before the program could be started."""
+
+
+class WitnessProcess:
+    """One run's launcher, witness and program; `close` leaves no process behind."""
+
+    def __init__(
+        self,
+        witness: Path,
+        launcher: Sequence[str],
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        out: IO[bytes],
+        err: IO[bytes],
+        log: IO[bytes],
+    ) -> None:
+        command_read, self._command = os.pipe()
+        self._report, report_write = os.pipe()
+        descriptors = (command_read, report_write, out.fileno(), err.fileno())
+        try:
+            self._launcher = subprocess.Popen(
+                [*launcher, str(witness), *map(str, descriptors)],
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=descriptors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(self._command)
+            os.close(self._report)
+            raise LaunchFailed(f"cannot start {[*launcher, witness][0]}: {error.strerror}") from error
+        finally:
+            os.close(command_read)
+            os.close(report_write)
+        self._log = log
+        self._buffer = b""
+        self.pid = 0
+        self._exec_errno: int | None = None
+        self._window_ns = (0, 0)
+        payload = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+        try:
+            self._send(b"%d\n%b" % (len(payload), payload))
+            self.pid = int(self._expect("ready", LAUNCH_LIMIT_S)[0])
+        except BaseException:
+            self.close()
+            raise
+
+    def go(self) -> None:
+        """Let the program start."""
+        self._send(b"g")
+
+    def wait_ended(self, timeout_s: float) -> bool:
+        """Wait up to `timeout_s` for the program's end; it stays a zombie until `reap`."""
+        line = self._line(timeout_s)
+        if line is None:
+            return False
+        if line[0] == "failed":
+            self._exec_errno = int(line[1])
+            line = self._expect_line(KILL_GRACE_S)
+        if line[0] != "ended":
+            raise LaunchFailed(f"pinstudy-witness said {' '.join(line)!r}, expected 'ended'")
+        self._window_ns = (int(line[1]), int(line[2]))
+        return True
+
+    def reap(self) -> Ending:
+        """Collect the program's exit status and resource usage."""
+        self._send(b"r")
+        status, user_us, system_us, max_rss_kb, *_ = map(int, self._expect("reaped", LAUNCH_LIMIT_S))
+        start_ns, end_ns = self._window_ns
+        return Ending(
+            wait_status=status,
+            elapsed_s=(end_ns - start_ns) / 1e9 if start_ns else 0.0,
+            user_s=user_us / 1e6,
+            system_s=system_us / 1e6,
+            max_rss_bytes=max_rss_kb * 1024,
+            exec_errno=self._exec_errno,
+        )
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal to the program and to everything in its process group."""
+        if self.pid:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+
+    def close(self) -> None:
+        """End whatever is still running; closing the command pipe makes the witness kill."""
+        for descriptor in (self._command, self._report):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        try:
+            self._launcher.wait(KILL_GRACE_S)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._launcher.pid, signal.SIGKILL)
+            self._launcher.wait()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(self._command, data) :]
+        except BrokenPipeError:
+            raise LaunchFailed(self._what_happened()) from None
+
+    def _expect(self, word: str, timeout_s: float) -> list[str]:
+        line = self._expect_line(timeout_s)
+        if line[0] != word:
+            raise LaunchFailed(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
+        return line[1:]
+
+    def _expect_line(self, timeout_s: float) -> list[str]:
+        line = self._line(timeout_s)
+        if line is None:
+            raise LaunchFailed(f"{self._name()} did not start the program within {timeout_s:g} s")
+        return line
+
+    def _line(self, timeout_s: float) -> list[str] | None:
+        """Return the next report, split at blanks, or None when there is none in time."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self._buffer:
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([self._report], [], [], left)[0]:
+                return None
+            data = os.read(self._report, 4096)
+            if not data:
+                raise LaunchFailed(self._what_happened())
+            self._buffer += data
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line.decode().split()
+
+    def _name(self) -> str:
+        arguments = self._launcher.args
+        assert isinstance(arguments, list)
+        return str(arguments[0])
+
+    def _what_happened(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._launcher.wait(KILL_GRACE_S)
+        self._log.seek(0)
+        said = " ".join(self._log.read(2000).decode(errors="replace").split())
+        return f"{self._name()} ended with status {self._launcher.returncode}: {said or 'no message'}"
