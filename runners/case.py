@@ -59,6 +59,11 @@ class LeftOut:
     fields: dict[str, object]
     reason: str
 
+    @classmethod
+    def of(cls, case: Case, reason: str) -> LeftOut:
+        """Leave this case out."""
+        return cls(case.number, case_fields(case), reason)
+
     @property
     def case_id(self) -> str:
         """A stable digest of what would have defined the case."""

@@ -74,8 +74,11 @@ def execute(
     process number once it runs. Raises LaunchFailed when the launcher refuses. Whatever
     happens, KeyboardInterrupt included, no process is left behind.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
-            tempfile.TemporaryFile() as log:
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        tempfile.TemporaryFile() as log,
+    ):
         process = WitnessProcess(
             harness.witness, launch.launcher, launch.program, launch.environment, out, err, log
         )

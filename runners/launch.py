@@ -17,7 +17,7 @@ from configs.cpulist import format_cpulist
 from runners.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
-# Where a program has no loop with schedule(runtime), the value has no effect; it is set all the same.
+# Where a program has no loop with schedule(runtime) the value has no effect; it is set anyway.
 FALLBACK_SCHEDULE = "static"
 
 

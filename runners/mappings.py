@@ -22,7 +22,7 @@ EXPRESSED_BY = {
 }
 
 
-class CannotMap(Exception):
+class CannotMapError(Exception):
     """The node, the thread count or the program's build rules this mapping out; says why."""
 
 
@@ -31,13 +31,13 @@ def resolve_cpus(mapping: Mapping, topology: Topology, threads: int) -> tuple[in
 
     Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and
     `siblings`, which order CPUs rather than choose them, the first `threads`); under `pin` the
-    first `threads`. Raises CannotMap with the reason when the node cannot do it.
+    first `threads`. Raises CannotMapError with the reason when the node cannot do it.
     """
     cpus = _SELECT[mapping.selection](topology, threads)
     if not cpus:
-        raise CannotMap(_why_empty(mapping.selection, topology))
+        raise CannotMapError(_why_empty(mapping.selection, topology))
     if len(cpus) < threads:
-        raise CannotMap(
+        raise CannotMapError(
             f"{threads} threads need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"
         )
@@ -51,35 +51,39 @@ def choose_mechanism(mapping: Mapping, runtime: str, threads: int) -> str | None
     """Return what realises the mapping for a program linked with this OpenMP runtime.
 
     A named mechanism is kept or refused, an unnamed one is the best that can express it: a
-    program without OpenMP is pinned by taskset. Raises CannotMap with the reason.
+    program without OpenMP is pinned by taskset. Raises CannotMapError with the reason.
     """
     able = EXPRESSED_BY[mapping.tightness]
     if mapping.mechanism is None:
-        if mapping.tightness == "pin" and (runtime == "none" or (runtime == "other" and threads == 1)):
-            return _checked("taskset", runtime, threads)
+        if mapping.tightness == "pin" and (
+            runtime == "none" or (runtime == "other" and threads == 1)
+        ):
+            return _checked("taskset", runtime)
         return able[0] if able else None
     if mapping.mechanism not in able:
-        raise CannotMap(f"{mapping.mechanism} cannot express {mapping.tightness}")
-    return _checked(mapping.mechanism, runtime, threads)
+        raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.tightness}")
+    return _checked(mapping.mechanism, runtime)
 
 
-def _checked(mechanism: str, runtime: str, threads: int) -> str:
+def _checked(mechanism: str, runtime: str) -> str:
     if mechanism == "omp-places" and runtime == "none":
-        raise CannotMap("a program without OpenMP does not read OMP_PLACES; use taskset")
+        raise CannotMapError("a program without OpenMP does not read OMP_PLACES; use taskset")
     return mechanism
 
 
 def check_mechanism(
     mechanism: str | None, tightness: str, threads: int, topology: Topology, tools: Iterable[str]
 ) -> None:
-    """Raise CannotMap when this node cannot run the mechanism; `tools` are the programs it has."""
+    """Raise CannotMapError when this node cannot run the mechanism; `tools` are the programs it has."""
     if tightness == "pin" and mechanism in ("taskset", "numactl") and threads > 1:
-        raise CannotMap(f"{mechanism} sets one mask for all threads and cannot pin {threads} of them")
+        raise CannotMapError(
+            f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
+        )
     needed = "taskset" if mechanism == "omp-places" else mechanism
     if needed is not None and needed not in tools:
-        raise CannotMap(f"{needed} is not installed; install it with `make setup`")
+        raise CannotMapError(f"{needed} is not installed; install it with `make setup`")
     if mechanism == "likwid-pin" and topology.allowed != topology.online:
-        raise CannotMap(
+        raise CannotMapError(
             "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
             f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
         )
@@ -145,8 +149,14 @@ def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
 def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
     """Package, then the first CPU of each cache shared with others, outermost first."""
     shared = [
-        min((cache.cpus[0] for cache in topology.caches
-             if cache.level == level and core.cpus[0] in cache.cpus), default=-1)
+        min(
+            (
+                cache.cpus[0]
+                for cache in topology.caches
+                if cache.level == level and core.cpus[0] in cache.cpus
+            ),
+            default=-1,
+        )
         for level in (3, 2)
     ]
     return (core.package, *shared)
@@ -155,10 +165,13 @@ def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
     cores = [core for core in topology.cores if _usable(core, topology)]
-    cores.sort(key=lambda core: (
-        KIND_ORDER.index(core.kind) if core.kind in KIND_ORDER else len(KIND_ORDER),
-        _group_keys(topology, core), core.cpus,
-    ))
+    cores.sort(
+        key=lambda core: (
+            KIND_ORDER.index(core.kind) if core.kind in KIND_ORDER else len(KIND_ORDER),
+            _group_keys(topology, core),
+            core.cpus,
+        )
+    )
     return [(_group_keys(topology, core), _usable(core, topology)) for core in cores]
 
 
@@ -189,8 +202,12 @@ def _siblings(topology: Topology, _threads: int) -> tuple[int, ...]:
 
 
 _KIND_OF_SELECTION = {
-    "pcores": "P", "ecores": "E", "lpecores": "LP-E",
-    "pcpus": "P", "ecpus": "E", "lpecpus": "LP-E",
+    "pcores": "P",
+    "ecores": "E",
+    "lpecores": "LP-E",
+    "pcpus": "P",
+    "ecpus": "E",
+    "lpecpus": "LP-E",
 }
 _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "all": lambda topology, _threads: topology.allowed,

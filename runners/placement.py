@@ -58,7 +58,7 @@ class PlacementSampler:
 
     def _tids(self, pid: int) -> list[int]:
         try:
-            return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]
+            return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
         except (OSError, ValueError):
             return []
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from configs.model import App, AppChoice, Size, Study, Variant
 from configs.model import Mapping as StudyMapping
-from runners.case import Case, LeftOut, case_fields
+from runners.case import Case, LeftOut
 from runners.launch import FALLBACK_SCHEDULE
-from runners.mappings import CannotMap, check_mechanism, choose_mechanism, resolve_cpus
+from runners.mappings import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
 from runners.topology import Topology
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
@@ -67,7 +67,7 @@ def make_plan(
             case = _bind(row, number, mapping, governor, topology, tools)
             if isinstance(case, Case):
                 reason = _why_not(case, programs, governor_problem)
-                case = case if reason is None else LeftOut(number, case_fields(case), reason)
+                case = case if reason is None else LeftOut.of(case, reason)
             if isinstance(case, Case):
                 cases.append(case)
             else:
@@ -103,17 +103,26 @@ def _bind(
     reason = None
     try:
         if row.variant.runtime == "none" and row.threads > 1:
-            raise CannotMap(f"the variant {row.variant.name} has no threads")
+            raise CannotMapError(f"the variant {row.variant.name} has no threads")
         mechanism = choose_mechanism(mapping, row.variant.runtime, row.threads)
         cpus = resolve_cpus(mapping, topology, row.threads)
         check_mechanism(mechanism, mapping.tightness, row.threads, topology, tools)
-    except CannotMap as problem:
+    except CannotMapError as problem:
         reason = str(problem)
     case = Case(
-        number, row.app, row.variant, row.size, row.threads, mapping, mechanism, cpus,
-        governor, row.schedule, row.wait_policy,
+        number,
+        row.app,
+        row.variant,
+        row.size,
+        row.threads,
+        mapping,
+        mechanism,
+        cpus,
+        governor,
+        row.schedule,
+        row.wait_policy,
     )
-    return case if reason is None else LeftOut(number, case_fields(case), reason)
+    return case if reason is None else LeftOut.of(case, reason)
 
 
 def _why_not(
@@ -122,16 +131,3 @@ def _why_not(
     if case.variant.program not in programs:
         return f"the program {case.variant.program} was not found; build it with `make setup`"
     return governor_problem(case.governor, case.cpus)
-
-
-def estimate_s(case: Case, measured: Mapping[str, float]) -> float | None:
-    """Return about how long one run takes, in seconds: measured before, or the app's own hint.
-
-    `measured` maps a case_id to the median seconds of its runs so far. The hint is for one thread
-    and is divided by the threads: an upper bound for scaling, good enough for a forecast.
-    """
-    if case.case_id in measured:
-        return measured[case.case_id]
-    if case.size.estimate_s is None:
-        return None
-    return case.size.estimate_s / case.threads

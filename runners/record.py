@@ -97,28 +97,35 @@ def unfinished_record(
 def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:
     """Return the record that says why a case is not part of this node's study."""
     identity = {"case_id": left_out.case_id, "case_number": left_out.number, "order": order}
-    return origin.fields() | identity | left_out.fields | {
-        "status": LEFT_OUT,
-        "reason": left_out.reason,
-    }
+    return (
+        origin.fields()
+        | identity
+        | left_out.fields
+        | {
+            "status": LEFT_OUT,
+            "reason": left_out.reason,
+        }
+    )
 
 
 def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:
-    return origin.fields() | {
-        "case_id": case.case_id,
-        "case_number": case.number,
-        "repetition": planned.repetition,
-        "block": planned.block,
-        "order": planned.order,
-        "warmup": planned.warmup,
-        "run_id": f"{case.case_id}-{origin.attempt}-{planned.order}",
-        "started_at": started_at,
-    } | case_fields(case)
+    return (
+        origin.fields()
+        | {
+            "case_id": case.case_id,
+            "case_number": case.number,
+            "repetition": planned.repetition,
+            "block": planned.block,
+            "order": planned.order,
+            "warmup": planned.warmup,
+            "run_id": f"{case.case_id}-{origin.attempt}-{planned.order}",
+            "started_at": started_at,
+        }
+        | case_fields(case)
+    )
 
 
-def _placement_fields(
-    proof: Proof, threads: tuple[ThreadTrace, ...], looks: int
-) -> dict[str, Any]:
+def _placement_fields(proof: Proof, threads: tuple[ThreadTrace, ...], looks: int) -> dict[str, Any]:
     processes = list(dict.fromkeys(thread.pid for thread in threads))
     return {
         "verdict": proof.verdict,

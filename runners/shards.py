@@ -36,7 +36,9 @@ class Shard:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._path(self.attempt), flags, 0o644)
         except FileExistsError:
-            raise StudyFailure(f"{folder}: another pinstudy has just started here; let it finish") from None
+            raise StudyFailure(
+                f"{folder}: another pinstudy has just started here; let it finish"
+            ) from None
         except OSError as error:
             raise UserError(
                 f"{folder}: cannot write results here ({error.strerror}); "

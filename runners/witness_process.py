@@ -80,7 +80,9 @@ class WitnessProcess:
         except OSError as error:
             os.close(self._command)
             os.close(self._report)
-            raise LaunchFailed(f"cannot start {[*launcher, witness][0]}: {error.strerror}") from error
+            raise LaunchFailed(
+                f"cannot start {[*launcher, witness][0]}: {error.strerror}"
+            ) from error
         finally:
             os.close(command_read)
             os.close(report_write)
@@ -117,7 +119,9 @@ class WitnessProcess:
     def reap(self) -> Ending:
         """Collect the program's exit status and resource usage."""
         self._send(b"r")
-        status, user_us, system_us, max_rss_kb, *_ = map(int, self._expect("reaped", LAUNCH_LIMIT_S))
+        status, user_us, system_us, max_rss_kb, *_ = map(
+            int, self._expect("reaped", LAUNCH_LIMIT_S)
+        )
         start_ns, end_ns = self._window_ns
         return Ending(
             wait_status=status,
@@ -189,4 +193,6 @@ class WitnessProcess:
             self._launcher.wait(KILL_GRACE_S)
         self._log.seek(0)
         said = " ".join(self._log.read(2000).decode(errors="replace").split())
-        return f"{self._name()} ended with status {self._launcher.returncode}: {said or 'no message'}"
+        return (
+            f"{self._name()} ended with status {self._launcher.returncode}: {said or 'no message'}"
+        )

@@ -1,0 +1,1 @@
+"""Floor 4: the command line. One module a command, no logic."""

@@ -1,0 +1,96 @@
+"""The command group: finds a command's module when it is asked for, and shows errors in one line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from types import FrameType
+
+import click
+
+from configs.errors import UserError
+
+VERSION = "0.1.0"
+
+# name -> what `pinstudy --help` says; the module pinstudy.commands.<name> is loaded on use.
+COMMANDS = {
+    "topology": "Show this node's core kinds, cores and caches, and the evidence for them.",
+    "plan": "Show what a study would run here, without running anything.",
+    "run": "Run a study, or continue it.",
+    "tables": "Print and write the tables of results.",
+    "apps": "List the programs that can be studied.",
+    "mappings": "List the mappings and what they mean on this node.",
+}
+
+INTERRUPTED_STATUS = 130
+
+
+class LazyGroup(click.Group):
+    """A click group that imports a command's module only when that command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"pinstudy.commands.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command when there is none of that name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from configs.words import nearest
+
+            raise click.UsageError(
+                f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="'pinstudy COMMAND --help' tells more of each.",
+)
+@click.version_option(VERSION, prog_name="pinstudy")
+def group() -> None:
+    """To pin or not to pin? Measures, on the node in front of you, which thread mapping and
+    governor give an OpenMP program the best time and energy.
+    """
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Run the command line; exit status 2 for a user's mistake, 1 for a failed study, 130 on
+    Ctrl-C or SIGTERM.
+    """
+    # SIGTERM ends a study as Ctrl-C does: the run in flight is recorded and its processes ended.
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        group.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except UserError as error:
+        click.echo(f"pinstudy: {error}", err=True)
+        sys.exit(error.exit_status)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("pinstudy: stopped", err=True)
+        sys.exit(INTERRUPTED_STATUS)
+    except BrokenPipeError:
+        # `pinstudy ... | head`: the reader has what it wanted.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,39 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_Command = Callable[..., Any]
+
+SYSROOT = click.option(
+    "--sysroot",
+    type=click.Path(path_type=Path),
+    default=Path("/"),
+    metavar="DIR",
+    help="Read the node from a recorded file tree instead of this machine.",
+)
+KINDS = click.option(
+    "--kinds",
+    metavar="P=0-7,E=8-23",
+    help="Declare the core kinds by hand; every record says that they were declared.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+RESULTS = click.option(
+    "--results",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="PINSTUDY_RESULTS",
+    default=Path("results"),
+    show_default=True,
+    metavar="DIR",
+    help="Where results are kept (also: $PINSTUDY_RESULTS).",
+)
+
+
+def node_options(command: _Command) -> _Command:
+    """Add --sysroot, --kinds and --json."""
+    return SYSROOT(KINDS(JSON(command)))

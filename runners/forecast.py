@@ -1,0 +1,58 @@
+"""How long what is left of a study will take; each update costs the same however large it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from runners.case import Case
+
+# What a run costs beside the program: perf's start, the record, the look at the node.
+OVERHEAD_S = 0.02
+
+
+def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
+    """Return about how long one run takes, in seconds: measured before, or the app's own hint.
+
+    `measured_s` maps a case_id to the mean of its runs so far. The hint is for one thread and is
+    divided by the threads, as if the program scaled perfectly: good enough for a forecast.
+    """
+    if case.case_id in measured_s:
+        return measured_s[case.case_id]
+    if case.size.estimate_s is None:
+        return None
+    return case.size.estimate_s / case.threads
+
+
+class Forecast:
+    """The expected time of the runs that are left, corrected by every run that is made."""
+
+    def __init__(
+        self, cases: Iterable[Case], left: Iterable[str], measured_s: Mapping[str, float]
+    ) -> None:
+        """`left` has the case_id of each run to be made, `measured_s` the mean seconds of a case."""
+        self._left = Counter(left)
+        self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
+        self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)
+        self._total = sum(
+            count * ((self._each[case_id] or 0.0) + OVERHEAD_S)
+            for case_id, count in self._left.items()
+        )
+
+    @property
+    def left_s(self) -> float | None:
+        """The expected seconds of all that is left, or None while some case has no estimate."""
+        return None if self._unknown else max(0.0, self._total)
+
+    def made(self, case_id: str, mean_s: float | None) -> None:
+        """One run of the case is done (or will not be made); `mean_s` is its new mean time."""
+        before = self._each[case_id]
+        count = self._left[case_id]
+        self._total -= count * ((before or 0.0) + OVERHEAD_S)
+        self._left[case_id] = count - 1
+        if mean_s is not None:
+            self._unknown -= before is None
+            self._each[case_id] = mean_s
+        elif before is None and count == 1:
+            self._unknown -= 1
+        self._total += (count - 1) * ((self._each[case_id] or 0.0) + OVERHEAD_S)

@@ -1,0 +1,195 @@
+"""A study on its way: what is done, what is left, and the loop that does it.
+
+Everything known about progress is in the records themselves; a second start reads them and makes
+what is missing, in the order that the seed gave from the beginning.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from configs.errors import StudyFailure, UserError
+from configs.model import Study
+from runners.case import Case, LeftOut
+from runners.execute import Harness, Observation, execute
+from runners.forecast import Forecast
+from runners.judge import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
+from runners.launch import Launch
+from runners.order import PlannedRun, plan_order
+from runners.plan import Plan
+from runners.record import Measured, Origin, left_out_record, run_record, unfinished_record
+from runners.shards import Shard, read_records
+from runners.witness_process import LaunchFailed
+
+
+class Progress(Protocol):
+    """What a user is told while a study runs."""
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        """A run is about to start; `left_s` is the expected time of all that is left."""
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        """A run's record is on the disk."""
+
+    def leaving_out(self, case: Case, reason: str) -> None:
+        """A case can no longer run, for this reason."""
+
+
+@dataclass
+class History:
+    """What was recorded so far: finished runs by key, and each case's good runs and seconds."""
+
+    done: set[tuple[str, bool, int]] = field(default_factory=set)
+    times: dict[str, tuple[int, float]] = field(default_factory=dict)
+    left_out: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take one record into account; an interrupted run stays to be made."""
+        status, case_id = record.get("status"), str(record.get("case_id"))
+        if status == LEFT_OUT:
+            self.left_out.add((case_id, str(record.get("reason"))))
+        elif status in FINAL:
+            self.done.add((case_id, bool(record.get("warmup")), int(record.get("repetition", 0))))
+            if status == OK:
+                count, total_s = self.times.get(case_id, (0, 0.0))
+                self.times[case_id] = (count + 1, total_s + float(record["elapsed_s"]))
+
+    def mean_s(self, case_id: str) -> float | None:
+        """Return the mean seconds of a case's good runs, or None when there is none."""
+        count, total_s = self.times.get(case_id, (0, 0.0))
+        return total_s / count if count else None
+
+
+def read_history(folder: Path, study: Study, node_digest: str) -> History:
+    """Return what a results folder already holds of this study.
+
+    Raises UserError when it was made by another version of the study or on a changed node: such
+    runs must not be mixed.
+    """
+    history = History()
+    advice = "start anew with --fresh (what was measured is kept beside it)"
+    for record in read_records(folder / "records"):
+        if record.get("study_digest") != study.digest:
+            raise UserError(
+                f"{folder}: holds runs of another version of study {study.name} "
+                f"({study.path} has changed since); {advice}"
+            )
+        if record.get("node_digest") != node_digest:
+            raise UserError(
+                f"{folder}: the node has changed since this study began there (kernel, core "
+                f"kinds, firmware or settings: compare the files in {folder / 'nodes'}); {advice}"
+            )
+        history.add(record)
+    return history
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Rename a results folder so that a fresh one can take its place; return its new name."""
+    if not folder.exists():
+        return None
+    stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%S")
+    for number in range(1000):
+        aside = folder.with_name(f"{folder.name}.{stamp}" + (f"-{number}" if number else ""))
+        if not aside.exists():
+            folder.rename(aside)
+            return aside
+    raise StudyFailure(f"{folder}: cannot be set aside; rename it by hand")
+
+
+def runs_of(plan: Plan) -> list[PlannedRun]:
+    """Return every run of the plan's cases, in order."""
+    study = plan.study
+    ids = [case.case_id for case in plan.cases]
+    return plan_order(ids, study.repetitions, study.warmup, study.order, study.seed)
+
+
+def runs_left(plan: Plan, history: History) -> list[PlannedRun]:
+    """Return the runs that are still to be made, in order."""
+    return [planned for planned in runs_of(plan) if planned.key not in history.done]
+
+
+def forecast(plan: Plan, left: Iterable[PlannedRun], history: History) -> Forecast:
+    """Return the forecast for these runs from the history's times and the apps' own hints."""
+    means = {case.case_id: history.mean_s(case.case_id) for case in plan.cases}
+    measured = {case_id: mean for case_id, mean in means.items() if mean is not None}
+    return Forecast(plan.cases, (planned.case_id for planned in left), measured)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the loop needs from the machine: how to launch, run and measure a case."""
+
+    launch: Callable[[Case], Launch]
+    harness: Harness
+    collect: Callable[[Case, Observation], list[Measured]]
+    governor_problem: Callable[[Case], str | None]
+
+
+def run_study(
+    plan: Plan, history: History, shard: Shard, origin: Origin, bench: Bench, progress: Progress
+) -> None:
+    """Make every run that is left; returns when all are recorded.
+
+    A launcher that refuses is one failed run. Raises StudyFailure when a record cannot be written.
+    KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
+    """
+    _record_left_out(plan.left_out, history, shard, origin)
+    cases = {case.case_id: case for case in plan.cases}
+    left = runs_left(plan, history)
+    ahead = forecast(plan, left, history)
+    for planned in left:
+        case = cases[planned.case_id]
+        problem = bench.governor_problem(case)
+        if problem is not None:
+            _leave_out(case, problem, history, shard, origin, progress)
+        else:
+            progress.starting(case, planned, ahead.left_s)
+            record = _one_run(planned, case, shard, origin, bench)
+            history.add(record)
+            progress.finished(record)
+        ahead.made(planned.case_id, history.mean_s(planned.case_id))
+
+
+def _one_run(
+    planned: PlannedRun, case: Case, shard: Shard, origin: Origin, bench: Bench
+) -> dict[str, Any]:
+    started_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    launch = bench.launch(case)
+    try:
+        seen = execute(launch, case.app.limit_s, bench.harness)
+        collected = bench.collect(case, seen)
+    except KeyboardInterrupt:
+        reason = "stopped by the user or a signal while it ran"
+        shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
+        raise
+    except LaunchFailed as error:
+        record = unfinished_record(origin, planned, case, started_at, FAILED, str(error))
+        shard.append(record)
+        return record
+    record = run_record(origin, planned, case, launch, seen, started_at, collected)
+    shard.append(record)
+    return record
+
+
+def _record_left_out(
+    left_out: Iterable[LeftOut], history: History, shard: Shard, origin: Origin
+) -> None:
+    for order, item in enumerate(left_out):
+        if (item.case_id, item.reason) not in history.left_out:
+            record = left_out_record(origin, item, order)
+            shard.append(record)
+            history.add(record)
+
+
+def _leave_out(
+    case: Case, reason: str, history: History, shard: Shard, origin: Origin, progress: Progress
+) -> None:
+    item = LeftOut.of(case, reason)
+    if (item.case_id, reason) in history.left_out:
+        return
+    _record_left_out([item], history, shard, origin)
+    progress.leaving_out(case, reason)

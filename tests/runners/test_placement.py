@@ -1,0 +1,111 @@
+"""What was seen of the threads is compared with what the mapping says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.placement import PlacementSampler, ThreadTrace, prove
+
+
+def trace(tid: int, allowed: tuple[int, ...], seen: dict[int, int], pid: int = 100) -> ThreadTrace:
+    return ThreadTrace(tid, pid, allowed, Counter(seen))
+
+
+def test_pinned_threads_on_their_own_cpus_are_proved() -> None:
+    team = [trace(100, (0,), {0: 9}), trace(101, (1,), {1: 8})]
+    assert prove(team, "pin", (0, 1), 2, 1.0).verdict == "proved"
+
+
+def test_ignored_places_are_a_violation() -> None:
+    team = [trace(100, (0, 1), {0: 9}), trace(101, (0, 1), {1: 8})]
+    proof = prove(team, "pin", (0, 1), 2, 1.0)
+    assert proof.verdict == "violated"
+    assert "thread 100 was allowed CPU 0-1" in proof.reason
+
+
+def test_two_threads_on_one_cpu_are_a_violation() -> None:
+    team = [trace(100, (0,), {0: 9}), trace(101, (0,), {0: 8})]
+    assert "both pinned to CPU 0" in prove(team, "pin", (0, 1), 2, 1.0).reason
+
+
+def test_a_smaller_team_than_asked_for_is_a_violation() -> None:
+    team = [trace(100, (0,), {0: 9})]
+    assert prove(team, "pin", (0, 1), 2, 1.0).reason == "only 1 of 2 threads ran"
+
+
+def test_a_larger_team_than_pinned_is_a_violation() -> None:
+    team = [trace(100 + i, (i,), {i: 3}) for i in range(3)]
+    assert prove(team, "pin", (0, 1, 2), 2, 1.0).verdict == "violated"
+
+
+def test_a_very_short_run_is_unproved_rather_than_violated() -> None:
+    team = [trace(100, (0,), {0: 1})]
+    proof = prove(team, "pin", (0, 1), 2, 0.002)
+    assert proof.verdict == "unproved"
+    assert "0.002 s" in proof.reason
+
+
+def test_a_thread_outside_the_set_is_a_violation() -> None:
+    team = [trace(100, (0, 1), {0: 5, 3: 1})]
+    assert "ran on CPU 3, outside 0-1" in prove(team, "set", (0, 1), 1, 1.0).reason
+
+
+def test_threads_bound_by_somebody_else_violate_scheduler_and_set() -> None:
+    for tightness in ("none", "set"):
+        team = [trace(100, (0, 1), {0: 5}), trace(101, (1,), {1: 5})]
+        assert "thread 101 was bound to CPU 1" in prove(team, tightness, (0, 1), 2, 1.0).reason
+
+
+def test_a_waiting_shell_beside_the_program_is_no_violation() -> None:
+    shell = trace(90, (0, 1), {0: 5}, pid=90)
+    team = [trace(100, (0,), {0: 9}), trace(101, (1,), {1: 8})]
+    assert prove([shell, *team], "pin", (0, 1), 2, 1.0).verdict == "proved"
+
+
+def test_nothing_seen_is_unproved() -> None:
+    assert prove([], "set", (0,), 1, 0.0001).verdict == "unproved"
+
+
+def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
+    def task(pid: int, tid: int, cpu: int, allowed: str, children: str = "") -> None:
+        folder = tmp_path / str(pid) / "task" / str(tid)
+        folder.mkdir(parents=True)
+        fields = " ".join(["S", *["0"] * 35, str(cpu), "0"])
+        (folder / "stat").write_text(f"{tid} (a ) name) {fields}\n")
+        (folder / "status").write_text(
+            f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n"
+        )
+        (folder / "children").write_text(children)
+
+    task(10, 10, 3, "0-3", children="20 ")
+    task(10, 11, 1, "1")
+    task(20, 20, 2, "2")
+    sampler = PlacementSampler(10, tmp_path)
+    sampler.sample()
+    sampler.sample()
+    seen = {
+        tid: (thread.pid, thread.allowed, dict(thread.seen))
+        for tid, thread in sampler.threads.items()
+    }
+    assert seen == {
+        10: (10, (0, 1, 2, 3), {3: 2}),
+        11: (10, (1,), {1: 2}),
+        20: (20, (2,), {2: 2}),
+    }
+
+
+@given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
+def test_unreadable_threads_are_not_seen(
+    tmp_path_factory: pytest.TempPathFactory, stat: bytes, status: bytes
+) -> None:
+    root = tmp_path_factory.mktemp("proc")
+    folder = root / "7" / "task" / "7"
+    folder.mkdir(parents=True)
+    (folder / "stat").write_bytes(stat)
+    (folder / "status").write_bytes(status)
+    PlacementSampler(7, root).sample()
