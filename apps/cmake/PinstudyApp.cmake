@@ -5,12 +5,20 @@ include(GoogleTest)
 # All that is needed to run a study: the programs without their tests and benchmarks.
 add_custom_target(programs)
 
-# pinstudy_app(NAME <app> SOURCES main.cpp <other>...)
+# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [FULL_VECTORS <source>...])
 #
 # Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
-# of all sources except main.cpp, so that tests and benchmarks reach the program's parts.
+# of all sources except main.cpp, so that tests and benchmarks reach the program's parts. Those of
+# the sources that are named again in FULL_VECTORS use the widest vectors of the processor.
 function(pinstudy_app)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;FULL_VECTORS")
+  if(arg_FULL_VECTORS)
+    set_property(
+      SOURCE ${arg_FULL_VECTORS}
+      APPEND
+      PROPERTY COMPILE_OPTIONS ${PINSTUDY_FULL_VECTORS}
+    )
+  endif()
   set(parts ${arg_SOURCES})
   list(REMOVE_ITEM parts main.cpp)
   foreach(variant IN LISTS PINSTUDY_VARIANTS)

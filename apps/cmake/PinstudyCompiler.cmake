@@ -3,6 +3,7 @@
 # Targets: pinstudy::flags, and on top of it pinstudy::flags-<variant>
 # Result:  PINSTUDY_VARIANTS, the variants to build with this compiler
 #          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
+#          PINSTUDY_FULL_VECTORS, further flags for sources that compute with whole vectors
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(pinstudy_runtime libgomp)
@@ -36,8 +37,8 @@ set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 # Nobody reads errno after sqrt() or cbrt(); not setting it changes no value. Everything else of
 # -ffast-math stays off: it would change results.
 set(pinstudy_flags -ffp-contract=fast -fno-math-errno)
+include(CheckCXXCompilerFlag)
 if(PINSTUDY_MARCH)
-  include(CheckCXXCompilerFlag)
   string(MAKE_C_IDENTIFIER "pinstudy_march_${PINSTUDY_MARCH}" pinstudy_march_accepted)
   check_cxx_compiler_flag("-march=${PINSTUDY_MARCH}" ${pinstudy_march_accepted})
   if(NOT ${pinstudy_march_accepted})
@@ -49,6 +50,14 @@ endif()
 if(PINSTUDY_SANITIZE)
   list(APPEND pinstudy_flags "-fsanitize=${PINSTUDY_SANITIZE}" -fno-sanitize-recover=all
        -fno-omit-frame-pointer)
+endif()
+
+# For sources that are written with whole vectors (apps/common/vector.hpp): on processors with
+# AVX-512 both compilers prefer half the width, and Clang splits wider vectors.
+check_cxx_compiler_flag(-mprefer-vector-width=512 pinstudy_full_vectors_accepted)
+set(PINSTUDY_FULL_VECTORS "")
+if(pinstudy_full_vectors_accepted)
+  set(PINSTUDY_FULL_VECTORS -mprefer-vector-width=512)
 endif()
 
 set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)

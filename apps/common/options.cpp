@@ -76,11 +76,11 @@ void Options::Parser::number(const std::string& names, std::int64_t& value, cons
         },
         help + ": " + expected);
     option->type_name("N")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-    option->default_str(std::to_string(value));
     if (is_positional(names)) {
         store_positional = store;
         return;
     }
+    option->default_str(std::to_string(value));
     for (const std::string& name : CLI::detail::split(names, ',')) {
         names_with_value.push_back(name);
     }

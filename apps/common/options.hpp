@@ -22,7 +22,7 @@ class Options {
     Options& operator=(const Options&) = delete;
 
     // In the following, `names` is "-s,--size" for an option and "size" for a positional argument,
-    // and `value` keeps its content, shown by --help as the default, when nothing is given.
+    // and `value` keeps its content when nothing is given; --help shows it as an option's default.
 
     // Takes a decimal whole number from `lowest` to `highest`; blanks around it are ignored.
     void integer(const std::string& names, std::int64_t& value, std::int64_t lowest,

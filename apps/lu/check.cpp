@@ -1,0 +1,71 @@
+#include "apps/lu/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace pinstudy::lu {
+namespace {
+
+double c(double n, double k) {
+    return 1.0 / (1.0 / n + k * (k - 1.0) / (2.0 * (n + 1.0)));
+}
+
+}  // namespace
+
+double exact_factor(std::int64_t n, std::int64_t i, std::int64_t j) {
+    const auto size = static_cast<double>(n);
+    const auto row = static_cast<double>(i);
+    const auto column = static_cast<double>(j);
+    if (i == 0) {
+        return 1.0 + column;
+    }
+    if (j == 0) {
+        return 1.0 + row * size;
+    }
+    if (i > j) {
+        return c(size, column) * row / (size + 1.0 + c(size, column) * column);
+    }
+    if (i == j) {
+        return -row * (size + 1.0 + c(size, row) * row);
+    }
+    return -c(size, row) * row * column;
+}
+
+double largest_deviation(const Matrix& factors) {
+    const std::int64_t n = factors.size();
+    double largest = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+            const double exact = exact_factor(n, i, j);
+            const double deviation = std::abs((factors.row(i)[j] - exact) / exact);
+            largest = std::isnan(deviation) ? std::numeric_limits<double>::infinity()
+                                            : std::max(largest, deviation);
+        }
+    }
+    return largest;
+}
+
+double tolerance(std::int64_t n) {
+    // Every element takes up to n roundings, and the first step makes the elements n times as large
+    // as those that remain (its pivot is 1), so that its roundings weigh n times as much. Observed
+    // deviations are 0.11 to 0.16 of n^2 epsilon for n from 200 to 2000. The closed form itself
+    // takes about ten roundings.
+    const auto size = static_cast<double>(n);
+    return (size * size + 10.0) * std::numeric_limits<double>::epsilon();
+}
+
+Verdict check(const Matrix& factors) {
+    const double deviation = largest_deviation(factors);
+    const double allowed = tolerance(factors.size());
+    std::array<char, 160> reason{};
+    std::snprintf(reason.data(), reason.size(),
+                  "largest relative deviation from the closed form %.2e, tolerance %.2e", deviation,
+                  allowed);
+    return {deviation <= allowed, reason.data()};
+}
+
+}  // namespace pinstudy::lu

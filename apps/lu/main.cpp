@@ -1,0 +1,57 @@
+// lu: LU reduction of a dense matrix, as OmpSCR's c_lu.
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "apps/common/build_info.hpp"
+#include "apps/common/exit_status.hpp"
+#include "apps/common/memory.hpp"
+#include "apps/common/ompscr.hpp"
+#include "apps/common/schedule.hpp"
+#include "apps/common/timer.hpp"
+#include "apps/lu/check.hpp"
+#include "apps/lu/elimination.hpp"
+#include "apps/lu/matrix.hpp"
+
+namespace pinstudy::lu {
+namespace {
+
+int run(int argc, char** argv) {
+    const SizeArgument argument{"size", "Rows and columns of the matrix", 1000000, 500};
+    Options options("lu",
+                    "Reduces a dense matrix to its factors L and U, without pivoting; threads and "
+                    "schedule are taken from OMP_NUM_THREADS and OMP_SCHEDULE (default: static,1).",
+                    version_text("lu"));
+    std::int64_t size = 0;
+    if (const auto exit_status = parse_size(options, argument, size, argc, argv)) {
+        return *exit_status;
+    }
+    if (const std::string reason = why_too_large("size", Matrix::bytes(size)); !reason.empty()) {
+        return options.user_error(reason);
+    }
+
+    default_to_static_schedule(1);
+    print_header(argv[0], "LU reduction of a dense matrix.", argument, size, max_threads());
+    Matrix matrix(size);
+    fill(matrix);
+    const Timer timer;
+    const int threads = eliminate(matrix);
+    const double seconds = timer.seconds();
+    print_timer("EXE_TIME", seconds);
+    const double operations = 2.0 / 3.0 * std::pow(static_cast<double>(size), 3);
+    std::printf("\nThreads formed: %d\nRate: %.3f Gflop/s\n", threads,
+                seconds > 0.0 ? operations / seconds / 1e9 : 0.0);
+    return report(check(matrix));
+}
+
+}  // namespace
+}  // namespace pinstudy::lu
+
+int main(int argc, char** argv) {
+    try {
+        return pinstudy::lu::run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "lu: %s\n", error.what());
+        return pinstudy::kExitFailed;
+    }
+}
