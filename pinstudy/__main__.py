@@ -1,9 +1,9 @@
 """Starts pinstudy from its folder: the root of the tree goes first on the import path."""
 
-import os
 import sys
+from pathlib import Path
 
-sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from pinstudy.cli import main  # noqa: E402
 

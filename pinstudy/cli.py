@@ -1,4 +1,4 @@
-"""The command group: finds a command's module when it is asked for, and shows errors in one line."""
+"""The command group: loads a command's module on use, and shows errors in one line each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ INTERRUPTED_STATUS = 130
 class LazyGroup(click.Group):
     """A click group that imports a command's module only when that command is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"pinstudy.commands.{cmd_name}").command
@@ -45,14 +47,13 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest command when there is none of that name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from configs.words import nearest
+            from configs.words import unknown_word
 
-            raise click.UsageError(
-                f"there is no command {args[0]!r}{nearest(args[0], COMMANDS)}", ctx
-            )
+            raise click.UsageError(unknown_word("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -64,8 +65,10 @@ class LazyGroup(click.Group):
 )
 @click.version_option(VERSION, prog_name="pinstudy")
 def group() -> None:
-    """To pin or not to pin? Measures, on the node in front of you, which thread mapping and
-    governor give an OpenMP program the best time and energy.
+    """To pin or not to pin?
+
+    Measures, on the node in front of you, which thread mapping and governor give an OpenMP
+    program the best time and energy.
     """
 
 
@@ -74,11 +77,13 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command line; exit status 2 for a user's mistake, 1 for a failed study, 130 on
-    Ctrl-C or SIGTERM.
+    """Run the command line.
+
+    The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
     """
-    # SIGTERM ends a study as Ctrl-C does: the run in flight is recorded and its processes ended.
+    # These end a study as Ctrl-C does: the run in flight is recorded and its processes ended.
     signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGHUP, _stop)
     try:
         group.main(standalone_mode=False)
     except click.ClickException as error:

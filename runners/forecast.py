@@ -30,7 +30,7 @@ class Forecast:
     def __init__(
         self, cases: Iterable[Case], left: Iterable[str], measured_s: Mapping[str, float]
     ) -> None:
-        """`left` has the case_id of each run to be made, `measured_s` the mean seconds of a case."""
+        """`left` names the case of each run to be made, `measured_s` has a case's mean seconds."""
         self._left = Counter(left)
         self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
         self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)

@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from configs.model import App
+from runners.case import Case
 from runners.execute import Observation
 from runners.placement import Proof
 
@@ -24,8 +24,12 @@ FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
 STDERR_TAIL_CHARACTERS = 2000
 
 
-def judge(app: App, seen: Observation, proof: Proof) -> tuple[str, str]:
-    """Return the run's status and, unless it is `ok`, the reason in words."""
+def judge(case: Case, seen: Observation, proof: Proof) -> tuple[str, str]:
+    """Return the run's status and, unless it is `ok`, the reason in words.
+
+    A quiet size prints nothing, so that the exit status alone tells of the program's own check.
+    """
+    app = case.app
     ending = seen.ending
     if seen.timed_out:
         return TIMEOUT, f"ended after its limit of {app.limit_s:g} s"
@@ -38,21 +42,28 @@ def judge(app: App, seen: Observation, proof: Proof) -> tuple[str, str]:
     if ending.exit_code:
         return FAILED, f"exit status {ending.exit_code}"
     pattern = app.check.pattern
-    if pattern and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE):
+    if (
+        pattern
+        and not case.size.quiet
+        and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE)
+    ):
         return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
     if proof.verdict == "violated":
         return PLACEMENT_VIOLATED, proof.reason
     return OK, ""
 
 
-def read_metrics(app: App, seen: Observation) -> tuple[dict[str, float], dict[str, str]]:
+def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[str, str]]:
     """Return the numbers the program printed by name, and the reason for each that is absent.
 
     A pattern's last match counts: programs print progress before results.
     """
     values: dict[str, float] = {}
     absent: dict[str, str] = {}
-    for metric in app.metrics:
+    if case.size.quiet:
+        why = f"the size {case.size.name} silences the program"
+        return values, {metric.name: why for metric in case.app.metrics}
+    for metric in case.app.metrics:
         matches = re.findall(metric.pattern, _stream(seen, metric.stream), re.MULTILINE)
         try:
             last = matches[-1]

@@ -90,9 +90,19 @@ def openmp_variables(case: Case) -> dict[str, str]:
     if case.wait_policy != "runtime-default":
         variables["OMP_WAIT_POLICY"] = case.wait_policy
     if case.mechanism == "omp-places":
-        variables["OMP_PLACES"] = ",".join(f"{{{cpu}}}" for cpu in case.cpus)
+        variables["OMP_PLACES"] = places_of(case)
         variables["OMP_PROC_BIND"] = "close"
     return variables
+
+
+def places_of(case: Case) -> str:
+    """Return OMP_PLACES: one place a CPU under `pin`, one place of all CPUs under `set`.
+
+    Abstract names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
+    """
+    if case.mapping.tightness == "set":
+        return "{" + ",".join(map(str, case.mask)) + "}"
+    return ",".join(f"{{{cpu}}}" for cpu in case.cpus)
 
 
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,16 +10,9 @@ from collections.abc import Callable, Iterable
 from itertools import zip_longest
 
 from configs.cpulist import format_cpulist
+from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import Mapping
 from runners.topology import KIND_ORDER, Core, Topology
-
-# What can express a tightness, best first: `set` by an affinity mask, as everybody understands it;
-# `pin` by explicit places, because only they give the same map in both OpenMP runtimes.
-EXPRESSED_BY = {
-    "none": (),
-    "set": ("taskset", "numactl"),
-    "pin": ("omp-places", "likwid-pin", "taskset", "numactl"),
-}
 
 
 class CannotMapError(Exception):
@@ -74,8 +67,8 @@ def _checked(mechanism: str, runtime: str) -> str:
 def check_mechanism(
     mechanism: str | None, tightness: str, threads: int, topology: Topology, tools: Iterable[str]
 ) -> None:
-    """Raise CannotMapError when this node cannot run the mechanism; `tools` are the programs it has."""
-    if tightness == "pin" and mechanism in ("taskset", "numactl") and threads > 1:
+    """Raise CannotMapError when this node cannot run the mechanism; `tools` are its launchers."""
+    if tightness == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
         raise CannotMapError(
             f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
         )

@@ -57,8 +57,8 @@ def run_record(
     """Return the record of a run that was carried through, whatever its status."""
     ending = seen.ending
     proof = prove(seen.threads, case.mapping.tightness, case.mask, case.threads, ending.elapsed_s)
-    status, reason = judge(case.app, seen, proof)
-    metrics, unavailable = read_metrics(case.app, seen)
+    status, reason = judge(case, seen, proof)
+    metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
     if proof.verdict == "unproved":
         unavailable["placement"] = proof.reason

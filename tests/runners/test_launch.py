@@ -1,0 +1,92 @@
+"""Launch lines and environments are built from nothing but the case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runners.launch import build_launch
+from tests.runners.cases import ECORES_SET, PCORES_PIN, SCHEDULER, SERIAL, case
+
+TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
+PROGRAM = Path("/opt/demo-libgomp")
+
+
+def test_inherited_openmp_variables_are_removed_and_named() -> None:
+    inherited = {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "OMP_PLACES": "cores",
+        "KMP_AFFINITY": "compact",
+        "GOMP_CPU_AFFINITY": "0",
+        "LIKWID_PIN": "1",
+        "OMP_WAIT_POLICY": "passive",
+    }
+    launch = build_launch(case(mapping=SCHEDULER, mechanism=None), PROGRAM, inherited, TOOLS)
+    assert launch.removed_variables == (
+        "GOMP_CPU_AFFINITY",
+        "KMP_AFFINITY",
+        "LIKWID_PIN",
+        "OMP_PLACES",
+        "OMP_WAIT_POLICY",
+    )
+    assert launch.environment == {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "LC_ALL": "C",
+        "OMP_NUM_THREADS": "2",
+        "OMP_DYNAMIC": "false",
+        "OMP_SCHEDULE": "static",
+        "OMP_WAIT_POLICY": "active",
+    }
+    assert launch.command == ("/opt/demo-libgomp", "-q", "-s", "10")
+
+
+def test_pinning_by_places_names_one_cpu_each_in_thread_order() -> None:
+    launch = build_launch(case(), PROGRAM, {}, TOOLS)
+    assert launch.environment["OMP_PLACES"] == "{4},{2}"
+    assert launch.environment["OMP_PROC_BIND"] == "close"
+    assert launch.launcher == ("/usr/bin/taskset", "-c", "2,4")
+
+
+def test_a_set_by_places_is_one_place_of_all_cpus() -> None:
+    wanted = case(mapping=ECORES_SET, mechanism="omp-places", cpus=(8, 9, 10))
+    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
+    assert launch.environment["OMP_PLACES"] == "{8,9,10}"
+
+
+def test_a_set_is_a_mask_and_leaves_openmp_alone() -> None:
+    wanted = case(mapping=ECORES_SET, mechanism="taskset", cpus=tuple(range(8, 24)))
+    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
+    assert launch.launcher == ("/usr/bin/taskset", "-c", "8-23")
+    assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(launch.environment)
+
+
+def test_numactl_and_likwid_pin_get_physical_cpu_numbers() -> None:
+    by_numactl = case(mapping=ECORES_SET, mechanism="numactl", cpus=(8, 9))
+    assert build_launch(by_numactl, PROGRAM, {}, TOOLS).launcher == (
+        "/usr/bin/numactl",
+        "--physcpubind=8-9",
+        "--",
+    )
+    by_likwid = build_launch(case(mechanism="likwid-pin"), PROGRAM, {}, TOOLS)
+    assert by_likwid.launcher == ("/usr/bin/likwid-pin", "-q", "-s", "0x0", "-c", "4,2")
+    assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(by_likwid.environment)
+
+
+def test_a_serial_program_is_pinned_by_a_mask() -> None:
+    wanted = case(variant=SERIAL, threads=1, mapping=PCORES_PIN, mechanism="taskset", cpus=(4,))
+    assert build_launch(wanted, PROGRAM, {}, TOOLS).launcher == ("/usr/bin/taskset", "-c", "4")
+
+
+def test_the_runtime_s_own_wait_policy_is_left_unset() -> None:
+    launch = build_launch(case(wait_policy="runtime-default"), PROGRAM, {}, TOOLS)
+    assert "OMP_WAIT_POLICY" not in launch.environment
+
+
+def test_the_shell_line_does_the_same_by_hand() -> None:
+    launch = build_launch(case(), Path("/my dir/demo"), {"KMP_AFFINITY": "x"}, TOOLS)
+    assert launch.shell_line == (
+        "env -u KMP_AFFINITY LC_ALL=C OMP_NUM_THREADS=2 OMP_DYNAMIC=false OMP_SCHEDULE=static "
+        "OMP_WAIT_POLICY=active 'OMP_PLACES={4},{2}' OMP_PROC_BIND=close "
+        "/usr/bin/taskset -c 2,4 '/my dir/demo' -q -s 10"
+    )

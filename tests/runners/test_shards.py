@@ -1,0 +1,80 @@
+"""Records are appended, never rewritten; a newer attempt fences the older."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from configs.errors import StudyFailure, UserError
+from runners.shards import SCHEMA, Shard, read_records
+
+
+def record(**fields: object) -> dict[str, object]:
+    return {"schema": SCHEMA, **fields}
+
+
+def test_records_are_read_back_in_the_order_of_attempts(tmp_path: Path) -> None:
+    for attempt in (1, 2):
+        shard = Shard(tmp_path, "node-a")
+        assert shard.attempt == attempt
+        shard.append(record(number=attempt))
+        shard.close()
+    assert [r["number"] for r in read_records(tmp_path)] == [1, 2]
+
+
+def test_a_newer_attempt_fences_the_older(tmp_path: Path) -> None:
+    older = Shard(tmp_path, "n")
+    older.append(record(number=1))
+    newer = Shard(tmp_path, "n")
+    with pytest.raises(StudyFailure, match="a newer pinstudy run works here"):
+        older.append(record(number=2))
+    newer.append(record(number=3))
+    assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
+
+
+def test_other_nodes_shards_do_not_fence(tmp_path: Path) -> None:
+    one, other = Shard(tmp_path, "n"), Shard(tmp_path, "n-x")
+    one.append(record(number=1))
+    other.append(record(number=2))
+    assert other.attempt == 1
+
+
+def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    shard.close()
+    with (tmp_path / "n-0001.jsonl").open("ab") as file:
+        file.write(b'{"schema":1,"number":2,"ela')
+    assert [r["number"] for r in read_records(tmp_path)] == [1]
+
+
+def test_a_shard_without_records_leaves_no_file(tmp_path: Path) -> None:
+    Shard(tmp_path, "n").close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_records_of_a_newer_schema_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "n-0001.jsonl").write_text('{"schema":99}\n')
+    with pytest.raises(UserError, match=r"n-0001.jsonl:1: record schema 99"):
+        list(read_records(tmp_path))
+
+
+def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write results here"):
+        Shard(tmp_path / "file" / "records", "n")
+
+
+def test_not_a_number_is_never_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        Shard(tmp_path, "n").append(record(elapsed_s=float("nan")))
+
+
+def test_a_full_disk_stops_with_one_line(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, "n")
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, shard._descriptor)
+    with pytest.raises(StudyFailure, match="No space left"):
+        shard.append(record(number=1))
