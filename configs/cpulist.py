@@ -43,6 +43,4 @@ def format_cpulist(cpus: Iterable[int]) -> str:
             ranges[-1][1] = cpu
         else:
             ranges.append([cpu, cpu])
-    return ",".join(
-        str(first) if first == last else f"{first}-{last}" for first, last in ranges
-    )
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -67,11 +67,14 @@ class Size:
     """A named problem size: the arguments that select it and the time it is expected to take.
 
     `estimate_s` is the one-thread time in seconds on a 5 GHz P-core, or None when not known.
+    With `quiet` its arguments silence the program: neither metrics nor the check's pattern are
+    looked for, and the exit status alone tells how the run ended.
     """
 
     name: str
     arguments: tuple[str, ...]
     estimate_s: float | None = None
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class App:
     """A program under study: how it is started, its sizes, how its output is read.
 
     `command` follows the program's name; `{size}` stands for the size's arguments.
+    `schedules` are the kinds of OMP_SCHEDULE that its loops take; none when it has no such loops.
     `limit_s` is the time in seconds after which a run is stopped.
     """
 

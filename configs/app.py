@@ -1,0 +1,114 @@
+"""What an app looks like in YAML: the file of `configs/apps/`, or the same inside a study."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marshmallow import ValidationError, post_load, validates_schema
+
+from configs.containers import Named, OneOrMore, Section
+from configs.fields import Arguments, Count, Duration, Flag, Name, Pattern, Text, Word
+from configs.model import RUNTIMES, App, Check, Metric, Size, Variant
+from configs.schedules import KINDS, Schedule, kind_of
+from configs.schema import Strict
+from configs.words import shown, unknown_word
+
+STREAMS = ("stdout", "stderr")
+DEFAULT_ARGUMENTS = ("{size}",)
+
+
+class VariantSchema(Strict):
+    """A build of an app."""
+
+    program = Text("a program's name or path", required=True)
+    runtime = Word("OpenMP runtime", RUNTIMES, required=True)
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Variant:
+        return Variant("", **data)
+
+
+class SizeSchema(Strict):
+    """A problem size."""
+
+    arguments = Arguments("the size's arguments, such as -s 10", required=True)
+    estimate = Duration("the time of one thread, such as 2 s")
+    quiet = Flag("true or false")
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Size:
+        return Size("", data["arguments"], data.get("estimate"), data.get("quiet", False))
+
+
+class MetricSchema(Strict):
+    """A number that the program prints."""
+
+    pattern = Pattern("a regular expression", picks=True, required=True)
+    unit = Text("a unit, such as s or J; 1 for a plain number", required=True)
+    stream = Word("stream", STREAMS)
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Metric:
+        return Metric("", **data)
+
+
+class CheckSchema(Strict):
+    """How a run proves its result."""
+
+    failed_status = Count("an exit status", 1, 255)
+    pattern = Pattern("a regular expression", picks=False)
+    stream = Word("stream", STREAMS)
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Check:
+        return Check(**data)
+
+
+class AppSchema(Strict):
+    """A program under study."""
+
+    name = Name("the app's name")
+    title = Text("a title", required=True)
+    variants = Named(Section(VariantSchema, "a program and its runtime"), required=True)
+    sizes = Named(Section(SizeSchema, "the size's arguments"), required=True)
+    arguments = Arguments("the arguments, with {size} for those of the size")
+    metrics = Named(Section(MetricSchema, "a pattern and a unit"))
+    check = Section(CheckSchema, "failed_status, pattern or both")
+    schedules = OneOrMore(Word("kind of schedule", KINDS))
+    default_schedule = Schedule()
+    limit = Duration("a time, such as 10 min")
+
+    @validates_schema(skip_on_field_errors=False)
+    def _refuse_contradictions(self, data: dict[str, Any], **_: object) -> None:
+        if "{size}" not in data.get("arguments", DEFAULT_ARGUMENTS):
+            message = "has no {size}, the place of the size's arguments"
+            raise ValidationError({"arguments": [message]})
+        default, kinds = data.get("default_schedule"), data.get("schedules", [])
+        if default is not None and kind_of(default) not in kinds:
+            listed = ", ".join(filter(None, kinds)) or "none"
+            message = f"{shown(default)} is not among the app's schedules ({listed})"
+            raise ValidationError({"default_schedule": [message]})
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> App:
+        return App(
+            name=data.get("name", ""),
+            title=data["title"],
+            variants=data["variants"],
+            sizes=data["sizes"],
+            arguments=data.get("arguments", DEFAULT_ARGUMENTS),
+            metrics=tuple(data.get("metrics", {}).values()),
+            check=data.get("check", Check()),
+            schedules=tuple(data.get("schedules", ())),
+            default_schedule=data.get("default_schedule"),
+            limit_s=data.get("limit", App.limit_s),
+        )
+
+
+def schedule_problem(app: App, schedule: str) -> str | None:
+    """Return why a study cannot ask this app for a schedule, or None."""
+    if not app.schedules:
+        return f"app {app.name!r} has no loops that take a schedule; leave {schedule!r} out"
+    if kind_of(schedule) not in app.schedules:
+        return unknown_word("schedule", schedule, app.schedules, f" to app {app.name!r}")
+    return None

@@ -1,0 +1,110 @@
+"""Values that hold others: lists, tables of keys, tables from names to tables, references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from marshmallow import Schema, ValidationError
+
+from configs.fields import MAX_ITEMS, AnyField, AtKey, Text, ValueField, checked_name
+from configs.words import shown
+
+
+class OneOrMore(ValueField):
+    """A list without repeats, or a single value for a list of one.
+
+    Items that are wrong leave a gap (None) in what is passed on beside the errors, so that an
+    item's place in the list stays its place in the file.
+    """
+
+    def __init__(self, inner: ValueField, *, required: bool = False) -> None:
+        super().__init__(f"{inner.expected}, or a list of them", required=required)
+        self.inner = inner
+
+    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
+        super()._bind_to_schema(field_name, parent)
+        self.inner._bind_to_schema(field_name, self)
+
+    def _convert(self, value: object) -> list[Any]:
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            raise ValidationError(f"the list is empty; expected {self.inner.expected}")
+        if len(items) > MAX_ITEMS:
+            raise ValidationError(f"{len(items)} items; expected at most {MAX_ITEMS}")
+        loaded, errors = _each(enumerate(items), self.inner.deserialize)
+        found = [loaded.get(index) for index in range(len(items))]
+        for index, item in loaded.items():
+            if item in found[:index]:
+                errors[index] = [f"{shown(items[index])} is repeated"]
+        if errors:
+            raise ValidationError(errors, valid_data=found)
+        return found
+
+
+class Section(ValueField):
+    """A table of keys that a schema describes, as what the schema makes of it."""
+
+    def __init__(
+        self, schema: Callable[[], Schema], expected: str, *, required: bool = False
+    ) -> None:
+        super().__init__(expected, required=required)
+        self.schema = schema
+
+    def _convert(self, value: object) -> object:
+        if not isinstance(value, dict):
+            raise self.refuse(value)
+        return self.schema().load(value)
+
+
+class Named(ValueField):
+    """A table from a name to a section that takes this name: `small: {…}`, `large: {…}`."""
+
+    def __init__(self, inner: Section, *, required: bool = False) -> None:
+        super().__init__(f"a table from names to {inner.expected}", required=required)
+        self.inner = inner
+
+    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
+        super()._bind_to_schema(field_name, parent)
+        self.inner._bind_to_schema(field_name, self)
+
+    def _convert(self, value: object) -> dict[str, Any]:
+        if not isinstance(value, dict) or not value:
+            raise self.refuse(value)
+        loaded, errors = _each(value.items(), self.inner.deserialize)
+        for name in value:
+            try:
+                checked_name(name, "a name")
+            except ValidationError as error:
+                errors[name] = [AtKey(error.messages[0])]
+        if errors:
+            raise ValidationError(errors, valid_data=loaded)
+        return {name: replace(item, name=name) for name, item in loaded.items()}
+
+
+class Reference(ValueField):
+    """A name to be looked up, or the thing itself, written out in its place."""
+
+    def __init__(self, name: Text, section: Section, *, required: bool = False) -> None:
+        super().__init__(f"{name.expected}, or {section.expected}", required=required)
+        self.name_field, self.section = name, section
+
+    def _convert(self, value: object) -> object:
+        return (self.section if isinstance(value, dict) else self.name_field).deserialize(value)
+
+
+def _each(
+    items: Iterable[tuple[Any, Any]], load: Callable[[Any], Any]
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return what is valid of every item, and the errors of every item, by index or name."""
+    loaded: dict[Any, Any] = {}
+    errors: dict[Any, Any] = {}
+    for key, item in items:
+        try:
+            loaded[key] = load(item)
+        except ValidationError as error:
+            errors[key] = error.messages
+            if error.valid_data:
+                loaded[key] = error.valid_data
+    return loaded, errors

@@ -1,0 +1,26 @@
+"""The digest of what a study asks for: the same for the same cases, however the file is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+
+from configs.model import Study
+
+# Where the study stands, what it is called in tables, and forecasts: they change no run.
+_NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s")
+
+
+def study_digest(study: Study) -> str:
+    """Return the hexadecimal SHA-256 of the study's canonical JSON (sorted keys, no spaces)."""
+    text = json.dumps(_asked_for(asdict(study)), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _asked_for(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _asked_for(inner) for key, inner in value.items() if key not in _NOT_ASKED_FOR}
+    if isinstance(value, (list, tuple)):
+        return [_asked_for(inner) for inner in value]
+    return value

@@ -1,0 +1,139 @@
+"""Finding studies, apps and mappings: those of the installation, and those of a user's own.
+
+The installation is the folder that holds `configs/`. A user's study may stand anywhere; apps that
+it names are looked for in `apps/` beside it, then in the installation. What reads YAML is
+imported when something is loaded, since starting up must not wait for it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from configs.errors import UserError
+from configs.model import App, Mapping, Study
+from configs.words import unknown_word
+
+CONFIGS = Path(__file__).resolve().parent
+ROOT = CONFIGS.parent
+SUFFIXES = (".yaml", ".yml")
+
+
+def load_study(name_or_path: str | os.PathLike[str]) -> Study:
+    """Return a study of the installation by its name, or a user's own by the path of its file.
+
+    Raises ConfigError with every mistake in the files that were read, UserError when there is no
+    such study or its file cannot be read.
+    """
+    from configs.load import parse_study
+    from configs.yaml_text import read_bytes
+
+    path = _study_path(os.fspath(name_or_path))
+    return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent))
+
+
+def load_app(name_or_path: str, beside: Path | None = None) -> App:
+    """Return an app by its name, or by the path of its file relative to the folder `beside`.
+
+    A name is looked for in `apps/` of that folder, then in the installation. Raises UserError
+    when there is none, ConfigError with every mistake in its file.
+    """
+    from configs.load import parse_app
+    from configs.yaml_text import read_bytes
+
+    path = _app_path(name_or_path, beside)
+    return parse_app(read_bytes(path), display_path(path))
+
+
+def load_mapping(name: str) -> Mapping:
+    """Return a mapping of the installation; raises UserError with the nearest name."""
+    return _Shelf(Path()).mapping(name)
+
+
+def list_mappings() -> tuple[Mapping, ...]:
+    """Return the installation's mappings, in the order of their file."""
+    from configs.load import parse_mappings
+    from configs.yaml_text import read_bytes
+
+    path = CONFIGS / "mappings.yaml"
+    return parse_mappings(read_bytes(path), display_path(path))
+
+
+def list_apps() -> tuple[App, ...]:
+    """Return the installation's apps, by name."""
+    return tuple(load_app(name) for name in _names_in(CONFIGS / "apps"))
+
+
+def list_studies() -> tuple[str, ...]:
+    """Return the names of the installation's studies, sorted."""
+    return _names_in(CONFIGS / "studies")
+
+
+def display_path(path: Path) -> str:
+    """Return a path as messages show it: relative to the working directory if below it."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def is_file_name(text: str) -> bool:
+    """Return whether a text is meant as the path of a YAML file rather than as a name."""
+    return "/" in text or text.endswith(SUFFIXES)
+
+
+class _Shelf:
+    """What a study in the folder `beside` can name; each file is read once."""
+
+    def __init__(self, beside: Path) -> None:
+        self.beside = beside
+        self.apps: dict[str, App] = {}
+        self.mappings: dict[str, Mapping] | None = None
+
+    def app(self, name: str) -> App:
+        if name not in self.apps:
+            self.apps[name] = load_app(name, self.beside)
+        return self.apps[name]
+
+    def mapping(self, name: str) -> Mapping:
+        if self.mappings is None:
+            self.mappings = {mapping.name: mapping for mapping in list_mappings()}
+        if name not in self.mappings:
+            raise UserError(unknown_word("mapping", name, self.mappings))
+        return self.mappings[name]
+
+
+def _study_path(text: str) -> Path:
+    if is_file_name(text):
+        return Path(text)
+    names = list_studies()
+    if text not in names:
+        raise UserError(
+            f"{unknown_word('study', text, names)}; for a file of your own give its path, "
+            f"such as ./study.yaml"
+        )
+    return _file_of(CONFIGS / "studies", text)
+
+
+def _app_path(text: str, beside: Path | None) -> Path:
+    if is_file_name(text):
+        return (beside or Path()) / text
+    folders = [CONFIGS / "apps"] if beside is None else [beside / "apps", CONFIGS / "apps"]
+    for folder in folders:
+        if text in _names_in(folder):
+            return _file_of(folder, text)
+    known = sorted({name for folder in folders for name in _names_in(folder)})
+    raise UserError(unknown_word("app", text, known))
+
+
+def _names_in(folder: Path) -> tuple[str, ...]:
+    try:
+        files = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
+    except OSError:
+        return ()
+    return tuple(sorted({path.stem for path in files}))
+
+
+def _file_of(folder: Path, name: str) -> Path:
+    files = [folder / (name + suffix) for suffix in SUFFIXES]
+    return next((path for path in files if path.exists()), files[0])

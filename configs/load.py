@@ -1,0 +1,102 @@
+"""From the bytes of a YAML file to a study, an app or the mappings, or all of its mistakes.
+
+Importing this module imports the YAML and schema machinery, which takes a tenth of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from configs.app import AppSchema
+from configs.digest import study_digest
+from configs.errors import ConfigError, Problem
+from configs.fields import is_name
+from configs.mapping import MappingsSchema
+from configs.model import COLLECTORS, App, AppChoice, Mapping, Study
+from configs.resolve import Resolver, Shelf
+from configs.schema import load, placed
+from configs.study import StudySchema
+from configs.yaml_nodes import Document, parse_yaml
+
+DEFAULT_SEED = 1
+DEFAULT_WARMUP = 1
+DEFAULT_ORDER = "randomised-blocks"
+
+
+def parse_study(data: bytes, path: str, shelf: Shelf) -> Study:
+    """Return the study of a file's bytes; `path` is how messages name the file.
+
+    The study is named as its file. Raises ConfigError with every mistake.
+    """
+    document = parse_yaml(data, path)
+    valid, problems = load(StudySchema(), document)
+    resolver = Resolver(valid, shelf)
+    choices, mappings = resolver.resolve()
+    problems += placed(document, resolver.mistakes, problems)
+    problems += resolver.elsewhere + _name_problems(document, valid.get("name"), "study")
+    _raise_any(problems)
+    return _build_study(valid, choices, mappings, path)
+
+
+def parse_app(data: bytes, path: str) -> App:
+    """Return the app of a file's bytes, named as its file; raises ConfigError."""
+    document = parse_yaml(data, path)
+    app, problems = load(AppSchema(), document)
+    name: str | None = app.name if isinstance(app, App) else app.get("name")
+    _raise_any(problems + _name_problems(document, name, "app"))
+    named: App = replace(app, name=PurePath(path).stem)
+    return named
+
+
+def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
+    """Return the mappings of a file's bytes, in their order; raises ConfigError."""
+    valid, problems = load(MappingsSchema(), parse_yaml(data, path))
+    _raise_any(problems)
+    return tuple(valid["mappings"].values())
+
+
+def _raise_any(problems: Iterable[Problem]) -> None:
+    # The same mistake of an app's file is found once for every entry that names the app.
+    unique = dict.fromkeys(problems)
+    if unique:
+        raise ConfigError(list(unique))
+
+
+def _name_problems(document: Document, name: str | None, what: str) -> list[Problem]:
+    """Return the mistake of a file that is named in two ways, or in one that is no name."""
+    stem = PurePath(document.path).stem
+    if not is_name(stem):
+        message = f"a {what} is named as its file, and {stem!r} is no name: use letters, digits, -"
+        return [document.problem((), message)]
+    if name and name != stem:
+        message = f"{what} {name!r} stands in a file named {stem!r}; name both alike"
+        return [document.problem(("name",), message)]
+    return []
+
+
+def _build_study(
+    valid: dict[str, Any],
+    choices: tuple[AppChoice, ...],
+    mappings: tuple[Mapping, ...],
+    path: str,
+) -> Study:
+    study = Study(
+        name=PurePath(path).stem,
+        title=valid["title"],
+        apps=choices,
+        mappings=mappings,
+        governors=tuple(valid["governors"]),
+        repetitions=valid["repetitions"],
+        warmup=valid.get("warmup", DEFAULT_WARMUP),
+        order=valid.get("order", DEFAULT_ORDER),
+        seed=valid.get("seed", DEFAULT_SEED),
+        wait_policies=tuple(valid["wait_policy"]),
+        collect=tuple(valid.get("collect", COLLECTORS)),
+        events=tuple(valid.get("events", ())),
+        path=path,
+        digest="",
+    )
+    return replace(study, digest=study_digest(study))

@@ -1,0 +1,172 @@
+"""From the valid data of a study to its apps and mappings, with what does not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from configs.app import schedule_problem
+from configs.errors import ConfigError, Problem, UserError
+from configs.mechanisms import why_never_pins
+from configs.model import App, AppChoice, Mapping
+from configs.words import shown, unknown_word
+from configs.yaml_nodes import Path
+
+# A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
+MAX_RUNS = 1_000_000
+
+Mistakes = list[tuple[Path, str]]
+
+
+class Shelf(Protocol):
+    """Where apps and mappings are looked up by name; a UserError says that there is none."""
+
+    def app(self, name: str) -> App:
+        """Return the app of a name or file."""
+
+    def mapping(self, name: str) -> Mapping:
+        """Return the mapping of a name."""
+
+
+class Resolver:
+    """Looks up what a study names, and collects every mistake on the way.
+
+    `mistakes` are (path in the study's file, message); `elsewhere` are problems of other files.
+    """
+
+    def __init__(self, data: dict[str, Any], shelf: Shelf) -> None:
+        self.data = data
+        self.shelf = shelf
+        self.mistakes: Mistakes = []
+        self.elsewhere: list[Problem] = []
+
+    def resolve(self) -> tuple[tuple[AppChoice, ...], tuple[Mapping, ...]]:
+        """Return what could be resolved; it is all of it when there are no mistakes."""
+        choices = self._choices()
+        mappings = self._mappings(choices)
+        repetitions = self.data.get("repetitions") or 1
+        policies = len(self.data.get("wait_policy", ())) * len(self.data.get("governors", ()))
+        runs = _count_rows(choices) * len(mappings) * policies * repetitions
+        if runs > MAX_RUNS:
+            self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
+        return choices, mappings
+
+    def _mistake(self, path: Path, message: str) -> None:
+        self.mistakes.append((path, message))
+
+    def _choices(self) -> tuple[AppChoice, ...]:
+        found: list[AppChoice] = []
+        by_name: dict[str, App] = {}
+        rows: set[tuple[object, ...]] = set()
+        for index, entry in enumerate(self.data.get("apps", ())):
+            path: Path = ("apps", index)
+            app = self._app(entry, (*path, "app")) if isinstance(entry, dict) else None
+            if app is None:
+                continue
+            if by_name.setdefault(app.name, app) != app:
+                self._mistake((*path, "app"), f"another app is already named {app.name!r}")
+            choice = self._choice(entry, app, path)
+            again = rows & (new := set(_rows(choice)))
+            if again:
+                what = " ".join(str(part) for part in min(again, key=str) if part)
+                self._mistake(path, f"asks again for what an entry before it asks for: {what}")
+            rows |= new
+            found.append(choice)
+        return tuple(found)
+
+    def _app(self, entry: dict[str, Any], path: Path) -> App | None:
+        app = entry.get("app")
+        if isinstance(app, App) and not app.name:
+            self._mistake(path, "'name' is missing; expected the app's name")
+        if not isinstance(app, str):
+            return app if isinstance(app, App) else None
+        try:
+            return self.shelf.app(app)
+        except ConfigError as error:
+            self.elsewhere.extend(error.problems)
+        except UserError as error:
+            self._mistake(path, str(error))
+        return None
+
+    def _choice(self, entry: dict[str, Any], app: App, path: Path) -> AppChoice:
+        variants = self._named(entry, "variants", app.variants, app, path)
+        threads = [count for count in entry.get("threads", ()) if count is not None]
+        for variant in variants:
+            if variant.runtime == "none" and max(threads, default=1) > 1:
+                self._mistake(
+                    (*path, "threads"),
+                    (
+                        f"variant {variant.name!r} runs one thread; ask for it in an entry of its "
+                        "own, with threads 1"
+                    ),
+                )
+        for index, schedule in enumerate(entry.get("schedules", ())):
+            problem = schedule_problem(app, schedule) if schedule else None
+            if problem:
+                self._mistake((*path, "schedules", index), problem)
+        return AppChoice(
+            app=app,
+            variants=variants,
+            sizes=self._named(entry, "sizes", app.sizes, app, path),
+            threads=tuple(threads),
+            schedules=tuple(filter(None, entry.get("schedules", ()))),
+        )
+
+    def _named(
+        self, entry: dict[str, Any], key: str, known: dict[str, Any], app: App, path: Path
+    ) -> tuple[Any, ...]:
+        """Return the app's variants or sizes that the entry names."""
+        found = []
+        for index, name in enumerate(entry.get(key, ())):
+            if name in known:
+                found.append(known[name])
+            elif name is not None:
+                message = unknown_word(key[:-1], name, known, f" to app {app.name!r}")
+                self._mistake((*path, key, index), message)
+        return tuple(found)
+
+    def _mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
+        threads = tuple(count for choice in choices for count in choice.threads)
+        found: dict[str, Mapping] = {}
+        for index, item in enumerate(self.data.get("mappings", ())):
+            path: Path = ("mappings", index)
+            mapping = self._mapping(item, path)
+            if mapping is None:
+                continue
+            if mapping.name in found:
+                self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
+            reason = why_never_pins(mapping, threads) if threads else None
+            if reason:
+                self._mistake(path, reason)
+            found[mapping.name] = mapping
+        return tuple(found.values())
+
+    def _mapping(self, item: object, path: Path) -> Mapping | None:
+        if not isinstance(item, str):
+            return item if isinstance(item, Mapping) else None
+        try:
+            return self.shelf.mapping(item)
+        except ConfigError as error:
+            self.elsewhere.extend(error.problems)
+        except UserError as error:
+            self._mistake(path, str(error))
+        return None
+
+
+def _rows(choice: AppChoice) -> Iterator[tuple[object, ...]]:
+    """Yield what distinguishes the tables of a choice."""
+    for variant in choice.variants:
+        for size in choice.sizes:
+            for threads in choice.threads:
+                for schedule in choice.schedules or ("",):
+                    yield choice.app.name, variant.name, size.name, threads, schedule
+
+
+def _count_rows(choices: tuple[AppChoice, ...]) -> int:
+    return sum(
+        len(choice.variants)
+        * len(choice.sizes)
+        * len(choice.threads)
+        * max(1, len(choice.schedules))
+        for choice in choices
+    )

@@ -1,0 +1,81 @@
+"""What a study looks like in YAML, before its apps and mappings are looked up."""
+
+from __future__ import annotations
+
+import re
+
+from marshmallow import ValidationError
+
+from configs.app import AppSchema
+from configs.containers import OneOrMore, Reference, Section
+from configs.fields import Count, Name, Text, Word
+from configs.mapping import InlineMappingSchema
+from configs.model import COLLECTORS, CURRENT_GOVERNOR, ORDERS, WAIT_POLICIES
+from configs.schedules import Schedule
+from configs.schema import Strict
+from configs.words import shown
+
+# Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
+# among them: it is not a policy but a frequency that somebody writes.
+GOVERNORS = (
+    CURRENT_GOVERNOR,
+    "performance",
+    "powersave",
+    "schedutil",
+    "ondemand",
+    "conservative",
+)
+
+# More threads than any node that Linux supports today has CPUs for is a slip of the pen.
+MAX_THREADS = 4096
+
+# perf-list(1): a name, `pmu/terms/`, `tracepoint:name` or a raw code, with `:` modifiers. A comma
+# stands inside slashes only; elsewhere it would separate two events.
+_EVENT = re.compile(r"[A-Za-z][\w.:-]*(?:/[\w.:=,@%+-]*/[A-Za-z]*)?", re.ASCII)
+
+
+class Event(Text):
+    """The name of one event, as perf list shows it."""
+
+    def _convert(self, value: object) -> str:
+        text = super()._convert(value)
+        if not _EVENT.fullmatch(text):
+            raise ValidationError(f"{shown(text)} is not {self.expected}")
+        return text
+
+
+class ChoiceSchema(Strict):
+    """What a study takes of one app."""
+
+    app = Reference(
+        Text("the name or file of an app"),
+        Section(AppSchema, "an app, written out"),
+        required=True,
+    )
+    variants = OneOrMore(Text("the name of a variant"), required=True)
+    sizes = OneOrMore(Text("the name of a size"), required=True)
+    threads = OneOrMore(Count("a thread count", 1, MAX_THREADS), required=True)
+    schedules = OneOrMore(Schedule())
+
+
+class StudySchema(Strict):
+    """A study."""
+
+    name = Name("the study's name")
+    title = Text("a title", required=True)
+    apps = OneOrMore(Section(ChoiceSchema, "an app with variants, sizes, threads"), required=True)
+    mappings = OneOrMore(
+        Reference(
+            Text("the name of a mapping"),
+            Section(InlineMappingSchema, "a mapping with name, selection, tightness"),
+        ),
+        required=True,
+    )
+    governors = OneOrMore(Word("governor", GOVERNORS), required=True)
+    repetitions = Count("how often a case is run", 1, 10000, required=True)
+    warmup = Count("how many runs of a case are not counted", 0, 1000)
+    order = Word("order", ORDERS)
+    seed = Count("a seed", 0, 2**32 - 1)
+    wait_policy = OneOrMore(Word("wait policy", WAIT_POLICIES), required=True)
+    collect = OneOrMore(Word("collector", COLLECTORS))
+    events = OneOrMore(Event("an event of perf list, one an item"))

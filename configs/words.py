@@ -1,0 +1,40 @@
+"""How a mistake is told: the value as it was written, the nearest valid word, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MAX_SHOWN_CHARACTERS = 60
+
+
+def shown(value: object) -> str:
+    """Return a value of a file as one short line: quoted, control characters escaped."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a table of keys"
+    if isinstance(value, list):
+        return "a list"
+    text = str(value)
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        text = text[:MAX_SHOWN_CHARACTERS] + "…"
+    return repr(text)
+
+
+def unknown_word(what: str, word: str, known: Iterable[str], where: str = "") -> str:
+    """Return the message for a word that is none of `known`, with the nearest one of them."""
+    choices = list(known)
+    near = nearest(word, choices)
+    guess = f"; did you mean {near!r}?" if near else ""
+    listed = ", ".join(choices) or "none"
+    return f"{what} {shown(word)} is not known{where}{guess} (known: {listed})"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that `word` was most likely meant to be, or None."""
+    # Imported here: only a mistake needs it.
+    from difflib import get_close_matches
+
+    folded = {candidate.lower(): candidate for candidate in known}
+    found = get_close_matches(word[:MAX_SHOWN_CHARACTERS].lower(), folded, n=1, cutoff=0.6)
+    return folded[found[0]] if found else None

@@ -1,0 +1,185 @@
+"""YAML to plain values, each with its place in the file, so that every error can name it.
+
+Every scalar stays the text that was written. What a text means is decided by the field it stands
+in, and YAML 1.1's own reading of `on`, `no`, `1_000`, `0x10` or `1:30` never gets between a user
+and a name. Anchors, aliases and type tags are refused: a study needs none, and they are how a
+small file becomes a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+import yaml
+
+from configs.errors import Problem
+from configs.words import shown
+from configs.yaml_text import decode, plain_words
+
+# Study -> apps -> app -> sizes -> size -> arguments is 8 deep; the rest is room.
+MAX_DEPTH = 24
+
+# What stands for "no value" when it is not quoted (YAML 1.1, type null).
+_NOTHING = ("", "~", "null", "Null", "NULL")
+
+Value = Union[None, str, "list[Value]", "dict[str, Value]"]
+Path = tuple[str | int, ...]
+
+
+@dataclass
+class Document:
+    """The plain value of a file and where its parts stand.
+
+    `values_at` and `keys_at` map a path such as `("apps", 0, "threads")` to (line, column), both
+    from 1; `problems` are the mistakes that need no schema to be seen.
+    """
+
+    path: str
+    value: Value = None
+    values_at: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    keys_at: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
+        """Return (line, column) of a value, or of its key; of what encloses it if it has none."""
+        if key and path in self.keys_at:
+            return self.keys_at[path]
+        while path and path not in self.values_at:
+            path = path[:-1]
+        return self.values_at.get(path, (1, 1))
+
+    def problem(self, path: Path, message: str, *, key: bool = False) -> Problem:
+        """Return a mistake at the place of a value or its key."""
+        return Problem(self.path, *self.place(path, key=key), message)
+
+
+def parse_yaml(data: bytes, path: str) -> Document:
+    """Return what a YAML file says; `path` is how messages name it. Never raises."""
+    document = Document(path)
+    text, problem = decode(data, path)
+    if problem is not None:
+        document.problems.append(problem)
+        return document
+    try:
+        _Composer(document, _events(text)).compose()
+    except yaml.YAMLError as error:
+        document.problems.append(_syntax_problem(error, text, path))
+    return document
+
+
+def _events(text: str) -> Iterator[Any]:
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    events: Iterator[Any] = yaml.parse(text, Loader=loader)
+    return events
+
+
+def _syntax_problem(error: Exception, text: str, path: str) -> Problem:
+    context, problem = getattr(error, "context", None), getattr(error, "problem", None)
+    words = ", ".join(part for part in (context, problem) if part) or str(error)
+    mark = getattr(error, "problem_mark", None)
+    if context == "while scanning a quoted scalar" and "end of stream" in words:
+        mark = getattr(error, "context_mark", None) or mark
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+    return Problem(path, line, column, plain_words(text, line, column, words))
+
+
+class _TooDeepError(Exception):
+    """The nesting is deeper than any configuration; reading on would serve nobody."""
+
+
+class _Composer:
+    """Builds the document from the parser's events, going on after every mistake it can."""
+
+    def __init__(self, document: Document, events: Iterator[Any]) -> None:
+        self.document = document
+        self.events = events
+
+    def compose(self) -> None:
+        documents = 0
+        try:
+            for event in self.events:
+                if not isinstance(event, yaml.DocumentStartEvent):
+                    continue
+                documents += 1
+                if documents > 1:
+                    self._report(event, "a second document starts here; one file, one document")
+                    return
+                self.document.value = self._value(next(self.events), ())
+        except _TooDeepError:
+            return
+        if documents == 0:
+            self.document.problems.append(Problem(self.document.path, 1, 1, "the file is empty"))
+
+    def _value(self, event: yaml.Event, path: Path) -> Value:
+        self.document.values_at[path] = _at(event)
+        if len(path) > MAX_DEPTH:
+            self._report(event, f"nested more than {MAX_DEPTH} deep")
+            raise _TooDeepError
+        if isinstance(event, yaml.AliasEvent):
+            self._report(event, f"an alias (*{event.anchor}) is not allowed; write the value out")
+        elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
+            if event.anchor is not None:
+                self._report(event, f"an anchor (&{event.anchor}) is not allowed; write values out")
+            if event.tag is not None:
+                self._report(event, f"a type tag ({event.tag}) is not allowed; leave it out")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._list(path)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._table(path)
+        return _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
+
+    def _list(self, path: Path) -> Value:
+        items: list[Value] = []
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            items.append(self._value(event, (*path, len(items))))
+        return items
+
+    def _table(self, path: Path) -> Value:
+        table: dict[str, Value] = {}
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key = self._key(event, path)
+            if key is not None and key in table:
+                line = self.document.keys_at[(*path, key)][0]
+                self._report(event, f"key {shown(key)} is repeated; it is first on line {line}")
+                key = None
+            if key is None:
+                self._skip(path)
+                continue
+            self.document.keys_at[(*path, key)] = _at(event)
+            table[key] = self._value(next(self.events), (*path, key))
+        return table
+
+    def _key(self, event: yaml.Event, path: Path) -> str | None:
+        if isinstance(event, yaml.ScalarEvent) and event.tag is None and event.anchor is None:
+            key = _scalar(event)
+            if key is not None:
+                return key
+        self._report(event, "a key must be a word, without anchor or tag")
+        if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
+            self._drop(event, path)
+        return None
+
+    def _skip(self, path: Path) -> None:
+        self._drop(next(self.events), path)
+
+    def _drop(self, event: yaml.Event, path: Path) -> None:
+        """Read over a value that has no place in the document; its own mistakes still count."""
+        scratch = _Composer(Document(self.document.path), self.events)
+        scratch.document.problems = self.document.problems
+        scratch._value(event, (*path, 0))
+
+    def _report(self, event: yaml.Event, message: str) -> None:
+        self.document.problems.append(Problem(self.document.path, *_at(event), message))
+
+
+def _at(event: yaml.Event) -> tuple[int, int]:
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+
+
+def _scalar(event: yaml.ScalarEvent) -> str | None:
+    """Return the text as written; nothing at all (`key:`, `key: null`) is None."""
+    text: str = event.value
+    return None if not event.style and text in _NOTHING else text
