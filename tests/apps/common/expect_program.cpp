@@ -1,0 +1,42 @@
+#include "tests/apps/common/expect_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+namespace pinstudy::testing {
+
+void expect_user_error(const std::vector<std::string>& command,
+                       const std::vector<std::string>& words) {
+    const ProgramResult result = run_program(command);
+    EXPECT_EQ(result.exit_status, 2);
+    EXPECT_EQ(result.output, "");
+    EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
+    for (const std::string& word : words) {
+        EXPECT_NE(result.error.find(word), std::string::npos)
+            << "'" << word << "' is missing in: " << result.error;
+    }
+}
+
+void expect_lines(const std::string& output, const std::vector<std::string>& patterns) {
+    std::istringstream lines(output);
+    std::string line;
+    for (const std::string& pattern : patterns) {
+        ASSERT_TRUE(std::getline(lines, line)) << "no line for: " << pattern;
+        EXPECT_TRUE(std::regex_match(line, std::regex(pattern)))
+            << "line:    '" << line << "'\npattern: '" << pattern << "'";
+    }
+}
+
+std::string find(const std::string& text, const std::string& pattern) {
+    std::smatch match;
+    if (!std::regex_search(text, match, std::regex(pattern))) {
+        ADD_FAILURE() << "'" << pattern << "' is missing in:\n" << text;
+        return {};
+    }
+    return match[1];
+}
+
+}  // namespace pinstudy::testing

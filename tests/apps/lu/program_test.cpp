@@ -1,0 +1,72 @@
+// The program lu as its user meets it.
+#include <gtest/gtest.h>
+
+#include "tests/apps/common/expect_program.hpp"
+
+namespace pinstudy::testing {
+namespace {
+
+const std::string kProgram = PINSTUDY_PROGRAM;
+const bool kSerial = std::string(PINSTUDY_VARIANT) == "serial";
+
+TEST(LuProgram, PrintsTheLinesOfOmpscr) {
+    const ProgramResult result = run_program({kProgram, "50"}, {{"OMP_NUM_THREADS", "2"}});
+    const std::string threads = kSerial ? "1" : "2";
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(result.error, "");
+    expect_lines(
+        result.output,
+        {"", R"(This program is part of the OpenMP Source Code Repository \(OmpSCR\))", "",
+         "Program:       " + kProgram, R"(Description:   LU reduction of a dense matrix\.)", "",
+         "Argument size 50", "Argument NUMTHREADS " + threads, "", R"(Running \.\.\.)", "",
+         "Timer EXE_TIME [ 0-9]{5}\\.[0-9]{6}", "", "Threads formed: " + threads,
+         R"(Rate: \d+\.\d{3} Gflop/s)", R"(Check: passed \(largest relative deviation.*\))"});
+}
+
+TEST(LuProgram, TakesADefaultForTest) {
+    const ProgramResult result = run_program({kProgram, "-test"});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "Argument size (.*)"), "500");
+}
+
+TEST(LuProgram, PassesItsCheckForEveryThreadCountAndSchedule) {
+    for (const char* size : {"1", "2", "8", "101"}) {
+        for (const char* threads : {"1", "2", "3", "8"}) {
+            for (const char* schedule : {"static,1", "dynamic", "guided"}) {
+                const ProgramResult result = run_program(
+                    {kProgram, size}, {{"OMP_NUM_THREADS", threads}, {"OMP_SCHEDULE", schedule}});
+                EXPECT_EQ(result.exit_status, 0) << size << ' ' << threads << ' ' << schedule;
+            }
+        }
+    }
+}
+
+TEST(LuProgram, RefusesWhatIsNoSize) {
+    for (const char* text : {"0", "-5", "10x", "1e3", "", "1000001"}) {
+        expect_user_error({kProgram, text}, {"lu: size: ", "a whole number from 1 to 1000000"});
+    }
+    expect_user_error({kProgram}, {"size", "-test"});
+    expect_user_error({kProgram, "100", "-test"}, {"size", "-test", "not both"});
+    expect_user_error({kProgram, "100", "200"}, {"200"});
+    expect_user_error({kProgram, "100", "--fast"}, {"--fast"});
+}
+
+TEST(LuProgram, RefusesAMatrixThatDoesNotFitIntoMemory) {
+    expect_user_error({kProgram, "1000000"}, {"lu: size needs 7.276 TiB", "this node has"});
+}
+
+TEST(LuProgram, ExplainsItself) {
+    for (const char* option : {"-h", "--help"}) {
+        const ProgramResult result = run_program({kProgram, option});
+        EXPECT_EQ(result.exit_status, 0);
+        for (const char* word : {"size", "-test", "--version", "OMP_SCHEDULE"}) {
+            EXPECT_NE(result.output.find(word), std::string::npos) << word;
+        }
+    }
+    const ProgramResult version = run_program({kProgram, "--version"});
+    EXPECT_EQ(version.exit_status, 0);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+}
+
+}  // namespace
+}  // namespace pinstudy::testing
