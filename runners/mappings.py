@@ -26,9 +26,7 @@ def resolve_cpus(mapping: Mapping, topology: Topology, threads: int) -> tuple[in
     `siblings`, which order CPUs rather than choose them, the first `threads`); under `pin` the
     first `threads`. Raises CannotMapError with the reason when the node cannot do it.
     """
-    cpus = _SELECT[mapping.selection](topology, threads)
-    if not cpus:
-        raise CannotMapError(_why_empty(mapping.selection, topology))
+    cpus = _candidates(mapping, topology, threads)
     if len(cpus) < threads:
         raise CannotMapError(
             f"{threads} threads need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
@@ -37,6 +35,13 @@ def resolve_cpus(mapping: Mapping, topology: Topology, threads: int) -> tuple[in
     ordered_only = mapping.selection in ("compact", "spread", "siblings")
     if mapping.tightness == "pin" or (mapping.tightness == "set" and ordered_only):
         return cpus[:threads]
+    return cpus
+
+
+def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
+    cpus = _SELECT[mapping.selection](topology, threads)
+    if not cpus:
+        raise CannotMapError(_why_empty(mapping.selection, topology))
     return cpus
 
 
@@ -215,3 +220,14 @@ _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "spread": _spread,
     "siblings": _siblings,
 }
+
+
+def describe(mapping: Mapping, topology: Topology) -> tuple[str, str]:
+    """Return the CPUs from which the mapping chooses, as a list, or the reason why there are none.
+
+    Exactly one of the two texts is empty.
+    """
+    try:
+        return format_cpulist(_candidates(mapping, topology, 1)), ""
+    except CannotMapError as reason:
+        return "", str(reason)

@@ -1,0 +1,46 @@
+"""`pinstudy plan`: what a study would run here, and what it would leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pinstudy.options import RESULTS, node_options
+from pinstudy.output import duration, print_json, wrap
+
+
+@click.command("plan")
+@click.argument("study")
+@node_options
+@RESULTS
+def command(study: str, sysroot: Path, kinds: str | None, as_json: bool, results: Path) -> None:
+    """Show what STUDY would run: the exact command line and environment of each case.
+
+    STUDY is the name of a study of configs/studies, or the path of a study file. Nothing is run
+    and nothing is written.
+    """
+    from configs.library import load_study
+    from runners.local import open_workplace
+
+    workplace = open_workplace(sysroot, kinds)
+    outline = workplace.outline(load_study(study), results)
+    if as_json:
+        print_json(outline.as_json())
+        return
+    for table in outline.as_json()["tables"]:
+        click.echo(f"{table['title']}")
+        for row in table["rows"]:
+            _print_row(row)
+    click.echo(outline.summary())
+
+
+def _print_row(row: dict[str, Any]) -> None:
+    start = f"  #{row['number']:<3}{row['mapping']} {row['governor']}"
+    if row["reason"]:
+        click.echo(wrap(f"left out: {row['reason']}", f"{start}  "))
+        return
+    about = duration(row["estimate_s"])
+    click.echo(f"{start}  CPUs {row['cpus']}  about {about} a run")
+    click.echo(f"      {row['shell_line']}")

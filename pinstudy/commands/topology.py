@@ -1,0 +1,54 @@
+"""`pinstudy topology`: what the node consists of, and how that is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinstudy.options import node_options
+from pinstudy.output import print_columns, print_json, wrap
+
+
+@click.command("topology")
+@node_options
+def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """Show this node's core kinds, cores and caches, and the evidence for them."""
+    from runners.node import open_node
+
+    from runners.topology import topology_json
+
+    topology = open_node(sysroot, kinds).topology
+    shown = topology_json(topology)
+    if as_json:
+        print_json(shown)
+        return
+    click.echo("Core kinds")
+    print_columns(
+        (kind["name"], f"CPUs {kind['cpus']}", kind["evidence"]) for kind in shown["kinds"]
+    )
+    click.echo("Cores (CPUs of one core together)")
+    for kind in topology.kinds:
+        cores = [core for core in shown["cores"] if core["kind"] == kind.name]
+        click.echo(wrap(" ".join(core["cpus"] for core in cores), f"  {kind.name}: "))
+    click.echo("Caches")
+    print_columns(cache_rows(shown["caches"]))
+    click.echo("NUMA nodes")
+    print_columns((str(numa["node"]), f"CPUs {numa['cpus']}") for numa in shown["numa"])
+    for note in topology.notes:
+        click.echo(wrap(note, "Note: "))
+
+
+def cache_rows(caches: list[dict[str, object]]) -> list[tuple[str, str, str]]:
+    """Return level, size and the groups of CPUs that share such a cache, one row a size."""
+    groups: dict[tuple[object, object], list[str]] = {}
+    for cache in caches:
+        groups.setdefault((cache["level"], cache["size_bytes"]), []).append(str(cache["cpus"]))
+    return [
+        (
+            f"L{level}",
+            f"{size // 1024} KiB" if isinstance(size, int) else "size unknown",
+            " ".join(dict.fromkeys(cpus)),
+        )
+        for (level, size), cpus in sorted(groups.items(), key=lambda item: str(item[0]))
+    ]

@@ -1,0 +1,56 @@
+"""How commands print: aligned columns and wrapped notes on stdout, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+    """Print a value as indented JSON."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
+    """Print rows with aligned columns; the last column is wrapped to the terminal's width."""
+    table = [list(row) for row in rows]
+    if not table:
+        return
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
+    for row in table:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths)]  # noqa: B905 - last is apart
+        start = indent + "  ".join([*cells, ""])
+        click.echo(wrap(row[-1], start))
+
+
+def wrap(text: str, start: str) -> str:
+    """Return the text behind `start`, wrapped under itself at the terminal's width."""
+    width = max(60, shutil.get_terminal_size((100, 24)).columns)
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines) or start.rstrip()
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
+    if seconds is None:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds:.2g} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

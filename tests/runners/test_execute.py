@@ -1,0 +1,192 @@
+"""Programs are started, watched and ended for real, with real launchers and OpenMP runtimes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from runners.execute import Harness, Observation, execute
+from runners.launch import Launch
+from runners.placement import prove
+from runners.programs import WITNESS, find_program
+from runners.witness_process import LaunchFailed
+from tests.tools import need_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def built(name: str) -> Path:
+    path = find_program(name)
+    assert path, f"{name} is not built; run `make setup`"
+    return path
+
+
+def run(
+    program: list[str], launcher: list[str] | None = None, limit_s: float = 20.0, **variables: str
+) -> Observation:
+    environment = {"PATH": os.environ["PATH"], **variables}
+    launch = Launch(tuple(launcher or ()), tuple(program), environment, variables, ())
+    return execute(launch, limit_s, Harness(built(WITNESS), None))
+
+
+def cpus() -> list[int]:
+    found = sorted(os.sched_getaffinity(0))
+    if len(found) < 2:
+        pytest.skip("needs two CPUs")
+    return found[:2]
+
+
+def running(marker: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            text = entry.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if marker in text and f"/{os.getpid()}/" not in str(entry):
+            found.append(text)
+    return found
+
+
+def test_exit_status_and_output_are_the_programs_own() -> None:
+    seen = run(["/bin/sh", "-c", "echo 'two  blanks'; echo oops >&2; exit 5"])
+    assert (seen.ending.exit_code, seen.ending.signal) == (5, None)
+    assert (seen.stdout, seen.stderr) == ("two  blanks\n", "oops\n")
+
+
+def test_a_signal_is_told_from_an_exit_status() -> None:
+    seen = run(["/bin/sh", "-c", "kill -9 $$"])
+    assert (seen.ending.exit_code, seen.ending.signal) == (None, signal.SIGKILL)
+
+
+def test_a_program_that_cannot_be_started_says_why() -> None:
+    assert run(["/no/such/program"]).ending.exec_errno == 2
+
+
+def test_the_window_is_the_programs_own() -> None:
+    seen = run(["/bin/sleep", "0.3"])
+    assert 0.3 <= seen.ending.elapsed_s < 0.35
+
+
+def test_the_time_limit_ends_the_program_and_what_it_started() -> None:
+    marker = f"31.{os.getpid()}"
+    seen = run(["/bin/sh", "-c", f"sleep {marker} & sleep {marker}"], limit_s=0.3)
+    assert seen.timed_out
+    assert seen.ending.signal == signal.SIGKILL
+    assert not running(marker)
+
+
+def test_a_daemon_that_leaves_the_process_group_is_ended_too() -> None:
+    marker = f"32.{os.getpid()}"
+    seen = run(["/bin/sh", "-c", f"setsid sleep {marker} & sleep 0.1"])
+    assert seen.ending.exit_code == 0
+    assert not running(marker)
+
+
+def test_a_refused_launcher_is_a_failure_that_names_it() -> None:
+    taskset = need_tool("taskset")
+    with pytest.raises(LaunchFailed, match=r"taskset.*(failed to set|invalid)"):
+        run(["/bin/true"], [taskset, "-c", "4095"])
+
+
+def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
+    cpu = cpus()[1]
+    seen = run(["/bin/true"], [need_tool("taskset"), "-c", str(cpu)])
+    assert {thread.allowed for thread in seen.threads} == {(cpu,)}
+    assert prove(seen.threads, "pin", (cpu,), 1, seen.ending.elapsed_s).verdict == "proved"
+
+
+def team(program: str, places: str, mask: str, size: str = "30000") -> Observation:
+    return run(
+        [str(built(program)), size],
+        [need_tool("taskset"), "-c", mask],
+        OMP_NUM_THREADS="2",
+        OMP_PLACES=places,
+        OMP_PROC_BIND="close",
+        OMP_DYNAMIC="false",
+        OMP_WAIT_POLICY="passive",
+        OMP_SCHEDULE="static",
+    )
+
+
+@pytest.mark.parametrize("program", ["mandelbrot-libgomp", "mandelbrot-libomp"])
+def test_places_are_proved_with_both_runtimes(program: str) -> None:
+    first, second = cpus()
+    seen = team(program, f"{{{second}}},{{{first}}}", f"{first},{second}")
+    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    assert (proof.verdict, proof.reason) == ("proved", "")
+
+
+@pytest.mark.parametrize("program", ["mandelbrot-libgomp", "mandelbrot-libomp"])
+def test_a_runtime_that_silently_ignores_its_places_is_caught(program: str) -> None:
+    first, second = cpus()
+    # The mask lacks the second place; both runtimes go on with exit status 0.
+    seen = team(program, f"{{{first}}},{{{second}}}", str(first))
+    assert seen.ending.exit_code == 0
+    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    assert proof.verdict == "violated"
+
+
+@pytest.mark.parametrize("program", ["mandelbrot-libgomp", "mandelbrot-libomp"])
+def test_invalid_places_are_caught(program: str) -> None:
+    first, second = cpus()
+    seen = team(program, "{4095},{4094}", f"{first},{second}")
+    # libgomp binds to places of its own choice instead, libomp runs unbound; both exit with 0.
+    assert seen.ending.exit_code == 0
+    proof = prove(seen.threads, "pin", (4094, 4095), 2, seen.ending.elapsed_s)
+    assert proof.verdict == "violated"
+
+
+def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> None:
+    likwid = need_tool("likwid-pin")
+    first, second = cpus()
+    began = time.monotonic()
+    seen = run(
+        [str(built("mandelbrot-libgomp")), "30000"],
+        [likwid, "-q", "-s", "0x0", "-c", f"{second},{first}"],
+        OMP_NUM_THREADS="2",
+        OMP_WAIT_POLICY="passive",
+    )
+    around_s = time.monotonic() - began
+    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    assert (proof.verdict, proof.reason) == ("proved", "")
+    own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
+    assert seen.ending.elapsed_s - own_s < 0.3 * around_s
+
+
+def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
+    likwid = need_tool("likwid-pin")
+    seen = run(["/bin/sh", "-c", "printf '%s\\n' 'a  b'"], [likwid, "-q", "-c", str(cpus()[0])])
+    assert seen.stdout.endswith("a  b\n")
+
+
+def test_a_killed_runner_leaves_no_program_behind() -> None:
+    marker = f"33.{os.getpid()}"
+    code = (
+        "from runners.execute import *; from runners.launch import Launch; import os, pathlib;"
+        f"execute(Launch((), ('/bin/sleep', '{marker}'), dict(os.environ), {{}}, ()), 60,"
+        f" Harness(pathlib.Path({str(built(WITNESS))!r}), None))"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
+    deadline = time.monotonic() + 10
+    while not any("sleep" in text for text in running(marker) if "python" not in text):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    while running(marker):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_large_output_keeps_its_beginning_and_end() -> None:
+    seen = run(["/bin/sh", "-c", "echo first; yes | head -c 3000000; echo last"])
+    assert seen.stdout.startswith("first\n")
+    assert seen.stdout.endswith("last\n")
+    assert len(seen.stdout) < 1_100_000
