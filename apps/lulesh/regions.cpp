@@ -1,0 +1,143 @@
+#include "apps/lulesh/regions.hpp"
+
+#include <algorithm>
+
+#include "apps/common/glibc_random.hpp"
+
+namespace pinstudy::lulesh {
+namespace {
+
+// An element's work besides the equation of state (viscosity, constraints, access to memory), in
+// evaluations of it; and the size of a work item in the same unit. An item takes some microseconds:
+// long against handing it out, short against a cycle.
+constexpr std::int64_t kFixedCost = 2;
+constexpr std::int64_t kItemCost = 384;
+
+// k^exponent, or kLargestWeight + 1 if it is larger than kLargestWeight.
+std::int64_t bounded_power(std::int64_t k, std::int64_t exponent) {
+    if (k <= 1) {
+        return k;
+    }
+    std::int64_t result = 1;
+    for (std::int64_t i = 0; i < exponent && result <= kLargestWeight; ++i) {
+        result = std::min(result * k, kLargestWeight + 1);
+    }
+    return result;
+}
+
+std::vector<std::int64_t> cumulative_weights(const RegionOptions& options) {
+    std::vector<std::int64_t> cumulative;
+    std::int64_t sum = 0;
+    for (std::int64_t k = 1; k <= options.regions; ++k) {
+        sum += bounded_power(k, options.balance);
+        cumulative.push_back(sum);
+    }
+    return cumulative;
+}
+
+Index draw_region(GlibcRandom& random, const std::vector<std::int64_t>& cumulative) {
+    const std::int64_t draw = random.next() % cumulative.back();
+    const auto first_above = std::upper_bound(cumulative.begin(), cumulative.end(), draw);
+    return static_cast<Index>(first_above - cumulative.begin());
+}
+
+// Most runs are short, few are long.
+Index draw_run_length(GlibcRandom& random) {
+    struct Bin {
+        std::uint32_t below, lowest, count;
+    };
+    constexpr Bin kBins[] = {{773, 1, 15},    {937, 16, 16},   {970, 32, 32},    {974, 64, 64},
+                             {978, 128, 128}, {981, 256, 256}, {1000, 512, 1537}};
+    const std::uint32_t draw = random.next() % 1000;
+    const Bin& bin = *std::find_if(std::begin(kBins), std::end(kBins),
+                                   [draw](const Bin& candidate) { return draw < candidate.below; });
+    return static_cast<Index>(bin.lowest + random.next() % bin.count);
+}
+
+std::size_t filled_up(std::size_t count) {
+    return (count + kLanes - 1) / kLanes * kLanes;
+}
+
+}  // namespace
+
+std::int64_t total_weight(std::int64_t regions, std::int64_t balance) {
+    std::int64_t sum = 0;
+    for (std::int64_t k = 1; k <= regions && sum <= kLargestWeight; ++k) {
+        sum += bounded_power(k, balance);
+    }
+    return std::min(sum, kLargestWeight + 1);
+}
+
+std::int64_t eos_repetitions(std::int64_t region, std::int64_t regions, std::int64_t extra_cost) {
+    if (region < regions / 2) {
+        return 1;
+    }
+    if (region < regions - (regions + 15) / 20) {
+        return 1 + extra_cost;
+    }
+    return 10 * (1 + extra_cost);
+}
+
+std::vector<Index> assign_regions(Index elements, const RegionOptions& options) {
+    std::vector<Index> region_of_element(static_cast<std::size_t>(elements), 0);
+    if (options.regions == 1) {
+        return region_of_element;
+    }
+    GlibcRandom random(0);
+    const std::vector<std::int64_t> cumulative = cumulative_weights(options);
+    Index previous = -1;
+    for (std::size_t next = 0; next < region_of_element.size();) {
+        Index region = draw_region(random, cumulative);
+        while (region == previous) {
+            region = draw_region(random, cumulative);
+        }
+        const auto length = static_cast<std::size_t>(draw_run_length(random));
+        const std::size_t end = std::min(next + length, region_of_element.size());
+        std::fill(region_of_element.begin() + static_cast<std::ptrdiff_t>(next),
+                  region_of_element.begin() + static_cast<std::ptrdiff_t>(end), region);
+        next = end;
+        previous = region;
+    }
+    return region_of_element;
+}
+
+RegionLists::RegionLists(const std::vector<Index>& region_of_element, const RegionOptions& options)
+    : sizes(static_cast<std::size_t>(options.regions), 0), eos_factor(0.0) {
+    for (const Index region : region_of_element) {
+        ++sizes[static_cast<std::size_t>(region)];
+    }
+    std::vector<std::size_t> next;  // per region: where its next element goes
+    std::size_t end = 0;
+    for (const Index size : sizes) {
+        next.push_back(end);
+        end += filled_up(static_cast<std::size_t>(size));
+    }
+    const std::vector<std::size_t> begins = next;
+    elements.resize(end);
+    for (std::size_t element = 0; element < region_of_element.size(); ++element) {
+        elements[next[static_cast<std::size_t>(region_of_element[element])]++] =
+            static_cast<Index>(element);
+    }
+
+    double evaluations = 0.0;
+    for (std::size_t region = 0; region < sizes.size(); ++region) {
+        const auto size = static_cast<std::size_t>(sizes[region]);
+        const std::size_t begin = begins[region];
+        const std::size_t stop = begin + filled_up(size);
+        const std::int64_t repetitions =
+            eos_repetitions(static_cast<std::int64_t>(region), options.regions, options.extra_cost);
+        evaluations += static_cast<double>(size) * static_cast<double>(repetitions);
+        if (size > 0) {
+            std::fill(&elements[begin] + size, &elements[begin] + filled_up(size),
+                      elements[begin + size - 1]);
+        }
+        const std::size_t length =
+            filled_up(static_cast<std::size_t>(kItemCost / (kFixedCost + repetitions) + 1));
+        for (std::size_t item = begin; item < stop; item += length) {
+            items.push_back({item, std::min(item + length, stop), repetitions});
+        }
+    }
+    eos_factor = evaluations / static_cast<double>(region_of_element.size());
+}
+
+}  // namespace pinstudy::lulesh

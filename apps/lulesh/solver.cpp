@@ -1,0 +1,107 @@
+#include "apps/lulesh/solver.hpp"
+
+#include <limits>
+#include <vector>
+
+#include "apps/common/schedule.hpp"
+#include "apps/lulesh/constants.hpp"
+#include "apps/lulesh/force.hpp"
+#include "apps/lulesh/kinematics.hpp"
+#include "apps/lulesh/motion.hpp"
+#include "apps/lulesh/team.hpp"
+
+namespace pinstudy::lulesh {
+namespace {
+
+// What a thread found in its elements, in a cache line of its own.
+struct alignas(64) Findings {
+    double lowest_volume = std::numeric_limits<double>::infinity();
+    Constraints constraints = kUnconstrained;
+};
+
+// Every thread of the team gets the same result: the minimum and maximum of exact values do not
+// depend on the order.
+Findings combined(const std::vector<Findings>& findings, const Team& team) {
+    Findings all;
+    for (int rank = 0; rank < team.size; ++rank) {
+        const Findings& one = findings[static_cast<std::size_t>(rank)];
+        all.lowest_volume = std::min(all.lowest_volume, one.lowest_volume);
+        all.constraints = tighter(all.constraints, one.constraints);
+    }
+    return all;
+}
+
+Constraints update_materials(Domain& domain) {
+    Constraints constraints = kUnconstrained;
+    const std::vector<WorkItem>& items = domain.regions.items;
+    const auto count = static_cast<std::int64_t>(items.size());
+#pragma omp for schedule(runtime) nowait
+    for (std::int64_t i = 0; i < count; ++i) {
+        constraints =
+            tighter(constraints, update_material(domain.mesh, domain.fields, domain.regions,
+                                                 items[static_cast<std::size_t>(i)]));
+    }
+    return constraints;
+}
+
+// One cycle, on every thread of a team. A barrier stands wherever a phase reads what another
+// thread has written in the phase before.
+Findings run_cycle(Domain& domain, double dt, const Team& team, std::vector<Findings>& findings) {
+    const Mesh& mesh = domain.mesh;
+    Fields& fields = domain.fields;
+    Findings& own = findings[static_cast<std::size_t>(team.rank)];
+    const Range blocks = share(mesh.blocks, team);
+
+    element_forces(mesh, fields, blocks);
+    barrier();
+    move_nodes(mesh, fields, dt, share(mesh.nodes, team));
+    barrier();
+    own.lowest_volume = element_kinematics(mesh, fields, dt, blocks);
+    barrier();
+    own.constraints = update_materials(domain);
+    barrier();
+    return combined(findings, team);
+}
+
+Outcome judge(const Findings& all) {
+    if (all.lowest_volume <= 0.0) {
+        return Outcome::kNegativeVolume;
+    }
+    if (all.constraints.viscosity > kViscosityStop) {
+        return Outcome::kViscosityOutOfBounds;
+    }
+    return Outcome::kFinished;
+}
+
+}  // namespace
+
+Outcome run(Domain& domain, std::int64_t last_cycle, const Observer& observer) {
+    std::vector<Findings> findings(static_cast<std::size_t>(max_threads()));
+    Outcome result = Outcome::kFinished;
+    on_every_thread([&](const Team& team) {
+        // Every thread keeps the time for itself, from the same numbers.
+        Clock clock = domain.clock;
+        Outcome outcome = Outcome::kFinished;
+        while (clock.time < kStopTime && clock.cycle < last_cycle &&
+               outcome == Outcome::kFinished) {
+            clock = next_cycle(clock);
+            const Findings all = run_cycle(domain, clock.dt, team, findings);
+            constrain(clock, all.constraints);
+            outcome = judge(all);
+            if (observer) {
+                if (team.rank == 0) {
+                    observer(domain, clock);
+                }
+                barrier();
+            }
+        }
+        barrier();  // nobody may still read the clock to start from
+        if (team.rank == 0) {
+            domain.clock = clock;
+            result = outcome;
+        }
+    });
+    return result;
+}
+
+}  // namespace pinstudy::lulesh

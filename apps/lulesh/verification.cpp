@@ -1,0 +1,110 @@
+#include "apps/lulesh/verification.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "apps/lulesh/constants.hpp"
+
+namespace pinstudy::lulesh {
+namespace {
+
+constexpr Reference kReferences[] = {
+    {1, 1, "4.333329e+02"},     {2, 5, "2.746125e+03"},     {5, 72, "7.853665e+03"},
+    {8, 163, "1.788182e+04"},   {10, 231, "2.720531e+04"},  {15, 400, "5.702894e+04"},
+    {20, 575, "9.668856e+04"},  {30, 932, "2.025075e+05"},  {45, 1477, "4.234875e+05"},
+    {50, 1662, "5.124778e+05"}, {70, 2402, "9.417145e+05"}, {90, 3145, "1.482403e+06"}};
+
+bool all_finite(const double* begin, std::size_t count) {
+    return std::all_of(begin, begin + count, [](double value) { return std::isfinite(value); });
+}
+
+std::string printed(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string result_text(std::int64_t cycles, const std::string& energy) {
+    return std::to_string(cycles) + " cycles and origin energy " + energy;
+}
+
+}  // namespace
+
+Symmetry symmetry_of_origin_plane(const double* energies, Index edge) {
+    const auto n = static_cast<std::size_t>(edge);
+    Symmetry result;
+    for (std::size_t y = 0; y < n; ++y) {
+        for (std::size_t x = y + 1; x < n; ++x) {
+            const double one = energies[y * n + x];
+            const double other = energies[x * n + y];
+            const double difference = std::abs(one - other);
+            result.total += difference;
+            result.largest = std::max(result.largest, difference);
+            if (difference != 0.0) {
+                result.largest_relative =
+                    std::max(result.largest_relative, difference / std::abs(other));
+            }
+        }
+    }
+    return result;
+}
+
+std::optional<Reference> reference_for(Index edge) {
+    const auto* const found =
+        std::find_if(std::begin(kReferences), std::end(kReferences),
+                     [edge](const Reference& reference) { return reference.edge == edge; });
+    return found == std::end(kReferences) ? std::nullopt : std::optional(*found);
+}
+
+Summary summarise(const Domain& domain) {
+    const Fields& fields = domain.fields;
+    const auto elements = static_cast<std::size_t>(domain.mesh.elements);
+    Summary summary;
+    summary.edge = domain.mesh.edge;
+    summary.cycles = domain.clock.cycle;
+    summary.complete = domain.clock.time >= kStopTime;
+    summary.origin_energy = fields.e[0];
+    summary.symmetry = symmetry_of_origin_plane(fields.e.data(), domain.mesh.edge);
+    for (const Array<double>* const field :
+         {&fields.e, &fields.p, &fields.q, &fields.v, &fields.ss, &fields.vdov}) {
+        summary.finite = summary.finite && all_finite(field->data(), elements);
+    }
+    for (const Array<double>* const field : {&fields.x, &fields.u}) {
+        summary.finite = summary.finite && all_finite(field->data(), field->size());
+    }
+    summary.lowest_volume = *std::min_element(fields.v.data(), fields.v.data() + elements);
+    return summary;
+}
+
+Verdict check(const Summary& summary) {
+    if (!summary.finite) {
+        return {false, "a field holds infinite values or no numbers"};
+    }
+    if (!(summary.lowest_volume > 0.0)) {
+        return {false, "an element's volume is not positive"};
+    }
+    const std::string asymmetry = printed("asymmetry %.1e", summary.symmetry.largest_relative);
+    if (!(summary.symmetry.largest_relative <= kLargestAsymmetry)) {
+        return {false, asymmetry + printed(" of the origin plane, at most %.0e expected",
+                                           kLargestAsymmetry)};
+    }
+    const std::string common = "finite, volumes positive, " + asymmetry;
+    const std::string energy = printed("%.6e", summary.origin_energy);
+    const auto reference = reference_for(summary.edge);
+    if (!summary.complete) {
+        return {true, common + ", no reference before the stop time"};
+    }
+    if (!reference) {
+        return {true, common + ", no reference for this size"};
+    }
+    const std::string found = result_text(summary.cycles, energy);
+    if (summary.cycles != reference->cycles || energy != reference->origin_energy) {
+        return {false,
+                found + ", expected " + result_text(reference->cycles, reference->origin_energy)};
+    }
+    return {true, common + ", " + found + " as published"};
+}
+
+}  // namespace pinstudy::lulesh
