@@ -1,0 +1,40 @@
+# pinstudy's targets. Every one works from a clean clone: it sets up what it needs first.
+
+STUDY ?= quick
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup study test lint sanitize bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "PINSTUDY_NO_SYSTEM_PACKAGES=1 in the environment: set-up installs no system packages."
+
+setup: ## Set up: system packages where it may, Python environment, programs
+	@tools/setup.sh setup
+
+study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options in ARGS=
+	@bin/pinstudy run $(STUDY) $(ARGS)
+
+test: ## Run all tests; options of pytest in ARGS=
+	@tools/setup.sh test
+	@tools/test.sh $(ARGS)
+
+lint: ## Check style and types of Python, C++ and shell
+	@tools/setup.sh lint
+	@tools/lint.sh
+
+sanitize: ## Build the programs with each sanitizer and run their tests
+	@tools/setup.sh sanitize
+	@tools/sanitize.sh
+
+bench: ## Measure the harness's cost per run and the programs' speed
+	@tools/setup.sh bench
+	@tools/bench.sh
+
+lock: ## Renew the lock files from pyproject.toml (needs uv)
+	@tools/lock.sh
+
+clean: ## Remove what set-up made; results/ stays
+	rm -rf build .venv

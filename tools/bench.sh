@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs all benchmarks, after `tools/setup.sh bench`: the harness's, then the programs' for every
+# compiler they were built with. Fails if any of them fails, but runs all.
+
+set -u
+cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+shopt -s nullglob
+status=0
+
+for benchmark in benchmarks/*.py; do
+    echo "$benchmark"
+    PYTHONPATH=. .venv/bin/python "$benchmark" || status=1
+done
+
+for benchmark in build/{gcc,clang}/benchmarks/apps/*/bench-* build/{gcc,clang}/benchmarks/apps/bench-*; do
+    [ -x "$benchmark" ] || continue
+    echo "$benchmark"
+    "$benchmark" || status=1
+done
+exit $status

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Renews the lock files from pyproject.toml: the newest versions for every supported Python, with
+# the hashes of all their files, and without the address of any index.
+
+set -eu
+cd "${BASH_SOURCE[0]%/*}/.."
+command -v uv >/dev/null || { echo "needs uv (a tool of maintainers only) on the PATH" >&2; exit 2; }
+
+lock() {
+    uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --upgrade \
+        --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
+}
+
+lock pyproject.toml --output-file requirements.txt
+lock --group dev --constraints requirements.txt --output-file requirements-dev.txt

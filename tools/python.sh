@@ -1,0 +1,45 @@
+# The second step of set-up: the private Python environment, from the lock files. Sourced by
+# setup.sh.
+# shellcheck shell=bash
+
+# python_environment LOCK FILE: installs the run-time packages into .venv, and then those of this
+# file. Both lock files name the same version of what they share, so the second only adds.
+python_environment() {
+    if [ -e .venv/unfinished ] || ! installed requirements.txt; then
+        new_environment
+        install_locked requirements.txt
+    fi
+    installed "$1" || install_locked "$1"
+}
+
+installed() { holds ".venv/${1%.txt}.stamp" "$(environment_key "$1")"; }
+
+environment_key() { echo "$(digest <"$1") $(python_version .venv/bin/python)"; }
+
+# python_version PYTHON: its version and machine, or nothing if it does not start (a distribution's
+# upgrade replaces the interpreter that an environment points to).
+python_version() {
+    "$1" -I -S -c 'import os, sys; print("%d.%d" % sys.version_info[:2], os.uname().machine)' 2>/dev/null
+}
+
+# new_environment: an empty .venv. The stamps go first, so that a half-removed one never counts.
+new_environment() {
+    local python
+    python=$(find_python) || fail "needs Python 3.10 to 3.14 with its module venv"
+    rm -f .venv/*.stamp
+    rm -rf .venv
+    say "makes the Python environment .venv with $python"
+    logged "$python" -m venv .venv || fail "cannot make .venv with $python:" see-log
+}
+
+# install_locked LOCK FILE: an installation that was interrupted can leave a package that looks
+# whole; the marker makes the next set-up start from an empty environment.
+install_locked() {
+    : >.venv/unfinished || fail "cannot write $root/.venv"
+    say "installs the Python packages of $1"
+    logged .venv/bin/python -m pip install --disable-pip-version-check --no-input \
+        --require-hashes -r "$1" ||
+        fail "cannot install the Python packages of $1 (is the package index reachable?):" see-log
+    stamp ".venv/${1%.txt}.stamp" "$(environment_key "$1")"
+    rm .venv/unfinished
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Sets pinstudy up in its checkout: system packages, Python environment, C++ build.
+#
+# usage: tools/setup.sh [setup|test|lint|bench|sanitize]
+#   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
+#
+# Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
+# place: a step whose stamp still holds is skipped, one that was interrupted is done again.
+# Environment: PINSTUDY_NO_SYSTEM_PACKAGES=1 installs no system packages.
+
+set -u
+cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+root=$PWD
+log=build/setup.log
+stamps=build/stamps
+
+# shellcheck source=tools/needs.sh
+. tools/needs.sh
+# shellcheck source=tools/packages.sh
+. tools/packages.sh
+# shellcheck source=tools/python.sh
+. tools/python.sh
+# shellcheck source=tools/programs.sh
+. tools/programs.sh
+
+say() { printf 'set-up: %s\n' "$*"; }
+
+# fail MESSAGE [see-log]: stops, if wanted with the end of what the failed command said.
+fail() {
+    printf 'set-up: %s\n' "$1" >&2
+    if [ "${2-}" = see-log ]; then
+        tail -n 12 "$log" | sed 's/^/  | /' >&2
+        printf 'set-up: the whole output is in %s\n' "$root/$log" >&2
+    fi
+    exit 2
+}
+
+# logged COMMAND...: what it says goes to the log only; it does not inherit the lock.
+logged() {
+    { printf '\n$ %s\n' "$*" && "$@"; } >>"$log" 2>&1 </dev/null 9>&-
+}
+
+digest() {
+    local sum
+    sum=$(sha256sum) && echo "${sum%% *}"
+}
+
+# holds STAMP KEY: whether the step that wrote this stamp need not be done again.
+holds() { [ -r "$1" ] && [ "$(<"$1")" = "$2" ]; }
+
+stamp() {
+    { printf '%s\n' "$2" >"$1.new" && mv "$1.new" "$1"; } || fail "cannot write $root/$1"
+}
+
+# only_one: waits while another set-up of this checkout is at work. Not every file system can lock;
+# where it cannot, two set-ups at once are the user's to avoid.
+only_one() {
+    exec 9>build/setup.lock
+    flock --nonblock 9 2>/dev/null && return
+    say "waiting for another set-up of this checkout"
+    flock 9 2>/dev/null || true
+}
+
+main() {
+    target=${1:-setup}
+    # Variables of an outer make would reach the makes that CMake starts; a module's PYTHONPATH
+    # would hide the locked packages.
+    unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH PYTHONHOME
+    trap 'echo; fail "interrupted; the same command goes on"' INT TERM
+    { mkdir -p "$stamps" && : >>"$log"; } || fail "cannot write $root/build"
+    only_one
+    case $target in
+        setup)
+            system_packages python build run
+            python_environment requirements.txt
+            programs
+            ;;
+        test)
+            system_packages python build run test
+            python_environment requirements-dev.txt
+            if lacks GoogleTest; then programs; else programs -D PINSTUDY_TESTS=ON; fi
+            ;;
+        bench)
+            system_packages python build run bench
+            python_environment requirements.txt
+            if lacks benchmark; then programs; else programs -D PINSTUDY_BENCHMARKS=ON; fi
+            ;;
+        lint)
+            system_packages python lint
+            python_environment requirements-dev.txt
+            ;;
+        sanitize) system_packages build test sanitize ;;
+        *) fail "knows setup, test, lint, bench and sanitize, not $target" ;;
+    esac
+}
+
+main "$@"
