@@ -51,11 +51,14 @@ class Section(ValueField):
     ) -> None:
         super().__init__(expected, required=required)
         self.schema = schema
+        self._loader: Schema | None = None
 
     def _convert(self, value: object) -> object:
         if not isinstance(value, dict):
             raise self.refuse(value)
-        return self.schema().load(value)
+        # A schema copies its fields when it is made; one serves all sections of a file.
+        self._loader = self._loader or self.schema()
+        return self._loader.load(value)
 
 
 class Named(ValueField):

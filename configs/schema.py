@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
@@ -10,6 +11,9 @@ from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 from configs.errors import Problem
 from configs.fields import AtKey, unknown_key
 from configs.yaml_nodes import Document, Path
+
+# Somebody who has more of them in one table gave the wrong file, and needs no list of thousands.
+MAX_UNKNOWN_KEYS = 50
 
 
 class Strict(Schema):
@@ -25,7 +29,8 @@ class Strict(Schema):
     @validates_schema(pass_original=True, skip_on_field_errors=False)
     def _refuse_unknown_keys(self, _: object, original: dict[str, Any], **__: object) -> None:
         known = list(self.fields)
-        errors = {key: [unknown_key(key, known)] for key in original if key not in known}
+        unknown = islice((key for key in original if key not in known), MAX_UNKNOWN_KEYS)
+        errors = {key: [unknown_key(key, known)] for key in unknown}
         if errors:
             raise ValidationError(errors)
 

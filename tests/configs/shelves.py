@@ -1,0 +1,73 @@
+"""A shelf with a few apps and mappings, and studies to put mistakes into."""
+
+from __future__ import annotations
+
+from configs.errors import ConfigError, UserError
+from configs.load import parse_app, parse_mappings, parse_study
+from configs.model import App, Mapping, Study
+from configs.words import unknown_word
+
+LU = b"""\
+# An app
+title: LU
+variants:
+  serial: {program: lu-serial, runtime: none}
+  libgomp: {program: lu-libgomp, runtime: libgomp}
+sizes:
+  small: {arguments: '100', estimate: 10 ms}
+  large: {arguments: [-q, '2000'], quiet: yes}
+schedules: [static, dynamic]
+default_schedule: 'static,1'
+"""
+
+MAPPINGS = b"""\
+mappings:
+  scheduler: {selection: all, tightness: none}
+  pcores-set: {selection: pcores, tightness: set}
+  pcores-pin: {selection: pcores, tightness: pin}
+"""
+
+STUDY = """\
+title: A study
+apps:
+  - app: lu
+    variants: [serial]
+    sizes: [small]
+    threads: [1]
+mappings: [scheduler, pcores-pin]
+governors: [performance]
+repetitions: 10
+wait_policy: passive
+"""
+
+
+class MemoryShelf:
+    """Apps and mappings that are in no file."""
+
+    def __init__(self, apps: dict[str, bytes] | None = None) -> None:
+        self.files = {"lu": LU} | (apps or {})
+
+    def app(self, name: str) -> App:
+        if name not in self.files:
+            raise UserError(unknown_word("app", name, self.files))
+        return parse_app(self.files[name], f"apps/{name}.yaml")
+
+    def mapping(self, name: str) -> Mapping:
+        known = {mapping.name: mapping for mapping in parse_mappings(MAPPINGS, "mappings.yaml")}
+        if name not in known:
+            raise UserError(unknown_word("mapping", name, known))
+        return known[name]
+
+
+def study_of(text: str, apps: dict[str, bytes] | None = None) -> Study:
+    """Return the study of a YAML text."""
+    return parse_study(text.encode(), "x.yaml", MemoryShelf(apps))
+
+
+def mistakes(text: str, apps: dict[str, bytes] | None = None) -> list[str]:
+    """Return the lines that a user sees for a study with mistakes."""
+    try:
+        study_of(text, apps)
+    except ConfigError as error:
+        return str(error).splitlines()
+    return []

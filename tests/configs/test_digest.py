@@ -1,0 +1,54 @@
+"""The digest follows what a study asks for and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.configs.shelves import LU, STUDY, study_of
+
+DIGEST = study_of(STUDY).digest
+
+
+def test_a_digest_is_a_sha_256_in_hexadecimal() -> None:
+    assert len(DIGEST) == 64
+    assert set(DIGEST) <= set("0123456789abcdef")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("title: A study", "# a comment\ntitle: 'Another title'"),
+        ("[performance]", "  performance"),
+        ("repetitions: 10\n", "warmup: 1\nrepetitions: 10\n"),
+    ],
+)
+def test_comments_titles_and_defaults_that_are_written_out_change_nothing(
+    old: str, new: str
+) -> None:
+    assert study_of(STUDY.replace(old, new)).digest == DIGEST
+
+
+def test_a_better_estimate_changes_nothing() -> None:
+    apps = {"lu": LU.replace(b"10 ms", b"30 ms")}
+
+    assert study_of(STUDY, apps).digest == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("repetitions: 10", "repetitions: 11"),
+        ("passive", "active"),
+        ("[scheduler, pcores-pin]", "[pcores-pin, scheduler]"),
+        ("[serial]", "[libgomp]"),
+        ("repetitions: 10\n", "repetitions: 10\nseed: 2\n"),
+    ],
+)
+def test_asking_for_something_else_changes_the_digest(old: str, new: str) -> None:
+    assert study_of(STUDY.replace(old, new)).digest != DIGEST
+
+
+def test_another_command_of_an_app_changes_the_digest() -> None:
+    apps = {"lu": LU.replace(b"'100'", b"'101'")}
+
+    assert study_of(STUDY, apps).digest != DIGEST

@@ -1,0 +1,36 @@
+"""Durations as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from configs.durations import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30 s", 30.0), ("10 min", 600.0), ("1.5 h", 5400.0), ("250ms", 0.25), (" 2 s ", 2.0)],
+)
+def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("10", "has no unit; write 10 s, 10 min or 10 h"),
+        ("10 minutes", "unknown unit 'minutes'; known: ms, s, min, h"),
+        ("ten s", "is not a duration"),
+        ("-1 s", "is not a duration"),
+        ("0 s", "longer than nothing"),
+        ("745 h", "at most 31 days"),
+        ("1e9 s", "is not a duration"),
+        ("99999999999999999999 s", "is not a duration"),
+        ("nan s", "is not a duration"),
+        ("٣ s", "is not a duration"),
+        ("", "is not a duration"),
+    ],
+)
+def test_anything_else_is_refused_with_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_duration(text)

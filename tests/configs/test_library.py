@@ -1,0 +1,105 @@
+"""Finding studies, apps and mappings by name and by path."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from configs import library
+from configs.errors import ConfigError, UserError
+from tests.configs.shelves import LU, STUDY
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.yaml").write_text(STUDY.replace("small", "quick"))
+    return tmp_path
+
+
+def test_a_study_is_found_by_the_path_of_its_file(folder: Path) -> None:
+    study = library.load_study(folder / "mine.yaml")
+
+    assert study.name == "mine"
+    assert study.apps[0].app.sizes["quick"].arguments == ("1500",)
+
+
+def test_an_app_beside_the_study_goes_before_the_installation_s(folder: Path) -> None:
+    (folder / "apps").mkdir()
+    (folder / "apps" / "lu.yaml").write_bytes(LU.replace(b"small", b"quick"))
+
+    study = library.load_study(str(folder / "mine.yaml"))
+
+    assert study.apps[0].app.sizes["quick"].arguments == ("100",)
+
+
+def test_an_app_named_by_its_file_is_found_from_the_study_s_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "own").mkdir()
+    (folder / "own" / "other.yaml").write_bytes(LU)
+    text = STUDY.replace("app: lu", "app: own/other.yaml")
+    (folder / "mine.yaml").write_text(text)
+    monkeypatch.chdir("/")
+
+    assert library.load_study(folder / "mine.yaml").apps[0].app.name == "other"
+
+
+def test_messages_name_a_file_below_the_working_directory_by_its_relative_path(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "bad.yaml").write_text(STUDY)
+    monkeypatch.chdir(folder)
+
+    with pytest.raises(ConfigError) as error:
+        library.load_study(folder / "bad.yaml")
+
+    assert str(error.value).startswith("bad.yaml:5:13: size 'small' is not known to app 'lu'")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("qiuck", "study 'qiuck' is not known; did you mean 'quick'? (known: "),
+        ("./none.yaml", "none.yaml: cannot be read: No such file or directory"),
+        ("/dev/null/x.yaml", "/dev/null/x.yaml: cannot be read: Not a directory"),
+        ("/dev/", "/dev: is not a file; expected a YAML file"),
+        ("x\0y.yaml", "cannot be read"),
+        ("", "study '' is not known"),
+    ],
+)
+def test_a_study_that_is_not_there_is_told_with_what_there_is(name: str, said: str) -> None:
+    with pytest.raises(UserError) as error:
+        library.load_study(name)
+
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+
+    with pytest.raises(UserError, match="is not a file"):
+        library.load_study(tmp_path / "pipe.yaml")
+
+
+def test_an_unknown_app_or_mapping_is_told_with_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean 'lulesh'"):
+        library.load_app("lulsh")
+    with pytest.raises(UserError, match="did you mean 'pcores-pin'"):
+        library.load_mapping("pcore-pin")
+
+
+def test_finding_names_needs_neither_yaml_nor_schemas() -> None:
+    code = (
+        "import sys, configs.library as library; library.list_studies();"
+        "print([name for name in ('yaml', 'marshmallow', 'hashlib') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=library.ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == "[]\n"

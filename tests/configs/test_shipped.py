@@ -1,0 +1,145 @@
+"""The YAML that comes with the project: complete, and true to the published study."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from configs import library
+from configs.model import CURRENT_GOVERNOR, MECHANISMS, SELECTIONS, TIGHTNESSES
+
+# Output as the programs' specification lists it, with the numbers of one run: LULESH 2.0.3 prints
+# the elapsed time with eight digits as "overall", and mislabels thousands of zones as zones.
+LULESH = """\
+Running problem size 10^3 per domain until completion
+Run completed:
+   Problem size        =  10
+   MPI tasks           =  1
+   Iteration count     =  231
+   Final Origin Energy =  2.720531e+04
+   Testing Plane 0 of Energy Array on rank 0:
+        MaxAbsDiff   = 3.637979e-12
+        TotalAbsDiff = 1.809061e-11
+        MaxRelDiff   = 3.938811e-14
+
+Elapsed time         =       0.09 (s)
+Grind time (us/z/c)  = 0.39983553 (per dom)  (0.092362007 overall)
+FOM                  =  2501.0284 (z/s)
+
+"""
+MANDELBROT = (
+    "\n\t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n"
+    "\t2 \t4092 \t  1.485978739003   0.023229763225 \t0.033310\n\n"
+    "Timer Total_time     0.033310\n\nPoints inside: 1081\n"
+)
+LU = "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.307 Gflop/s\n"
+
+
+@pytest.mark.parametrize(
+    ("app", "output", "values"),
+    [
+        ("lulesh", LULESH, {
+            "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
+        }),
+        ("lulesh-llnl", LULESH, {
+            "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
+        }),
+        ("mandelbrot", MANDELBROT, {"elapsed": 0.03331, "area": 1.485978739003, "inside": 1081}),
+        ("lu", LU, {"elapsed": 0.1057, "rate": 6.307}),
+    ],
+)  # fmt: skip
+def test_patterns_find_the_numbers_in_a_program_s_output(
+    app: str, output: str, values: dict[str, float]
+) -> None:
+    found = {}
+    for metric in library.load_app(app).metrics:
+        (match,) = re.finditer(metric.pattern, output, re.MULTILINE)
+        found[metric.name] = float(match[1])
+
+    assert found == values
+
+
+def test_the_first_five_mappings_are_the_published_ones_in_their_order() -> None:
+    assert [mapping.name for mapping in library.list_mappings()[:5]] == [
+        "scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin",
+    ]  # fmt: skip
+
+
+def test_there_is_a_mapping_for_every_mechanism_and_tightness_and_each_explains_itself() -> None:
+    mappings = library.list_mappings()
+
+    assert {mapping.tightness for mapping in mappings} == set(TIGHTNESSES)
+    assert {mapping.mechanism for mapping in mappings} >= set(MECHANISMS) - {"taskset"}
+    assert {mapping.selection for mapping in mappings} >= set(SELECTIONS) - {"lpecpus"}
+    assert all(mapping.summary for mapping in mappings)
+
+
+PAPER = {
+    "paper-serial": {("lulesh", "serial", 1), ("mandelbrot", "serial", 1), ("lu", "serial", 1)},
+    "paper-parallel": {
+        ("lulesh", "libgomp", 2), ("lulesh", "libgomp", 8),
+        ("mandelbrot", "libgomp", 2), ("mandelbrot", "libgomp", 8),
+    },
+}  # fmt: skip
+PAPER["paper"] = PAPER["paper-serial"] | PAPER["paper-parallel"]
+ARGUMENTS = {"lulesh": ("-q", "-s", "45"), "mandelbrot": ("500000",), "lu": ("5000",)}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_published_design_is_asked_for_as_published(name: str) -> None:
+    study = library.load_study(name)
+
+    asked = {
+        (choice.app.name, variant.name, threads)
+        for choice in study.apps
+        for variant in choice.variants
+        for threads in choice.threads
+    }
+    assert asked == PAPER[name]
+    for choice in study.apps:
+        assert [size.arguments for size in choice.sizes] == [ARGUMENTS[choice.app.name]]
+    assert [mapping.name for mapping in study.mappings] == [
+        "scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin",
+    ]  # fmt: skip
+    assert study.governors == ("performance", "powersave")
+    assert study.repetitions == 10
+    assert study.wait_policies == ("runtime-default",)
+    first_line = (library.CONFIGS / "studies" / f"{name}.yaml").read_text().splitlines()[0]
+    assert "Galante and Oyamada" in first_line
+    assert "2025" in first_line
+
+
+def test_the_first_look_fits_into_three_minutes() -> None:
+    study = library.load_study("quick")
+    runs = study.repetitions + study.warmup
+    # A tenth of a second around each run for the harness, on a node half as fast as the estimate.
+    seconds = sum(
+        runs * len(study.mappings) * (2 * (size.estimate_s or 0) + 0.1)
+        for choice in study.apps
+        for size in choice.sizes
+        for _ in choice.threads
+    )
+
+    assert study.governors == (CURRENT_GOVERNOR,)
+    assert seconds <= 180
+
+
+def test_every_shipped_file_begins_with_a_line_that_says_what_it_is_about() -> None:
+    for path in library.CONFIGS.rglob("*.yaml"):
+        first_line = path.read_text().splitlines()[0]
+        assert re.match(r"# .{20,98}$", first_line), path
+
+
+def test_our_programs_name_their_builds_alike_and_fail_their_check_alike() -> None:
+    for name in ("lulesh", "mandelbrot", "lu"):
+        app = library.load_app(name)
+        assert {
+            key: (variant.program, variant.runtime) for key, variant in app.variants.items()
+        } == {
+            "serial": (f"{name}-serial", "none"),
+            "libgomp": (f"{name}-libgomp", "libgomp"),
+            "libomp": (f"{name}-libomp", "libomp"),
+        }
+        assert app.check.failed_status == 3
+        assert all(size.estimate_s for size in app.sizes.values())
