@@ -15,7 +15,7 @@ from configs.digest import study_digest
 from configs.errors import ConfigError, Problem
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
-from configs.model import COLLECTORS, App, AppChoice, Mapping, Study
+from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Study
 from configs.resolve import Resolver, Shelf
 from configs.schema import load, placed
 from configs.study import StudySchema
@@ -24,6 +24,9 @@ from configs.yaml_nodes import Document, parse_yaml
 DEFAULT_SEED = 1
 DEFAULT_WARMUP = 1
 DEFAULT_ORDER = "randomised-blocks"
+# Sleeping costs a wake-up; spinning costs a whole time slice whenever the CPU is shared with what
+# is waited for, which on a busy node makes a run ten times longer.
+DEFAULT_WAIT_POLICY = "passive"
 
 
 def parse_study(data: bytes, path: str, shelf: Shelf) -> Study:
@@ -88,12 +91,12 @@ def _build_study(
         title=valid["title"],
         apps=choices,
         mappings=mappings,
-        governors=tuple(valid["governors"]),
+        governors=tuple(valid.get("governors", (CURRENT_GOVERNOR,))),
         repetitions=valid["repetitions"],
         warmup=valid.get("warmup", DEFAULT_WARMUP),
         order=valid.get("order", DEFAULT_ORDER),
         seed=valid.get("seed", DEFAULT_SEED),
-        wait_policies=tuple(valid["wait_policy"]),
+        wait_policies=tuple(valid.get("wait_policy", (DEFAULT_WAIT_POLICY,))),
         collect=tuple(valid.get("collect", COLLECTORS)),
         events=tuple(valid.get("events", ())),
         path=path,

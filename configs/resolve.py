@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any, Protocol
 
 from configs.app import schedule_problem
@@ -45,8 +46,8 @@ class Resolver:
         choices = self._choices()
         mappings = self._mappings(choices)
         repetitions = self.data.get("repetitions") or 1
-        policies = len(self.data.get("wait_policy", ())) * len(self.data.get("governors", ()))
-        runs = _count_rows(choices) * len(mappings) * policies * repetitions
+        conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
+        runs = _count_rows(choices) * len(mappings) * prod(conditions) * repetitions
         if runs > MAX_RUNS:
             self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
         return choices, mappings

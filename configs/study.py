@@ -71,11 +71,11 @@ class StudySchema(Strict):
         ),
         required=True,
     )
-    governors = OneOrMore(Word("governor", GOVERNORS), required=True)
+    governors = OneOrMore(Word("governor", GOVERNORS))
     repetitions = Count("how often a case is run", 1, 10000, required=True)
     warmup = Count("how many runs of a case are not counted", 0, 1000)
     order = Word("order", ORDERS)
     seed = Count("a seed", 0, 2**32 - 1)
-    wait_policy = OneOrMore(Word("wait policy", WAIT_POLICIES), required=True)
+    wait_policy = OneOrMore(Word("wait policy", WAIT_POLICIES))
     collect = OneOrMore(Word("collector", COLLECTORS))
     events = OneOrMore(Event("an event of perf list, one an item"))

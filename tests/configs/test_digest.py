@@ -28,6 +28,14 @@ def test_comments_titles_and_defaults_that_are_written_out_change_nothing(
     assert study_of(STUDY.replace(old, new)).digest == DIGEST
 
 
+def test_what_a_study_leaves_out_is_its_default_written_out() -> None:
+    text = STUDY.replace("governors: [performance]\n", "").replace("wait_policy: passive\n", "")
+    study = study_of(text)
+
+    assert (study.governors, study.wait_policies) == (("current",), ("passive",))
+    assert study.digest == study_of(STUDY.replace("performance", "current")).digest
+
+
 def test_a_better_estimate_changes_nothing() -> None:
     apps = {"lu": LU.replace(b"10 ms", b"30 ms")}
 
