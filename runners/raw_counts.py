@@ -20,7 +20,7 @@ SOFTWARE = "software"
 _ALIASES = {"cs": "context-switches", "migrations": "cpu-migrations", "faults": "page-faults"}
 _ALIASES |= {"cpu-cycles": "cycles"}
 _CLOCKS = frozenset({"task-clock", "cpu-clock"})
-_SOFTWARE_EVENTS = _CLOCKS | {
+SOFTWARE_EVENTS = _CLOCKS | {
     "page-faults",
     "minor-faults",
     "major-faults",
@@ -35,7 +35,7 @@ _SOFTWARE_EVENTS = _CLOCKS | {
 # The kernel counts these while it runs itself: restricted to user mode they are always 0.
 _IN_KERNEL_ONLY = frozenset({"context-switches", "cpu-migrations", "cgroup-switches"})
 # Measured by perf itself, not by the kernel for the task: their running time is not the task's.
-_TOOL_EVENTS = frozenset({"duration_time", "user_time", "system_time"})
+TOOL_EVENTS = frozenset({"duration_time", "user_time", "system_time"})
 
 _CORE_PMU = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv\d+_\w+|apple_\w+_pmu", re.ASCII)
 
@@ -164,13 +164,13 @@ def _enabled_ns(rows: Mapping[tuple[str | None, str], Row]) -> int | None:
 
 
 def _is_software(pmu: str | None, event: str) -> bool:
-    return pmu in (None, SOFTWARE) and event in _SOFTWARE_EVENTS
+    return pmu in (None, SOFTWARE) and event in SOFTWARE_EVENTS
 
 
 def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]]) -> bool:
     if pmu is None:
         is_tracepoint = ":" in event
-        return not (event in _SOFTWARE_EVENTS or event in _TOOL_EVENTS or is_tracepoint)
+        return not (event in SOFTWARE_EVENTS or event in TOOL_EVENTS or is_tracepoint)
     return pmu in kinds_of or _CORE_PMU.fullmatch(pmu) is not None
 
 
@@ -190,7 +190,7 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
         problem = f"{row.name}: {HIDDEN_FROM_USERS}"
     elif row.value is None:
         problem = f"{row.name}: not counted: the program never ran while perf counted"
-    label = SOFTWARE if event in _SOFTWARE_EVENTS else pmu
+    label = SOFTWARE if event in SOFTWARE_EVENTS else pmu
     if problem or row.value is None:
         raw.problems[label, event] = problem
         return

@@ -1,0 +1,146 @@
+"""Which events a run is counted with, and the `perf stat` command line that counts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.errors import UserError
+from runners.perf_output import split_event
+from runners.raw_counts import SOFTWARE_EVENTS, TOOL_EVENTS
+
+# task-clock tells how long everything else was enabled: without it no count can be unscaled.
+# cycles and instructions have counters of their own on Intel and ARM; cache-misses takes the one
+# programmable counter. cache-references would double that for a ratio whose meaning differs from
+# one core kind to the other (an LLC miss of a core without L3 is an L2 miss): studies may add it.
+HARDWARE_EVENTS = ("cycles", "instructions", "cache-misses")
+DEFAULT_EVENTS = (
+    *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
+    *HARDWARE_EVENTS,
+)
+
+# Gracemont and Crestmont have 6 programmable counters, Golden Cove 8 (Linux
+# arch/x86/events/intel/core.c); one more may be held by the kernel's NMI watchdog.
+MAX_PROGRAMMABLE = 5
+_FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
+
+# --control and -D -1 came with this version.
+OLDEST_PERF = (5, 10)
+
+# A name, `tracepoint:name` or `pmu/terms/`, then modifiers. No braces: perf splits groups on
+# hybrid nodes. A comma elsewhere would make two events of one.
+_EVENT = re.compile(r"[A-Za-z][\w.-]*(?::[\w.-]+){0,2}|[A-Za-z][\w.-]*/[\w.:=,@%+-]+/\w*", re.ASCII)
+# perf takes these for BPF programs to be compiled, or loaded, into the kernel.
+_BPF_FILE = re.compile(r".*\.(c|o|bpf)(:.*)?", re.ASCII | re.DOTALL)
+_MAX_NAME_CHARACTERS = 200
+
+# linux/capability.h
+_CAP_SYS_ADMIN = 21
+_CAP_PERFMON = 38
+
+
+@dataclass(frozen=True)
+class PerfPermission:
+    """What this process may count; `paranoid` is None where the kernel has no perf events."""
+
+    paranoid: int | None
+    admin: bool
+    perfmon: bool
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether nothing may be counted: level 3 and above, of Debian's and Ubuntu's kernels."""
+        return self.paranoid is None or (self.paranoid >= 3 and not self.admin)
+
+    @property
+    def user_only(self) -> bool:
+        """Whether the kernel's own work is hidden (Documentation/admin-guide/sysctl/kernel.rst)."""
+        return (self.paranoid or 0) >= 2 and not (self.admin or self.perfmon)
+
+
+def read_permission(root: Path) -> PerfPermission:
+    """Return what the process may count, from `kernel.perf_event_paranoid` and capabilities."""
+    capabilities = _effective_capabilities(root)
+    try:
+        paranoid = int((root / "proc/sys/kernel/perf_event_paranoid").read_text())
+    except (OSError, ValueError):
+        return PerfPermission(None, False, False)
+    return PerfPermission(
+        paranoid,
+        admin=bool(capabilities >> _CAP_SYS_ADMIN & 1),
+        perfmon=bool(capabilities >> _CAP_PERFMON & 1),
+    )
+
+
+def _effective_capabilities(root: Path) -> int:
+    # Root in a container may lack them, a user may have them: the user's number says nothing.
+    try:
+        status = (root / "proc/self/status").read_text(errors="replace")
+        return int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)[0], 16)
+    except (OSError, IndexError):
+        return 0
+
+
+def event_problem(name: str) -> str:
+    """Say why a text is no event that may be handed to perf; empty when it is one."""
+    if len(name) > _MAX_NAME_CHARACTERS or not _EVENT.fullmatch(name) or _BPF_FILE.fullmatch(name):
+        return (
+            f"{name[:_MAX_NAME_CHARACTERS]!r} is not an event; expected a name of 'perf list', "
+            "such as branch-misses or cpu_core/cycles/"
+        )
+    return ""
+
+
+def event_list(extra: Iterable[str] = (), user_only: bool = False) -> str:
+    """Return the text for perf's `-e`: the default events, then a study's own, each once.
+
+    With `user_only`, events without modifiers are restricted to user mode: what perf would fall
+    back to by itself, said openly. Raises UserError for a text that is no event.
+    """
+    names = list(dict.fromkeys((*DEFAULT_EVENTS, *extra)))
+    for name in names:
+        if problem := event_problem(name):
+            raise UserError(problem)
+    return ",".join(_in_user_mode(name) if user_only else name for name in names)
+
+
+def too_many_events(extra: Iterable[str]) -> str:
+    """Warn when a study's events cannot all be counted at once; empty when they can."""
+    bare = {split[1] for name in extra if (split := split_event(name))}
+    in_software = {name for name in bare if name in SOFTWARE_EVENTS | TOOL_EVENTS or ":" in name}
+    programmable = (bare | set(HARDWARE_EVENTS)) - _FIXED - in_software
+    if len(programmable) <= MAX_PROGRAMMABLE:
+        return ""
+    return (
+        f"{len(programmable)} events need a programmable counter ({', '.join(sorted(programmable))}"
+        f"): more than {MAX_PROGRAMMABLE} are multiplexed on E-cores and have no totals; "
+        "make several studies of them"
+    )
+
+
+def _in_user_mode(name: str) -> str:
+    split = split_event(name)
+    if split is None or split[2]:
+        return name
+    return f"{name}u" if name.endswith("/") else f"{name}:u"
+
+
+def perf_command(
+    perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
+) -> tuple[str, ...]:
+    """Return the command that attaches to a process and all it will create, counters off.
+
+    Counting starts when `enable` is written to `control_fd` (perf answers `ack` on
+    `acknowledge_fd`) and ends with SIGINT to perf, which then writes its rows to `output`.
+    """
+    columns: Sequence[str] = ("-x", ";", "-o", output, "-e", events)
+    control: Sequence[str] = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
+    return (perf, "stat", *columns, *control, "-p", str(pid))
+
+
+def parse_perf_version(text: str) -> tuple[int, int] | None:
+    """Return the major and minor version in the output of `perf --version`, or None."""
+    match = re.search(r"^perf version (\d{1,4})\.(\d{1,4})", text, re.MULTILINE | re.ASCII)
+    return (int(match[1]), int(match[2])) if match else None
