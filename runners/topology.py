@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from configs.cpulist import format_cpulist
 
 # Ranked by performance, best first; LP-E cores are E-cores without an L3 cache.
 KIND_ORDER = ("P", "E", "LP-E")
@@ -20,7 +23,10 @@ class CoreKind:
 
 @dataclass(frozen=True)
 class Core:
-    """A physical core: its CPUs (SMT siblings), its kind's name, its package."""
+    """A physical core: its CPUs (SMT siblings), its kind's name, its package.
+
+    `kind` is empty for CPUs that kinds declared by hand leave out.
+    """
 
     cpus: tuple[int, ...]
     kind: str
@@ -70,3 +76,41 @@ class Topology:
     def hybrid(self) -> bool:
         """Whether the node has more than one core kind."""
         return len(self.kinds) > 1
+
+
+def topology_json(topology: Topology) -> dict[str, Any]:
+    """Return the topology as `pinstudy topology --json` prints it; CPU lists as the kernel's.
+
+    Instruction caches are left out: no mapping depends on them, and beside the data caches of the
+    same level they would be rows that cannot be told apart.
+    """
+    return {
+        "kinds": [_kind_json(kind) for kind in topology.kinds],
+        "cores": [
+            {"cpus": format_cpulist(core.cpus), "kind": core.kind, "package": core.package}
+            for core in topology.cores
+        ],
+        "caches": [
+            {
+                "level": cache.level,
+                "size_bytes": cache.size_bytes,
+                "cpus": format_cpulist(cache.cpus),
+            }
+            for cache in topology.caches
+            if cache.type != "Instruction"
+        ],
+        "numa": [{"node": numa.node, "cpus": format_cpulist(numa.cpus)} for numa in topology.numa],
+        "online": format_cpulist(topology.online),
+        "offline": format_cpulist(topology.offline),
+        "allowed": format_cpulist(topology.allowed),
+        "notes": list(topology.notes),
+    }
+
+
+def _kind_json(kind: CoreKind) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": kind.name,
+        "cpus": format_cpulist(kind.cpus),
+        "evidence": kind.evidence,
+    }
+    return shown | {"declared": True} if kind.declared else shown

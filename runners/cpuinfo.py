@@ -1,0 +1,50 @@
+"""/proc/cpuinfo: who made the CPUs and, where sysfs is silent, what each says of itself."""
+
+from __future__ import annotations
+
+from runners.sysfs import Absent, Tree
+
+PATH = "/proc/cpuinfo"
+# The first CPU's block with its flags takes 2 to 4 KiB. Reading no more spares the kernel writing,
+# and us parsing, the blocks of all others.
+HEAD_BYTES = 8192
+# 8192 CPUs (CONFIG_NR_CPUS of x86) of some 3 KiB each.
+WHOLE_BYTES = 32 * 1024 * 1024
+
+
+def first_block(tree: Tree) -> dict[str, str]:
+    """Return the fields of the first CPU (`vendor_id`, `model name`, `flags`, …), or none."""
+    text = tree.content(PATH, HEAD_BYTES, cut=True)
+    blocks = [] if isinstance(text, Absent) else _blocks(text)
+    return blocks[0] if blocks else {}
+
+
+def by_cpu(tree: Tree) -> dict[int, dict[str, str]]:
+    """Return the fields of every CPU that /proc/cpuinfo has a block for."""
+    text = tree.content(PATH, WHOLE_BYTES)
+    blocks = [] if isinstance(text, Absent) else _blocks(text)
+    numbered = ((number(block, "processor"), block) for block in blocks)
+    return {cpu: block for cpu, block in numbered if cpu is not None}
+
+
+def is_guest(block: dict[str, str]) -> bool:
+    """Whether the CPU says that it is virtual (x86 only: CPUID leaf 1, ECX bit 31)."""
+    return "hypervisor" in block.get("flags", "").split()
+
+
+def number(block: dict[str, str], field: str) -> int | None:
+    """Return a field that holds a whole number (decimal, or hexadecimal with 0x), or None."""
+    try:
+        return int(block.get(field, ""), 0)
+    except ValueError:
+        return None
+
+
+def _blocks(text: str) -> list[dict[str, str]]:
+    blocks = []
+    for part in text.split("\n\n"):
+        fields = (line.partition(":") for line in part.splitlines())
+        block = {name.strip(): value.strip() for name, colon, value in fields if colon}
+        if block:
+            blocks.append(block)
+    return blocks

@@ -1,0 +1,113 @@
+"""Core kinds declared by hand, `--kinds P=0-7,E=8-23`, as in a guest that hides them.
+
+Declared kinds replace what the node's files say and are marked as declared wherever they appear.
+A CPU that is not named is in no kind: no selection by kind uses it, and it stays available to the
+mappings that ask for no kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from configs.cpulist import format_cpulist, parse_cpulist
+from configs.errors import UserError
+from runners.topology import KIND_ORDER, CoreKind
+
+_EXAMPLE = "write --kinds P=0-7,E=8-23"
+
+
+@dataclass(frozen=True)
+class DeclaredKinds:
+    """The text that was given, and the CPUs of each kind it names, best kind first."""
+
+    text: str
+    cpus: dict[str, tuple[int, ...]]
+
+
+def parse_kinds(text: str) -> DeclaredKinds:
+    """Return the kinds of a text such as `P=0-3,8-11,E=4-7`; a comma may stand in a CPU list, too.
+
+    Raises UserError for a kind that is none of P, E and LP-E or is named twice, for what is no CPU
+    list, and for a CPU that is given to two kinds.
+    """
+    lists: dict[str, list[str]] = {}
+    name = None
+    for piece in text.split(","):
+        before, equals, after = piece.partition("=")
+        if equals:
+            name = _known(before.strip())
+            if name in lists:
+                raise UserError(f"--kinds: {name} is named twice in {text!r}; {_EXAMPLE}")
+            lists[name] = []
+        if name is None:
+            raise UserError(f"--kinds: {text!r} does not start with a kind and '='; {_EXAMPLE}")
+        lists[name].append(after if equals else before)
+    declared = {name: _cpus(name, ",".join(lists[name])) for name in KIND_ORDER if name in lists}
+    _refuse_overlap(declared)
+    return DeclaredKinds(text.strip(), declared)
+
+
+def declare(
+    declared: DeclaredKinds,
+    found: Iterable[CoreKind],
+    online: tuple[int, ...],
+    offline: tuple[int, ...],
+) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
+    """Return the declared kinds in place of those found, and notes on how the two differ.
+
+    Raises UserError when a declared CPU is offline or not there.
+    """
+    named = {cpu for cpus in declared.cpus.values() for cpu in cpus}
+    for what, wrong in (
+        ("offline", named.intersection(offline)),
+        ("not there", named.difference(online, offline)),
+    ):
+        if wrong:
+            raise UserError(
+                f"--kinds {declared.text}: CPUs {format_cpulist(wrong)} are {what}; name CPUs of "
+                f"{format_cpulist(online)}"
+            )
+    kinds = tuple(
+        CoreKind(name, cpus, f"declared by --kinds {declared.text}", declared=True)
+        for name, cpus in declared.cpus.items()
+    )
+    notes = []
+    left = set(online) - named
+    if left:
+        notes.append(f"--kinds does not name CPUs {format_cpulist(left)}; they are in no kind")
+    here = {kind.name: kind.cpus for kind in found}
+    if len(here) > 1 and here != declared.cpus:
+        listed = ", ".join(f"{name} {format_cpulist(cpus)}" for name, cpus in here.items())
+        notes.append(f"the declared core kinds are not those that the node shows: {listed}")
+    return kinds, tuple(notes)
+
+
+def _known(name: str) -> str:
+    if name in KIND_ORDER:
+        return name
+    from configs.words import unknown_word
+
+    raise UserError(f"--kinds: {unknown_word('core kind', name, KIND_ORDER)}; {_EXAMPLE}")
+
+
+def _cpus(name: str, text: str) -> tuple[int, ...]:
+    try:
+        cpus = parse_cpulist(text)
+    except ValueError as error:
+        raise UserError(f"--kinds: in the CPUs of {name}, {error}; {_EXAMPLE}") from None
+    if not cpus:
+        raise UserError(f"--kinds: {name} has no CPUs; {_EXAMPLE}")
+    return cpus
+
+
+def _refuse_overlap(declared: dict[str, tuple[int, ...]]) -> None:
+    owner: dict[int, str] = {}
+    for name, cpus in declared.items():
+        twice = [cpu for cpu in cpus if cpu in owner]
+        if twice:
+            raise UserError(
+                f"--kinds: CPUs {format_cpulist(twice)} are given to both {owner[twice[0]]} and "
+                f"{name}; a CPU is of one kind"
+            )
+        owner.update(dict.fromkeys(cpus, name))

@@ -1,0 +1,209 @@
+"""Reading a node's topology: from the kernel's files to one `Topology`.
+
+SMT siblings are looked for in this order. `core_cpus_list` and its older name
+`thread_siblings_list` are the kernel's own answer; CPUs that share a first-level data cache are
+one core; the core id of /proc/cpuinfo is unique together with its physical id. The core id alone
+is never used: it repeats on ARM.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from configs.cpulist import format_cpulist
+from configs.errors import UserError
+from runners import cpuinfo
+from runners.caches import read_caches
+from runners.declared import DeclaredKinds, declare
+from runners.evidence.view import NodeView
+from runners.kinds import find_kinds
+from runners.sysfs import Absent, Tree
+from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
+
+CPUS = "/sys/devices/system/cpu"
+NODES = "/sys/devices/system/node"
+
+_CPU_NAME = re.compile(r"cpu([0-9]{1,5})")
+_NODE_NAME = re.compile(r"node([0-9]{1,5})")
+
+
+def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology:
+    """Return the topology of the node whose files are below `root` (`/` is this machine).
+
+    `declared` are core kinds given by hand; they stand in place of what the files say. Raises
+    UserError when `root` holds no node, or when a declared CPU is not online. Whatever else is
+    missing or unreadable is stood in for, and named in the topology's notes.
+    """
+    tree = Tree(root)
+    check_root(tree)
+    notes: list[str] = []
+    online, offline = _online(tree, notes)
+    caches = read_caches(tree, online, notes)
+    siblings = _siblings(tree, online, caches, notes)
+    first = cpuinfo.first_block(tree)
+    kinds, kind_notes = find_kinds(NodeView(tree, online, siblings, caches, first))
+    if declared is not None:
+        kinds, kind_notes = declare(declared, kinds, online, offline)
+    notes += kind_notes
+    return Topology(
+        kinds=kinds,
+        cores=_cores(tree, siblings, kinds, notes),
+        caches=caches,
+        numa=_numa(tree, online, notes),
+        online=online,
+        offline=offline,
+        allowed=_allowed(tree, online),
+        notes=tuple(notes),
+    )
+
+
+def check_root(tree: Tree) -> None:
+    """Raise UserError unless the tree holds a node's files."""
+    if tree.is_directory(CPUS):
+        return
+    if tree.live:
+        raise UserError(f"{CPUS} is missing; mount sysfs at /sys (in a container: bind it there)")
+    inside = tree.names("/")
+    if isinstance(inside, Absent):
+        raise UserError(f"{tree.root} is not a directory that can be read; give a recorded tree")
+    nested = [name for name in inside if tree.is_directory(f"/{name}{CPUS}")]
+    meant = f"; did you mean {tree.root / nested[0]}?" if nested else ""
+    raise UserError(
+        f"{tree.root} is not a recorded node: it has no {CPUS[1:]}{meant} (beside that it should "
+        "hold sys/devices/cpu_core, cpu_atom and the like or sys/bus/event_source/devices, "
+        f"{NODES[1:]} and proc/cpuinfo)"
+    )
+
+
+def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the CPUs that are online and those that are there but offline."""
+    there = _numbered(tree, CPUS, _CPU_NAME)
+    listed = tree.cpulist(f"{CPUS}/online")
+    if not isinstance(listed, Absent) and there:
+        stray = set(listed).difference(there)
+        if stray:
+            notes.append(f"{CPUS}/online names CPUs that have no directory; they are left out")
+        listed = tuple(sorted(set(listed) - stray))
+    if isinstance(listed, Absent) or not listed:
+        why = listed.reason if isinstance(listed, Absent) else f"{CPUS}/online names no CPU"
+        listed, source = _online_otherwise(tree, there)
+        notes.append(f"{why}; which CPUs are online is taken from {source}")
+    present = tree.cpulist(f"{CPUS}/present")
+    if not isinstance(present, Absent):
+        there = there + present
+    return listed, tuple(sorted(set(there).difference(listed)))
+
+
+def _online_otherwise(tree: Tree, there: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
+    # The first CPU has no such file where it cannot be taken offline.
+    switched_off = {cpu for cpu in there if tree.integer(f"{CPUS}/cpu{cpu}/online") == 0}
+    if left := tuple(cpu for cpu in there if cpu not in switched_off):
+        return left, f"the directories of {CPUS}"
+    if blocks := cpuinfo.by_cpu(tree):
+        return tuple(sorted(blocks)), cpuinfo.PATH
+    if tree.live:
+        return tuple(sorted(os.sched_getaffinity(0))), "this process's CPU set"
+    return (0,), "nothing: the tree names no CPU, and one is assumed"
+
+
+def _siblings(
+    tree: Tree, online: tuple[int, ...], caches: Iterable[Cache], notes: list[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the CPUs of each physical core, cores in the order of their first CPU."""
+    first_level = {
+        cpu: cache.cpus
+        for cache in caches
+        if cache.level == 1 and cache.type != "Instruction"
+        for cpu in cache.cpus
+    }
+    blocks: dict[int, dict[str, str]] | None = None
+    groups: dict[object, list[int]] = {}
+    guessed: dict[str, list[int]] = {}
+    for cpu in online:
+        key: object = _kernels_siblings(tree, cpu, online)
+        if key is None:
+            key, source = first_level.get(cpu), "shared first-level data caches"
+            if key is None:
+                blocks = cpuinfo.by_cpu(tree) if blocks is None else blocks
+                key, source = _core_of_block(blocks.get(cpu, {})), cpuinfo.PATH
+            if key is None:
+                key, source = (cpu,), "nothing: each is taken to be a core of its own"
+            guessed.setdefault(source, []).append(cpu)
+        groups.setdefault(key, []).append(cpu)
+    for source, cpus in guessed.items():
+        notes.append(
+            f"topology/core_cpus_list and thread_siblings_list are missing or unusable for CPUs "
+            f"{format_cpulist(cpus)}; their SMT siblings follow from {source}"
+        )
+    return tuple(sorted(tuple(cpus) for cpus in groups.values()))
+
+
+def _kernels_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        listed = tree.cpulist(f"{CPUS}/cpu{cpu}/topology/{name}")
+        if not isinstance(listed, Absent) and cpu in listed:
+            return listed if len(listed) == 1 else tuple(sorted(set(listed).intersection(online)))
+    return None
+
+
+def _core_of_block(block: dict[str, str]) -> tuple[str, int, int] | None:
+    package, core = cpuinfo.number(block, "physical id"), cpuinfo.number(block, "core id")
+    return None if package is None or core is None else ("core", package, core)
+
+
+def _cores(
+    tree: Tree,
+    siblings: Iterable[tuple[int, ...]],
+    kinds: Iterable[CoreKind],
+    notes: list[str],
+) -> tuple[Core, ...]:
+    kind_of = {cpu: kind.name for kind in kinds for cpu in kind.cpus}
+    blocks: dict[int, dict[str, str]] | None = None
+    cores = []
+    for cpus in siblings:
+        package = tree.integer(f"{CPUS}/cpu{cpus[0]}/topology/physical_package_id")
+        if isinstance(package, Absent):
+            blocks = cpuinfo.by_cpu(tree) if blocks is None else blocks
+            package = cpuinfo.number(blocks.get(cpus[0], {}), "physical id") or 0
+        parts: dict[str, list[int]] = {}
+        for cpu in cpus:
+            parts.setdefault(kind_of.get(cpu, ""), []).append(cpu)
+        if len(parts) > 1:
+            notes.append(
+                f"CPUs {format_cpulist(cpus)} are SMT siblings of different kinds; each kind's "
+                "part is taken to be a core of its own"
+            )
+        # Kernels without topology information report package -1.
+        cores += [Core(tuple(part), kind, max(package, 0)) for kind, part in parts.items()]
+    return tuple(sorted(cores, key=lambda core: core.cpus))
+
+
+def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNode, ...]:
+    nodes = []
+    for node in _numbered(tree, NODES, _NODE_NAME):
+        cpus = tree.cpulist(f"{NODES}/node{node}/cpulist")
+        if isinstance(cpus, Absent):
+            notes.append(f"{cpus.reason}; NUMA node {node} is left out")
+        else:
+            nodes.append(NumaNode(node, tuple(sorted(set(cpus).intersection(online)))))
+    if nodes:
+        return tuple(nodes)
+    notes.append(f"{NODES} names no NUMA node; all CPUs are taken to be in one")
+    return (NumaNode(0, online),)
+
+
+def _numbered(tree: Tree, directory: str, pattern: re.Pattern[str]) -> tuple[int, ...]:
+    names = tree.names(directory)
+    if isinstance(names, Absent):
+        return ()
+    matches = (pattern.fullmatch(name) for name in names)
+    return tuple(sorted({int(match[1]) for match in matches if match}))
+
+
+def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
+    if not tree.live:
+        return online
+    return tuple(sorted(os.sched_getaffinity(0).intersection(online))) or online

@@ -1,0 +1,87 @@
+"""Evidence of how caches are shared, the last thing that tells small cores from large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from configs.cpulist import format_cpulist
+from runners.evidence.ranks import FIRST_HYBRID_AMD_FAMILY, amd_family
+from runners.evidence.view import Finding, NodeView, atom_kinds
+from runners.topology import Cache, CoreKind
+
+# Intel's E-cores come in modules of four with one L2 (Alder Lake to Panther Lake, Lakefield).
+CORES_OF_MODULE = 4
+
+
+def by_cache_shape(view: NodeView) -> Finding:
+    """Tell kinds by L2 modules of four cores (Intel), or by unlike L3 caches (AMD)."""
+    family = amd_family(view)
+    if family is not None:
+        return _by_l3(view) if family >= FIRST_HYBRID_AMD_FAMILY else Finding()
+    return _by_l2(view)
+
+
+def _by_l2(view: NodeView) -> Finding:
+    second = [cache for cache in view.caches if cache.level == 2 and cache.type != "Instruction"]
+    alone = _cpus(cache for cache in second if _cores_of(view, cache) == 1)
+    shared = _cpus(cache for cache in second if _cores_of(view, cache) > 1)
+    modules = [cache for cache in second if _cores_of(view, cache) == CORES_OF_MODULE]
+    if not modules or not alone or set(alone + shared) != set(view.online):
+        return Finding(says="second-level caches are shared alike" if second else "")
+    # One CPU left online of a module of equal cores has its L2 alone, too; but P-cores have a
+    # larger first-level data cache (48 against 32 KiB).
+    if _l1_sizes(view, alone) & _l1_sizes(view, shared):
+        return Finding(says="first-level data caches are of one size")
+    private = f"CPUs {format_cpulist(alone)} have an L2 cache per core"
+    module = f"CPUs {format_cpulist(shared)} share an L2 cache between cores"
+    where = "(/sys/devices/system/cpu/cpuN/cache)"
+    return Finding(
+        (CoreKind("P", alone, f"{private} {where}"), *atom_kinds(view, shared, f"{module} {where}"))
+    )
+
+
+def _by_l3(view: NodeView) -> Finding:
+    """Tell AMD's dense cores: more of them share a smaller L3 than of the others.
+
+    Unlike sizes alone prove nothing: one of two equal complexes may have stacked cache (X3D).
+    """
+    third = sorted(
+        (cache for cache in view.caches if cache.level == 3 and cache.size_bytes),
+        key=lambda cache: -(cache.size_bytes or 0),
+    )
+    if {cpu for cache in third for cpu in cache.cpus} != set(view.online) or len(third) < 2:
+        return Finding()
+    large = [cache for cache in third if cache.size_bytes == third[0].size_bytes]
+    small = third[len(large) :]
+    most_of_large = max(_cores_of(view, cache) for cache in large)
+    if not small or min(_cores_of(view, cache) for cache in small) <= most_of_large:
+        return Finding(says="third-level caches are shared alike")
+    kinds = []
+    for name, caches in (("P", large), ("E", small)):
+        cpus = _cpus(caches)
+        listed = " and ".join(
+            f"{_cores_of(view, cache)} cores share {(cache.size_bytes or 0) // 1024} KiB of L3"
+            for cache in caches
+        )
+        where = f"(/sys/devices/system/cpu/cpu{cpus[0]}/cache)"
+        kinds.append(CoreKind(name, cpus, f"CPUs {format_cpulist(cpus)}: {listed} {where}"))
+    return Finding(tuple(kinds))
+
+
+def _cores_of(view: NodeView, cache: Cache) -> int:
+    sharing = set(cache.cpus)
+    return sum(1 for core in view.siblings if sharing.intersection(core))
+
+
+def _l1_sizes(view: NodeView, cpus: tuple[int, ...]) -> set[int]:
+    """Return the known sizes of the CPUs' first-level data caches, in bytes."""
+    return {
+        cache.size_bytes
+        for cache in view.caches
+        if cache.level == 1 and cache.type == "Data" and cache.size_bytes
+        if set(cache.cpus).intersection(cpus)
+    }
+
+
+def _cpus(caches: Iterable[Cache]) -> tuple[int, ...]:
+    return tuple(sorted({cpu for cache in caches for cpu in cache.cpus}))

@@ -1,0 +1,90 @@
+"""Evidence of the CPUID instruction, read for each CPU from /dev/cpu/N/cpuid (root, module cpuid).
+
+The device answers a 16-byte read at an offset of leaf + (subleaf << 32) with EAX, EBX, ECX, EDX
+(Linux arch/x86/kernel/cpuid.c).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from configs.cpulist import format_cpulist
+from runners.evidence.view import Finding, NodeView, atom_kinds
+from runners.sysfs import Absent
+from runners.topology import KIND_ORDER, CoreKind
+
+_DEVICE = "/dev/cpu/{}/cpuid"
+# Intel SDM vol. 2A, CPUID: leaf 7, EDX bit 15: hybrid part; leaf 1AH, EAX 31:24: core type.
+_FEATURES, _HYBRID_BIT = 0x7, 1 << 15
+_CORE_TYPE, _INTEL_CORE, _INTEL_ATOM = 0x1A, 0x40, 0x20
+# AMD APM vol. 3, appendix E: Fn8000_0000 EAX: largest extended leaf; Fn8000_0026 EAX bit 30:
+# heterogeneous cores, EBX 31:28: core type (0 performance, 1 efficiency, 2 low power).
+_EXTENDED, _AMD_TOPOLOGY, _HETEROGENEOUS_BIT = 0x80000000, 0x80000026, 1 << 30
+
+
+def by_cpuid(view: NodeView) -> Finding:
+    """Tell kinds by what each CPU says of itself, on x86 and where the device can be read."""
+    if view.vendor == "GenuineIntel":
+        return _intel(view)
+    if view.vendor == "AuthenticAMD":
+        return _amd(view)
+    return Finding()
+
+
+def _intel(view: NodeView) -> Finding:
+    # Where the CPU has no leaf 1AH it would answer with another leaf's values, and a CPU that is
+    # not hybrid may have one: the hybrid bit decides.
+    features = _registers(view, view.online[0], _FEATURES)
+    if features is None or not features[3] & _HYBRID_BIT:
+        return Finding()
+    types = _types(view, _CORE_TYPE, register=0, shift=24)
+    if not types or not set(types.values()) <= {_INTEL_CORE, _INTEL_ATOM}:
+        return Finding(note="CPUID leaf 0x1A does not name the type of every CPU; it is not used")
+    core = tuple(cpu for cpu, of in types.items() if of == _INTEL_CORE)
+    atoms = tuple(cpu for cpu, of in types.items() if of == _INTEL_ATOM)
+    kinds = [CoreKind("P", core, _sentence(_CORE_TYPE, "Core", core))] if core else []
+    kinds += atom_kinds(view, atoms, _sentence(_CORE_TYPE, "Atom", atoms))
+    return Finding(tuple(kinds))
+
+
+def _amd(view: NodeView) -> Finding:
+    largest = _registers(view, view.online[0], _EXTENDED)
+    if largest is None or largest[0] < _AMD_TOPOLOGY:
+        return Finding()
+    topology = _registers(view, view.online[0], _AMD_TOPOLOGY)
+    if topology is None or not topology[0] & _HETEROGENEOUS_BIT:
+        return Finding()
+    types = _types(view, _AMD_TOPOLOGY, register=1, shift=28)
+    if not types or not set(types.values()) <= set(range(len(KIND_ORDER))):
+        return Finding(note="CPUID leaf 0x80000026 does not name every CPU's type; it is not used")
+    if len(set(types.values())) == 1:
+        # Some parts with dense cores (Phoenix 2) give type 0 for all: that proves nothing.
+        return Finding(says="CPUID leaf 0x80000026 gives one core type for all CPUs")
+    kinds = []
+    for number, name in enumerate(KIND_ORDER):
+        if cpus := tuple(cpu for cpu, of in types.items() if of == number):
+            kinds.append(CoreKind(name, cpus, _sentence(_AMD_TOPOLOGY, str(number), cpus)))
+    return Finding(tuple(kinds))
+
+
+def _types(view: NodeView, leaf: int, register: int, shift: int) -> dict[int, int]:
+    """Return the upper bits of a register for every CPU, or nothing unless all can be read."""
+    types = {}
+    for cpu in view.online:
+        registers = _registers(view, cpu, leaf)
+        if registers is None:
+            return {}
+        types[cpu] = registers[register] >> shift
+    return types
+
+
+def _registers(view: NodeView, cpu: int, leaf: int) -> tuple[int, ...] | None:
+    """Return EAX, EBX, ECX, EDX, or None where the device cannot be read."""
+    raw = view.tree.block(_DEVICE.format(cpu), leaf, 16)
+    return None if isinstance(raw, Absent) else struct.unpack("<4I", raw)
+
+
+def _sentence(leaf: int, kind: str, cpus: Iterable[int]) -> str:
+    listed = format_cpulist(cpus)
+    return f"CPUID leaf {leaf:#x} gives core type {kind} on CPUs {listed} ({_DEVICE.format('N')})"

@@ -1,0 +1,108 @@
+"""Evidence of the kernel's core PMUs: on a hybrid node each kind has its own, with its CPUs.
+
+Intel registers cpu_core, cpu_atom and, on Arrow Lake-H, cpu_lowpower (Linux
+arch/x86/events/intel/core.c); ARM has one for each core type. A list is empty when all CPUs of its
+type are offline (kernel commit f83d2f91d259): hybrid is what has two lists that are not.
+"""
+
+from __future__ import annotations
+
+from configs.cpulist import format_cpulist
+from runners.evidence.tiers import ranked_kinds
+from runners.evidence.view import Finding, NodeView, atom_kinds
+from runners.sysfs import Absent, Tree
+from runners.topology import CoreKind
+
+DEVICES = "/sys/devices"
+EVENT_SOURCES = "/sys/bus/event_source/devices"
+CORE, ATOM, LOW_POWER = INTEL_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")
+
+
+def core_pmus(tree: Tree) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return each core PMU's file and the CPUs that it lists, maybe none, by the PMU's name."""
+    found = {}
+    names = [*INTEL_PMUS]
+    listed = tree.names(EVENT_SOURCES)
+    if not isinstance(listed, Absent):
+        # An uncore PMU has a cpumask; on servers there are hundreds.
+        names += [name for name in listed if not name.startswith("uncore_")]
+    for name in dict.fromkeys(names):
+        for directory in (DEVICES, EVENT_SOURCES):
+            cpus = tree.cpulist(f"{directory}/{name}/cpus")
+            if not isinstance(cpus, Absent):
+                found[name] = (f"{directory}/{name}/cpus", cpus)
+                break
+    return found
+
+
+def by_core_pmus(view: NodeView) -> Finding:
+    """Tell kinds by the lists of the core PMUs, where these cover the online CPUs."""
+    lists, contradiction = _usable_lists(view)
+    if contradiction or not lists:
+        return Finding(says="no core PMU lists its CPUs", note=contradiction)
+    if not set(lists).intersection(INTEL_PMUS):
+        if len(lists) == 1:
+            return Finding(says=f"one core PMU covers all CPUs ({next(iter(lists.values()))[0]})")
+        groups = {_sentence(name, *found): found[1] for name, found in lists.items()}
+        return ranked_kinds(view, groups)
+    kinds: list[CoreKind] = []
+    if CORE in lists:
+        kinds.append(CoreKind("P", lists[CORE][1], _sentence(CORE, *lists[CORE])))
+    if ATOM in lists:
+        kinds += atom_kinds(view, lists[ATOM][1], _sentence(ATOM, *lists[ATOM]))
+    if LOW_POWER in lists:
+        kinds = _with_low_power(kinds, _sentence(LOW_POWER, *lists[LOW_POWER]), lists)
+    return Finding(tuple(kinds))
+
+
+def by_absence_from_pmus(view: NodeView) -> Finding:
+    """Tell E-cores by their absence from cpu_core's list, where no other list has them.
+
+    The last resort: the kernel lists every online CPU with the PMU of its type, so a CPU that is
+    not in cpu_core's list is of another type even if the other list is empty or missing.
+    """
+    path, cpus = core_pmus(view.tree).get(CORE, ("", ()))
+    core = tuple(cpu for cpu in view.online if cpu in set(cpus))
+    rest = tuple(cpu for cpu in view.online if cpu not in set(cpus))
+    if not core or not rest:
+        return Finding()
+    absent = f"CPUs {format_cpulist(rest)} are online but not in cpu_core's list ({path})"
+    return Finding(
+        (CoreKind("P", core, _sentence(CORE, path, core)), *atom_kinds(view, rest, absent))
+    )
+
+
+def _usable_lists(view: NodeView) -> tuple[dict[str, tuple[str, tuple[int, ...]]], str]:
+    """Return the lists of online CPUs that are not empty, and what speaks against all of them."""
+    online = set(view.online)
+    found = core_pmus(view.tree)
+    if set(found).intersection(INTEL_PMUS):
+        found = {name: listed for name, listed in found.items() if name in INTEL_PMUS}
+    lists = {
+        name: (path, tuple(cpu for cpu in cpus if cpu in online))
+        for name, (path, cpus) in found.items()
+        if online.intersection(cpus)
+    }
+    listed = [cpu for _, cpus in lists.values() for cpu in cpus]
+    names = " and ".join(lists)
+    if len(listed) != len(set(listed)):
+        return {}, f"the CPU lists of the PMUs {names} overlap and are not used"
+    left = online.difference(listed)
+    if lists and left:
+        return {}, f"no core PMU lists CPUs {format_cpulist(left)}; the list of {names} is not used"
+    return lists, ""
+
+
+def _with_low_power(
+    kinds: list[CoreKind], evidence: str, lists: dict[str, tuple[str, tuple[int, ...]]]
+) -> list[CoreKind]:
+    cpus = lists[LOW_POWER][1]
+    others = [kind for kind in kinds if kind.name != "LP-E"]
+    for kind in kinds:
+        if kind.name == "LP-E":
+            cpus, evidence = tuple(sorted(cpus + kind.cpus)), f"{evidence}; {kind.evidence}"
+    return [*others, CoreKind("LP-E", cpus, evidence)]
+
+
+def _sentence(name: str, path: str, cpus: tuple[int, ...]) -> str:
+    return f"the {name} PMU lists CPUs {format_cpulist(cpus)} ({path})"

@@ -1,0 +1,94 @@
+"""Evidence of frequencies and performance values, where nothing names the CPUs' types.
+
+One value alone misleads: base_frequency is raised on some CPUs of equal Xeons (Speed Select) and
+equal on the P- and E-cores of Lunar Lake; the highest CPPC performance grades equal cores (AMD
+preferred cores); Lakefield's maximum frequencies lie within 7 %. So two of them have to agree on
+which CPUs are the faster ones, unless the node has only one of them.
+"""
+
+from __future__ import annotations
+
+from configs.cpulist import format_cpulist
+from runners import cpuinfo
+from runners.evidence.tiers import (
+    BASE_FREQ,
+    CAPACITY,
+    HIGHEST_PERF,
+    MAX_FREQ,
+    ranked_by,
+    read_sign,
+)
+from runners.evidence.view import Finding, NodeView, atom_kinds, clusters, one_kind, value_range
+from runners.topology import CoreKind
+
+# The first family with cores of two kinds that firmware describes (Zen 5, Strix Point); hwloc too
+# ignores differences below it: Threadripper 7000's CPPC values differ from core to core.
+FIRST_HYBRID_AMD_FAMILY = 0x1A
+_SIGNS = (BASE_FREQ, HIGHEST_PERF, MAX_FREQ, CAPACITY)
+
+
+def by_ranks(view: NodeView) -> Finding:
+    """Tell kinds by steps in base frequency, CPPC performance, maximum frequency and capacity."""
+    family = amd_family(view)
+    if family is not None and family < FIRST_HYBRID_AMD_FAMILY:
+        return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
+    signs = {}
+    for sign in _SIGNS:
+        values = read_sign(view.tree, sign, view.online)
+        # Equal capacities say nothing: x86 kernels since 6.16 give every CPU 1024.
+        if values and (sign != CAPACITY or len(set(values.values())) > 1):
+            signs[sign] = values
+    if not signs:
+        return Finding(says="no frequency or performance values tell CPUs apart")
+    if not view.vendor:
+        return _by_first_step(view, signs)
+    return _by_agreement(view, signs)
+
+
+def amd_family(view: NodeView) -> int | None:
+    """Return the family of an AMD CPU, or None for others."""
+    if view.vendor != "AuthenticAMD":
+        return None
+    return cpuinfo.number(view.first_block, "cpu family")
+
+
+def _by_first_step(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
+    for sign in (CAPACITY, HIGHEST_PERF, MAX_FREQ):
+        if sign in signs and len(clusters(signs[sign])) > 1:
+            return ranked_by(view, sign, signs[sign])
+    return Finding(says=_alike(signs))
+
+
+def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
+    """Take the CPUs that two signs put above a step for P-cores, or that the only sign does."""
+    votes: dict[tuple[int, ...], list[str]] = {}
+    for sign, values in signs.items():
+        steps = clusters(values)
+        if len(steps) > 1:
+            votes.setdefault(tuple(sorted(steps[0])), []).append(sign)
+    needed = min(2, len(signs))
+    agreed = [(fast, by) for fast, by in votes.items() if len(by) >= needed]
+    if not votes:
+        return Finding(says=_alike(signs))
+    if len(agreed) != 1:
+        disputed = ", ".join(sign for by in votes.values() for sign in by)
+        return Finding(says=f"{disputed} differ by more than 10 %, but no two signs agree on where")
+    fast, by = agreed[0]
+    slow = tuple(cpu for cpu in view.online if cpu not in fast)
+    kind = CoreKind("P", fast, _higher(fast, signs, by, "above all others"))
+    evidence = _higher(slow, signs, by, "below the P-cores'")
+    if amd_family(view) is not None:
+        return Finding((kind, CoreKind("E", slow, evidence)))
+    return Finding((kind, *atom_kinds(view, slow, evidence)))
+
+
+def _higher(
+    cpus: tuple[int, ...], signs: dict[str, dict[int, int]], by: list[str], where: str
+) -> str:
+    ranges = (f"{sign} {value_range(signs[sign][cpu] for cpu in cpus)}" for sign in by)
+    return f"CPUs {format_cpulist(cpus)} have {', '.join(ranges)}, more than 10 % {where}"
+
+
+def _alike(signs: dict[str, dict[int, int]]) -> str:
+    ranges = ", ".join(f"{sign} {value_range(values.values())}" for sign, values in signs.items())
+    return f"no step of more than 10 % in {ranges}"

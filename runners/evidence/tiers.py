@@ -1,0 +1,86 @@
+"""Ranking groups of CPUs whose type is known but not which type is the faster (ARM)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from configs.cpulist import format_cpulist
+from runners.cpufreq import policy_directories
+from runners.evidence.view import Finding, NodeView, clusters, value_range
+from runners.sysfs import Absent, Tree
+from runners.topology import KIND_ORDER, CoreKind
+
+CPUS = "/sys/devices/system/cpu"
+CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
+MAX_FREQ, BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
+_OF_POLICY = frozenset({MAX_FREQ, BASE_FREQ})
+# Firmware gives 255, the field's largest value, for CPUs that were overclocked (Linux
+# drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
+_NO_VALUE = {HIGHEST_PERF: 255}
+
+
+def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
+    """Return a sign's value for every CPU, or nothing unless all CPUs have a meaningful one.
+
+    Frequencies are in kHz; capacity and highest performance have no unit.
+    """
+    policies = policy_directories(tree) if sign in _OF_POLICY else {}
+    values: dict[int, int] = {}
+    for cpu in online:
+        directory = policies.get(cpu, f"{CPUS}/cpu{cpu}")
+        value = tree.integer(f"{directory}/{sign}")
+        if isinstance(value, Absent) or value <= 0 or value == _NO_VALUE.get(sign):
+            return {}
+        values[cpu] = value
+    return values
+
+
+def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
+    """Return groups of CPUs as kinds, best first; the keys of `groups` say what they are.
+
+    Groups whose values lie within the tolerance are of equal capability and form one kind (a
+    phone's A710 and A715 with 855 each); groups differ by more than favoured CPUs within them do.
+    The three names are taken in the order of rank; where there are more ranks than names, the
+    closest two are one kind.
+    """
+    for sign in (CAPACITY, HIGHEST_PERF, MAX_FREQ):
+        if values := read_sign(view.tree, sign, view.online):
+            break
+    else:
+        return Finding(
+            note=f"CPUs differ ({'; '.join(groups)}) but nothing tells which are the faster, and "
+            "they are treated as one kind; name them with --kinds"
+        )
+    labels = list(groups)
+    best = {i: max(values[cpu] for cpu in groups[label]) for i, label in enumerate(labels)}
+    tiers = clusters(best)
+    merged = ""
+    while len(tiers) > len(KIND_ORDER):
+        _merge_closest(tiers, best)
+        merged = "; of more than three ranks the closest are taken together"
+    kinds = []
+    for name, tier in zip(KIND_ORDER, tiers, strict=False):
+        cpus = tuple(sorted(cpu for i in tier for cpu in groups[labels[i]]))
+        what = "; ".join(labels[i] for i in tier)
+        rank = f"{sign} {value_range(values[cpu] for cpu in cpus)}"
+        kinds.append((name, cpus, f"{what}; {rank}{merged}"))
+    return Finding(tuple(CoreKind(name, cpus, why) for name, cpus, why in kinds))
+
+
+def ranked_by(view: NodeView, sign: str, values: dict[int, int]) -> Finding:
+    """Return kinds by the steps in one sign's values alone."""
+    steps = clusters(values)
+    groups = {
+        f"CPUs {format_cpulist(step)} have {sign} {_of(step, values)}": step for step in steps
+    }
+    return ranked_kinds(view, {label: tuple(sorted(step)) for label, step in groups.items()})
+
+
+def _of(cpus: list[int], values: dict[int, int]) -> str:
+    return value_range(values[cpu] for cpu in cpus)
+
+
+def _merge_closest(tiers: list[list[int]], best: dict[int, int]) -> None:
+    gaps = [best[lower[0]] / best[upper[-1]] for upper, lower in pairwise(tiers)]
+    closest = gaps.index(max(gaps))
+    tiers[closest] += tiers.pop(closest + 1)

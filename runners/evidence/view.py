@@ -1,0 +1,103 @@
+"""What every piece of evidence looks at, and the form of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from configs.cpulist import format_cpulist
+from runners.sysfs import Tree
+from runners.topology import Cache, CoreKind
+
+# Two CPUs whose frequency or performance values lie within 10 % are of one kind: favoured cores
+# (Turbo Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred
+# cores) stay below it, P- against E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) above.
+# hwloc flattens within the same tolerance (hwloc doc, "Kinds of CPU cores").
+TOLERANCE = 0.10
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """A node as far as it is known before its kinds are: files, cores, caches, first CPU's block.
+
+    `siblings` are the CPUs of each core; `first_block` are the first CPU's /proc/cpuinfo fields.
+    """
+
+    tree: Tree
+    online: tuple[int, ...]
+    siblings: tuple[tuple[int, ...], ...]
+    caches: tuple[Cache, ...]
+    first_block: dict[str, str]
+
+    @property
+    def vendor(self) -> str:
+        """`GenuineIntel`, `AuthenticAMD`, …; empty where there is no such word (ARM)."""
+        return self.first_block.get("vendor_id", "")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one piece of evidence tells.
+
+    `kinds` cover every online CPU, or are empty when it cannot tell. `says` is then what it saw
+    instead (for the sentence about a node of one kind), `note` what was contradictory about it.
+    """
+
+    kinds: tuple[CoreKind, ...] = ()
+    says: str = ""
+    note: str = ""
+
+
+def one_kind(view: NodeView, evidence: str, name: str = "P") -> Finding:
+    """Return the finding that all CPUs are of one kind."""
+    return Finding((CoreKind(name, view.online, evidence),))
+
+
+def atom_kinds(view: NodeView, atoms: Iterable[int], evidence: str) -> list[CoreKind]:
+    """Return Intel's small cores as E and LP-E: LP-E-cores are those without an L3 cache.
+
+    That is the one sign that holds on every machine: Meteor Lake, Lunar Lake and Panther Lake keep
+    LP-E-cores in the cpu_atom PMU, and Panther Lake gives them the E-cores' frequency and CPPC
+    values. hwloc uses the same rule (hwloc/topology-x86.c).
+    """
+    atoms = tuple(sorted(atoms))
+    low_power = without_l3(view, atoms)
+    others = tuple(cpu for cpu in atoms if cpu not in low_power)
+    if not low_power:
+        return [CoreKind("E", atoms, evidence)] if atoms else []
+    missing = (
+        f"{evidence}; CPUs {format_cpulist(low_power)} have no L3 cache, as others have "
+        f"(/sys/devices/system/cpu/cpu{low_power[0]}/cache)"
+    )
+    kinds = [CoreKind("E", others, missing)] if others else []
+    return [*kinds, CoreKind("LP-E", low_power, missing)]
+
+
+def without_l3(view: NodeView, cpus: Iterable[int]) -> tuple[int, ...]:
+    """Return those CPUs that have caches but no L3, where other CPUs do have one."""
+    with_any = {cpu for cache in view.caches for cpu in cache.cpus}
+    with_l3 = {cpu for cache in view.caches if cache.level == 3 for cpu in cache.cpus}
+    if not with_l3:
+        return ()
+    return tuple(cpu for cpu in cpus if cpu in with_any and cpu not in with_l3)
+
+
+def clusters(values: dict[int, int]) -> list[list[int]]:
+    """Return the keys of `values` in clusters, largest values first.
+
+    A new cluster starts where the next smaller value is more than TOLERANCE below: 1024, 1017, 997
+    are one, 731 and 718 another.
+    """
+    ordered = sorted(values, key=lambda key: (-values[key], key))
+    found: list[list[int]] = []
+    for before, key in zip([None, *ordered[:-1]], ordered, strict=True):
+        if before is None or values[key] < (1 - TOLERANCE) * values[before]:
+            found.append([])
+        found[-1].append(key)
+    return found
+
+
+def value_range(values: Iterable[int]) -> str:
+    """Return `1024`, or `718 to 731`."""
+    ordered = sorted(set(values))
+    return f"{ordered[0]}" if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

@@ -1,0 +1,57 @@
+"""Which core kinds a node has, by the first evidence that tells them, and in which words.
+
+The order is from what names the kinds to what only hints at them. Nothing is concluded from CPU
+numbers, from CPU 0, or from maximum frequency alone. A node whose CPUs nothing tells apart has one
+kind, named P, and its evidence says what was looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from runners import cpuinfo
+from runners.evidence.cache_shape import by_cache_shape
+from runners.evidence.cpuid import by_cpuid
+from runners.evidence.parts import by_part
+from runners.evidence.pmus import by_absence_from_pmus, by_core_pmus
+from runners.evidence.ranks import by_ranks
+from runners.evidence.view import Finding, NodeView, one_kind
+from runners.topology import CoreKind
+
+ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
+    by_core_pmus,
+    by_part,
+    by_cpuid,
+    by_ranks,
+    by_cache_shape,
+    by_absence_from_pmus,
+)
+
+
+def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
+    """Return the node's kinds, best first, and notes on what was contradictory.
+
+    Every online CPU is in exactly one kind.
+    """
+    seen: list[str] = []
+    notes: list[str] = []
+    for look in ORDER_OF_EVIDENCE:
+        finding = look(view)
+        if finding.note:
+            notes.append(finding.note)
+        if finding.kinds:
+            break
+        if finding.says:
+            seen.append(finding.says)
+    else:
+        finding = one_kind(view, "; ".join(seen))
+    if len(finding.kinds) > 1:
+        return finding.kinds, tuple(notes)
+    if cpuinfo.is_guest(view.first_block):
+        notes.append(
+            "this is a virtual machine, and these hide the host's core kinds; if you know them, "
+            "name them with --kinds"
+        )
+    (only,) = finding.kinds
+    return (replace(only, evidence=f"one kind: {only.evidence}"),), tuple(notes)

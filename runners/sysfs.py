@@ -1,0 +1,201 @@
+"""Small readers of the kernel's files under a root, maybe a recorded tree: a value, or why not.
+
+Every path is a path *of the node* (`/sys/…`, `/proc/…`), and reasons name it as such. In a recorded
+tree symbolic links are followed as the node itself would follow them: an absolute target starts
+at the tree's root, and `..` does not climb out of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.cpulist import parse_cpulist
+
+# A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
+# large nodes and of PMUs may be longer. Whatever is larger than this is no such file.
+TEXT_LIMIT = 65536
+# What the kernel itself gives up after (Linux include/linux/namei.h, MAXSYMLINKS).
+MAX_LINKS = 40
+MAX_SHOWN = 40
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+# What the kernel answers for a file that is not there, or that went away with its CPU.
+_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH})
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Why a file gave no value; `missing` when it is simply not there, which is often normal."""
+
+    reason: str
+    missing: bool = False
+
+
+class Tree:
+    """A node's files below a root: `/` for this machine, a directory for a recorded one.
+
+    No method raises for what the files are or hold; each returns a value or an `Absent`.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._host = os.path.realpath(root).rstrip("/")
+        self._directories: dict[str, str] = {}
+
+    @property
+    def live(self) -> bool:
+        """Whether this is the machine that the program runs on."""
+        return self._host == ""
+
+    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Absent:
+        """Return what the file holds, without surrounding white space; `Absent` when empty."""
+        content = self.content(path, limit)
+        if isinstance(content, Absent):
+            return content
+        return content.strip() or Absent(f"{path} is empty")
+
+    def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Absent:
+        """Return what the file holds, as it is.
+
+        A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
+        `cut`.
+        """
+        try:
+            raw = _read(self._locate(path), limit)
+        except (OSError, ValueError) as error:
+            return _absent(path, error)
+        if len(raw) > limit and not cut:
+            return Absent(f"{path} is larger than {limit} bytes")
+        return raw[:limit].decode("utf-8", "replace")
+
+    def integer(self, path: str) -> int | Absent:
+        """Return the decimal whole number that the file holds."""
+        text = self.text(path)
+        if isinstance(text, Absent):
+            return text
+        if _INTEGER.fullmatch(text) is None:
+            return Absent(f"{path} holds {_shown(text)}, not a whole number")
+        return int(text)
+
+    def hexadecimal(self, path: str) -> int | Absent:
+        """Return the hexadecimal number, with or without 0x, that the file holds."""
+        text = self.text(path)
+        if isinstance(text, Absent):
+            return text
+        if _HEXADECIMAL.fullmatch(text) is None:
+            return Absent(f"{path} holds {_shown(text)}, not a hexadecimal number")
+        return int(text, 16)
+
+    def cpulist(self, path: str) -> tuple[int, ...] | Absent:
+        """Return the CPUs that the file lists, ascending; an empty file is an empty list."""
+        content = self.content(path)
+        if isinstance(content, Absent):
+            return content
+        try:
+            # cpufreq's lists (affected_cpus, related_cpus) have blanks between the CPUs.
+            return parse_cpulist(",".join(content.split()))
+        except ValueError:
+            return Absent(f"{path} holds {_shown(content)}, not a list of CPUs")
+
+    def names(self, path: str) -> tuple[str, ...] | Absent:
+        """Return the names in a directory, sorted."""
+        try:
+            return tuple(sorted(os.listdir(self._locate(path))))  # noqa: PTH208
+        except (OSError, ValueError) as error:
+            return _absent(path, error)
+
+    def block(self, path: str, offset: int, size: int) -> bytes | Absent:
+        """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""
+        try:
+            descriptor = os.open(self._locate(path), _FLAGS)
+            try:
+                raw = os.pread(descriptor, size, offset)
+            finally:
+                os.close(descriptor)
+        except (OSError, ValueError) as error:
+            return _absent(path, error)
+        return raw if len(raw) == size else Absent(f"{path} has no {size} bytes at {offset:#x}")
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        try:
+            return os.path.isdir(self._locate(path))  # noqa: PTH112
+        except (OSError, ValueError):
+            return False
+
+    def _locate(self, path: str) -> str:
+        """Return the host's path of a node's path, links resolved inside the root."""
+        if self.live:
+            return path
+        directory, _, name = path.rpartition("/")
+        host = self._directories.get(directory)
+        if host is None:
+            host = self._directories[directory] = self._walk(directory)
+        candidate = f"{host}/{name}"
+        return candidate if _link_target(candidate) is None else self._walk(path)
+
+    def _walk(self, path: str) -> str:
+        pending = path.split("/")[::-1]
+        done: list[str] = []
+        links = 0
+        while pending:
+            part = pending.pop()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                del done[-1:]
+                continue
+            target = _link_target("/".join((self._host, *done, part)))
+            if target is None:
+                done.append(part)
+                continue
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            if target.startswith("/"):
+                done.clear()
+            pending.extend(reversed(target.split("/")))
+        return "/".join((self._host, *done))
+
+
+def _link_target(host_path: str) -> str | None:
+    try:
+        return os.readlink(host_path)  # noqa: PTH115
+    except OSError:
+        return None
+
+
+def _read(host_path: str, limit: int) -> bytes:
+    """Return at most `limit` + 1 bytes of a regular file."""
+    descriptor = os.open(host_path, _FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        raw = b""
+        while len(raw) <= limit and (more := os.read(descriptor, limit + 1 - len(raw))):
+            raw += more
+        return raw
+    finally:
+        os.close(descriptor)
+
+
+def _absent(path: str, error: OSError | ValueError) -> Absent:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in _MISSING:
+        return Absent(f"{path} is missing", missing=True)
+    if number in _DENIED:
+        return Absent(f"no permission to read {path}")
+    what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Absent(f"reading {path} failed: {what}")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…")
