@@ -43,6 +43,6 @@ def _how_to_get(name: str) -> str:
     for line in NEEDS.read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=8)
         if len(fields) == 9 and not line.startswith("#") and fields[3].endswith(f":{name}"):
-            debian, fedora = (fields[column].replace("+", " ") for column in (4, 6))
+            debian, fedora = (fields[column].replace(",", " ") for column in (4, 6))
             return f"install {debian} (Debian, Ubuntu) or {fedora} (Fedora, RHEL)"
     return "install the package of this distribution that has it"

@@ -3,13 +3,14 @@
 # shellcheck shell=bash
 
 needs_file=${BASH_SOURCE[0]%/*}/needs.txt
+os_release=${PINSTUDY_OS_RELEASE:-/etc/os-release}
 
-# os_family [OS-RELEASE FILE]: the column of needs.txt for this distribution; fails for an unknown
-# one. Derivatives are recognised by ID_LIKE, nearest relative first (os-release(5)).
+# os_family: the column of needs.txt for this distribution; fails for an unknown one. Derivatives
+# are recognised by ID_LIKE, which has the nearest relative first (os-release(5)).
 os_family() (
     ID="" ID_LIKE=""
     # shellcheck disable=SC1090
-    [ -r "${1:-/etc/os-release}" ] && . "${1:-/etc/os-release}"
+    [ ! -r "$os_release" ] || . "$os_release"
     for word in $ID $ID_LIKE; do
         case $word in
             debian | ubuntu | fedora | rhel) echo "$word" && return 0 ;;
@@ -37,7 +38,7 @@ unmet_needs() {
 packages_of() {
     awk -v family="$1" -v kernel="$(uname -r)" '
         BEGIN { split("debian ubuntu fedora rhel", families); for (i in families) column[families[i]] = i + 4 }
-        { gsub(/\+/, "\n", $column[family]); gsub(/\{kernel\}/, kernel, $column[family]); print $column[family] }
+        { gsub(/,/, "\n", $column[family]); gsub(/\{kernel\}/, kernel, $column[family]); print $column[family] }
     ' | awk '!seen[$0]++'
 }
 

@@ -1,0 +1,124 @@
+"""A machine for the set-up scripts: chosen commands on the PATH, and a record of their calls."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.tools import ROOT
+
+# What the scripts use of a system that is always there.
+BASE = [
+    *("awk", "bash", "cat", "cp", "cut", "env", "find", "flock", "grep", "head", "id", "ls"),
+    *("mkdir", "mktemp", "mv", "nproc", "rm", "sed", "sha256sum", "sort", "stat", "tail", "touch"),
+    *("tr", "uname", "xargs"),
+]
+
+# Stands for every interpreter: it makes environments that hold a copy of itself. PIP_SCRIPT in the
+# environment is run in the place of pip.
+PYTHON = """
+case "$1 $2" in
+    "-m venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+    "-m pip") eval "${PIP_SCRIPT-}" ;;
+    "-I -S") echo "3.11 x86_64" ;;
+esac
+"""
+
+# Makes of a preset what its options say, as CMake's cache has it. BUILD_SCRIPT is the compilation.
+CMAKE = """
+if [ "$1" = --preset ]; then
+    cache=build/$2/CMakeCache.txt
+    mkdir -p "build/$2" && touch "$cache"
+    shift 2
+    while [ $# -gt 1 ]; do echo "${2%=*}:STRING=${2#*=}" >>"$cache" && shift 2; done
+else
+    eval "${BUILD_SCRIPT-}"
+fi
+"""
+
+DEBIAN = 'ID=debian\nVERSION_ID="12"\n'
+
+
+class FakeMachine:
+    """A checkout with the real scripts, and a PATH that holds nothing but what is put there.
+
+    The scripts under test are the real ones; only the machine around them is made up.
+    """
+
+    def __init__(self, directory: Path, os_release: str = DEBIAN) -> None:
+        self.root = directory / "a check out"
+        self.path = directory / "bin"
+        self._calls = directory / "calls"
+        self._os_release = directory / "os-release"
+        self._os_release.write_text(os_release, encoding="utf-8")
+        self.forget_calls()
+        self.path.mkdir(parents=True)
+        shutil.copytree(ROOT / "tools", self.root / "tools")
+        self.write("requirements.txt", "click==8 --hash=sha256:00\n")
+        self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
+        self.write("apps/lu/main.cpp", "int main() {}\n")
+        for name in BASE:
+            found = shutil.which(name)
+            assert found is not None, name
+            (self.path / name).symlink_to(found)
+        self.put("id", "echo 1000")
+
+    def with_everything(self) -> FakeMachine:
+        """Put all that a study needs on the machine, and return it."""
+        self.put("python3", PYTHON)
+        self.put("cmake", CMAKE)
+        for name in ["g++", "make", "clang++", "perf", "likwid-pin", "numactl", "hwloc-info"]:
+            self.put(name)
+        return self
+
+    def put(self, name: str, script: str = "") -> None:
+        """Put a command on the PATH that notes its call and then runs this shell script."""
+        command = self.path / name
+        command.unlink(missing_ok=True)
+        command.write_text(
+            f'#!{shutil.which("bash")}\nprintf "%s\\n" "{name} $*" >>"{self._calls}"\n{script}\n',
+            encoding="utf-8",
+        )
+        command.chmod(0o755)
+
+    def remove(self, *names: str) -> None:
+        """Take commands away."""
+        for name in names:
+            (self.path / name).unlink()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the checkout."""
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def calls(self, beginning: str = "") -> list[str]:
+        """Return the calls so far whose text begins like this, in order."""
+        lines = self._calls.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if line.startswith(beginning)]
+
+    def forget_calls(self) -> None:
+        """Forget the calls so far."""
+        self._calls.write_text("", encoding="utf-8")
+
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the checkout, with these environment variables in addition."""
+        return subprocess.run(
+            command,
+            cwd=self.root,
+            env={
+                "PATH": str(self.path),
+                "PINSTUDY_OS_RELEASE": str(self._os_release),
+                **environment,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    def set_up(self, target: str = "setup", **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run the set-up for a target of the Makefile."""
+        return self.run(str(self.path / "bash"), "tools/setup.sh", target, **environment)

@@ -1,0 +1,128 @@
+"""Which needs a machine does not meet, and which packages would meet them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tools import NEEDS
+from tests.tools_setup.fake_machine import DEBIAN, FakeMachine
+
+
+def ask(machine: FakeMachine, script: str) -> str:
+    """Return what a script that uses the functions of needs.sh prints."""
+    done = machine.run(str(machine.path / "bash"), "-uc", f". tools/needs.sh; {script}")
+    assert done.stderr == ""
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("os_release", "family"),
+    [
+        pytest.param(DEBIAN, "debian", id="Debian"),
+        pytest.param("ID=ubuntu\nID_LIKE=debian\n", "ubuntu", id="Ubuntu"),
+        pytest.param('ID=linuxmint\nID_LIKE="ubuntu debian"\n', "ubuntu", id="Mint"),
+        pytest.param("ID=raspbian\nID_LIKE=debian\n", "debian", id="Raspbian"),
+        pytest.param("ID=fedora\n", "fedora", id="Fedora"),
+        pytest.param('ID="rhel"\nID_LIKE="fedora"\n', "rhel", id="RHEL"),
+        pytest.param('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "rhel", id="Rocky"),
+        pytest.param('ID="centos"\nID_LIKE="rhel fedora"\n', "rhel", id="CentOS Stream"),
+        pytest.param("ID=arch\n", "", id="one without packages here"),
+        pytest.param("", "", id="empty"),
+    ],
+)
+def test_a_distribution_is_known_by_its_name_or_its_nearest_relative(
+    tmp_path: Path, os_release: str, family: str
+) -> None:
+    assert ask(FakeMachine(tmp_path, os_release), "os_family || true") == family
+
+
+def test_a_machine_that_has_everything_has_no_unmet_needs(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+
+    assert ask(machine, "needs_for python build run | unmet_needs") == ""
+
+
+def test_only_what_is_missing_is_asked_for(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    machine.remove("cmake", "likwid-pin")
+
+    assert ask(machine, "needs_for build run | unmet_needs | packages_of debian").split() == [
+        "cmake",
+        "likwid",
+    ]
+
+
+def test_a_bare_debian_machine_asks_for_each_package_once(tmp_path: Path) -> None:
+    packages = ask(
+        FakeMachine(tmp_path), "needs_for python build run | unmet_needs | packages_of debian"
+    )
+
+    assert packages.split() == [
+        *("python3", "python3-venv", "g++", "make", "cmake", "libcli11-dev", "clang", "libomp-dev"),
+        *("linux-perf", "likwid", "numactl", "hwloc-nox"),
+    ]
+
+
+def test_the_perf_of_ubuntu_is_that_of_the_running_kernel(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    # The wrapper /usr/bin/perf is there, the tools of the kernel are not.
+    machine.put("perf", "echo WARNING: perf not found for kernel >&2; exit 2")
+
+    assert ask(machine, "needs_for run | unmet_needs | packages_of ubuntu").split() == [
+        f"linux-tools-{os.uname().release}",
+        "linux-tools-generic",
+    ]
+
+
+def test_clang_without_its_openmp_library_is_an_unmet_need(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    machine.put("clang++", 'case "$*" in *-fopenmp*) exit 1 ;; esac')
+
+    assert ask(machine, "needs_for build | unmet_needs | packages_of fedora").split() == [
+        "clang",
+        "libomp-devel",
+    ]
+
+
+def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    machine.put("g++", 'case "$*" in *-E*) exit 1 ;; esac')
+    machine.write("prefix/include/CLI/CLI.hpp", "")
+
+    script = "needs_for build | unmet_needs | packages_of debian"
+    assert ask(machine, script) == "libcli11-dev"
+    assert ask(machine, f'export CMAKE_PREFIX_PATH="/nowhere:$PWD/prefix"; {script}') == ""
+
+
+def test_an_interpreter_that_is_too_old_or_cannot_make_environments_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    machine.put("python3", "exit 1")
+    machine.put("python3.12")
+
+    assert ask(machine, "find_python") == str(machine.path / "python3.12")
+
+
+def test_rhel_9_gets_a_newer_python_beside_its_own(tmp_path: Path) -> None:
+    machine = FakeMachine(tmp_path).with_everything()
+    machine.put("python3", "exit 1")
+
+    assert ask(machine, "needs_for python | unmet_needs | packages_of rhel") == "python3.12"
+
+
+def test_every_need_is_complete() -> None:
+    lines = [line.split() for line in NEEDS.read_text(encoding="utf-8").splitlines()]
+    needs = [fields for fields in lines if fields and not fields[0].startswith("#")]
+
+    for fields in needs:
+        need, part, must, probe = fields[:4]
+        assert part in {"python", "build", "run", "test", "lint", "bench", "sanitize"}, need
+        assert must in {"required", "optional"}, need
+        kind = probe.partition(":")[0]
+        assert kind in {"command", "runs", "header", "python", "openmp", "sanitizer"}, need
+        assert len(fields) > 8, need
+    assert len({fields[0] for fields in needs}) == len(needs)
