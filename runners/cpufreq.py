@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from configs.cpulist import format_cpulist
 from runners.sysfs import Absent, Tree
 
+if TYPE_CHECKING:
+    from runners.record import Measured
+
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
-# Asks for whatever is in force, and so is in force everywhere.
-CURRENT = "current"
 
 _POLICY_NAME = re.compile(r"policy([0-9]{1,5})")
 
@@ -61,13 +64,97 @@ class Cpufreq:
         """Return the policy that scales a CPU, or None."""
         return next((policy for policy in self.policies if cpu in policy.cpus), None)
 
+    def why_not_in_force(self, governor: str, cpus: Iterable[int]) -> str | None:
+        """Return why `governor` is not what scales these CPUs now; None when it is."""
+        cpus = tuple(cpus)
+        if missing := self._without_policy(governor, cpus):
+            return missing
+        found = self._values("governor", cpus)
+        if set(found) == {governor}:
+            return None
+        return f"the governor {governor} is not in force (but {_listed(found)})"
 
-def read_cpufreq(tree: Tree) -> Cpufreq:
-    """Return the state of frequency scaling now."""
-    policies = tuple(
-        _policy(tree, directory, cpus) for directory, cpus in _directories(tree) if cpus
+    def why_not_offered(self, governor: str, cpus: Iterable[int]) -> str | None:
+        """Return why `governor` cannot be set on these CPUs, whoever sets it; None when it can."""
+        cpus = tuple(cpus)
+        if missing := self._without_policy(governor, cpus):
+            return missing
+        for policy in self._policies_of(cpus):
+            if governor in (policy.governor, *policy.governors):
+                continue
+            if not policy.governors:
+                return policy.unavailable.get("governors", f"{policy.name} offers no governor")
+            offered = " and ".join(policy.governors)
+            driver = policy.driver or "the driver"
+            return (
+                f"{driver} does not offer the governor {governor} on CPUs "
+                f"{format_cpulist(policy.cpus)} (but {offered})"
+            )
+        return None
+
+    def state_of(self, cpus: Iterable[int]) -> Measured:
+        """Return the governor and the driver of these CPUs as fields of a run's record.
+
+        Where CPUs differ, each value names its CPUs: `performance on 0-7, powersave on 8-23`.
+        """
+        from runners.record import Measured
+
+        cpus = tuple(cpus)
+        names = {"governor_read": "governor", "driver": "driver"}
+        if not self.policies:
+            return Measured({}, dict.fromkeys(names, self.reason))
+        fields: dict[str, Any] = {}
+        unavailable = {}
+        for name, attribute in names.items():
+            found = self._values(attribute, cpus)
+            if None not in found and found:
+                fields[name] = _listed(found)
+                continue
+            reasons = (policy.unavailable.get(attribute) for policy in self._policies_of(cpus))
+            unavailable[name] = next(filter(None, reasons), "no policy covers these CPUs")
+        return Measured(fields, unavailable)
+
+    def _without_policy(self, governor: str, cpus: tuple[int, ...]) -> str | None:
+        if not self.policies:
+            return f"the governor {governor} cannot be had: {self.reason}"
+        left = [cpu for cpu in cpus if self.policy_of(cpu) is None]
+        if not left:
+            return None
+        return (
+            f"the governor {governor} cannot be had: no policy covers CPUs {format_cpulist(left)}"
+        )
+
+    def _policies_of(self, cpus: tuple[int, ...]) -> list[Policy]:
+        return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
+
+    def _values(self, attribute: str, cpus: tuple[int, ...]) -> dict[str | None, list[int]]:
+        """Return the CPUs of each value of an attribute of their policies."""
+        found: dict[str | None, list[int]] = {}
+        for policy in self._policies_of(cpus):
+            on = sorted(set(cpus).intersection(policy.cpus))
+            found.setdefault(getattr(policy, attribute), []).extend(on)
+        return found
+
+
+def _listed(found: dict[str | None, list[int]]) -> str:
+    if len(found) == 1:
+        return next(iter(found)) or "unknown"
+    return ", ".join(
+        f"{value or 'unknown'} on {format_cpulist(cpus)}" for value, cpus in found.items()
     )
-    reason = "" if policies else f"this node has no frequency scaling: {POLICIES} has no policy"
+
+
+def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:
+    """Return the state of frequency scaling now, of all CPUs or only of the policies of `cpus`."""
+    tree = Tree(root)
+    wanted = None if cpus is None else set(cpus)
+    directories = [(directory, of) for directory, of in _directories(tree) if of]
+    policies = tuple(
+        _policy(tree, directory, of)
+        for directory, of in directories
+        if wanted is None or wanted.intersection(of)
+    )
+    reason = "" if directories else f"no frequency scaling here ({POLICIES} has no policy)"
     return Cpufreq(policies, reason, _turbo(tree), _mode(tree))
 
 
@@ -76,58 +163,9 @@ def policy_directories(tree: Tree) -> dict[int, str]:
     return {cpu: directory for directory, cpus in _directories(tree) for cpu in cpus}
 
 
-def governor_not_in_force(cpufreq: Cpufreq, governor: str, cpus: Iterable[int]) -> str | None:
-    """Return why `governor` is not what scales these CPUs now; None when it is."""
-    if governor == CURRENT:
-        return None
-    if missing := _without_policy(cpufreq, governor, cpus):
-        return missing
-    others: dict[str, list[int]] = {}
-    for cpu, policy in _policies_of(cpufreq, cpus):
-        if policy.governor != governor:
-            now = policy.governor or policy.unavailable.get("governor", "unknown")
-            others.setdefault(now, []).append(cpu)
-    if not others:
-        return None
-    found = ", ".join(f"{now} on CPUs {format_cpulist(on)}" for now, on in others.items())
-    return f"the governor {governor} is not in force: {found}"
-
-
-def governor_not_offered(cpufreq: Cpufreq, governor: str, cpus: Iterable[int]) -> str | None:
-    """Return why `governor` cannot be set on these CPUs, whoever sets it; None when it can."""
-    if governor == CURRENT:
-        return None
-    if missing := _without_policy(cpufreq, governor, cpus):
-        return missing
-    for cpu, policy in _policies_of(cpufreq, cpus):
-        if governor in (policy.governor, *policy.governors):
-            continue
-        if not policy.governors:
-            return policy.unavailable.get("governors", f"CPU {cpu} has no list of governors")
-        offered = " and ".join(policy.governors)
-        return f"{policy.driver or 'the driver'} offers {offered} on CPU {cpu}, not {governor}"
-    return None
-
-
 def governor_label(policy: Policy) -> str:
     """Return the governor with its driver, `powersave (intel_pstate)`, as tables name it."""
     return f"{policy.governor or 'unknown'} ({policy.driver or 'unknown driver'})"
-
-
-def _without_policy(cpufreq: Cpufreq, governor: str, cpus: Iterable[int]) -> str | None:
-    if not cpufreq.policies:
-        return f"the governor {governor} cannot be in force: {cpufreq.reason}"
-    left = [cpu for cpu in cpus if cpufreq.policy_of(cpu) is None]
-    if left:
-        return (
-            f"the governor {governor} cannot be in force: no policy for CPUs {format_cpulist(left)}"
-        )
-    return None
-
-
-def _policies_of(cpufreq: Cpufreq, cpus: Iterable[int]) -> list[tuple[int, Policy]]:
-    pairs = ((cpu, cpufreq.policy_of(cpu)) for cpu in cpus)
-    return [(cpu, policy) for cpu, policy in pairs if policy is not None]
 
 
 def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from runners.cpufreq import Cpufreq, read_cpufreq
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
-from runners.sysfs import Tree
 from runners.topology import Topology
 
 
@@ -17,13 +16,13 @@ from runners.topology import Topology
 class Node:
     """One machine as its files show it; what is not asked for is not read."""
 
-    tree: Tree
+    root: Path
     topology: Topology
 
     @cached_property
     def cpufreq(self) -> Cpufreq:
         """The state of frequency scaling when it was first asked for."""
-        return read_cpufreq(self.tree)
+        return read_cpufreq(self.root)
 
 
 def open_node(root: Path, kinds: str | None = None) -> Node:
@@ -32,4 +31,4 @@ def open_node(root: Path, kinds: str | None = None) -> Node:
     Raises UserError for a root that holds no node, and for kinds that cannot be.
     """
     declared = None if kinds is None else parse_kinds(kinds)
-    return Node(Tree(root), read_topology(root, declared))
+    return Node(root, read_topology(root, declared))
