@@ -1,0 +1,151 @@
+"""Energy around a run, from the powercap counters, safe against their wrapping around.
+
+A counter is 32 bits wide in hardware: 65 kJ on most AMD parts, 262 kJ on most Intel ones, minutes
+at full load. What is read is gross energy of whole packages, idle cores and other processes
+included.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from runners.powercap import DOMAINS, UnreadableError, Zone, Zones, read_energy_uj
+
+# Twice what the hottest packages on sale are allowed for long (500 W).
+MAX_POWER_W = 1000.0
+# The smallest range seen, AMD's; taken where a node does not tell its own.
+SMALLEST_RANGE_UJ = 65_532_610_987
+
+# Reading interrupts a core of each package: four times as often as needed is often enough.
+_SAMPLES_PER_RANGE = 4
+
+FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
+
+
+@dataclass
+class EnergyReading:
+    """Fields of a record, and for each domain that is absent the reason."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Account:
+    """What one zone has counted so far; `problem` is why it can no longer tell."""
+
+    zone: Zone
+    last_uj: int = 0
+    last_s: float = 0.0
+    total_uj: int = 0
+    problem: str = ""
+
+
+class EnergyMeter:
+    """Adds up the node's energy counters from `start` to `stop`; one meter serves many runs.
+
+    `sample` must be called at least every `sample_within_s` seconds in between; more calls cost
+    nothing, they are passed over.
+    """
+
+    def __init__(self, zones: Zones, clock: Callable[[], float] = time.monotonic) -> None:
+        """Measure these zones; `clock` gives seconds."""
+        self._zones = zones
+        self._clock = clock
+        self._accounts: list[_Account] = []
+        self._start_s = self._sampled_s = self._stop_s = 0.0
+
+    @property
+    def sample_within_s(self) -> float:
+        """The seconds in which the first counter could wrap once: range / 1000 W."""
+        return min((_wrap_s(zone) for zone in self._zones.chosen), default=float("inf"))
+
+    def start(self) -> None:
+        """Take the counters' state before a run."""
+        self._start_s = self._sampled_s = self._stop_s = self._clock()
+        self._accounts = [_Account(zone) for zone in self._zones.chosen]
+        for account in self._accounts:
+            account.last_s = self._clock()
+            try:
+                account.last_uj = read_energy_uj(account.zone)
+            except UnreadableError as error:
+                account.problem = str(error)
+
+    def sample(self) -> None:
+        """Follow the counters while a run lasts, when it is time to."""
+        if self._clock() - self._sampled_s >= self.sample_within_s / _SAMPLES_PER_RANGE:
+            self._follow()
+
+    def stop(self) -> None:
+        """Take the counters' state after a run."""
+        self._follow()
+        self._stop_s = self._sampled_s
+
+    def reading(self) -> EnergyReading:
+        """Return what was measured between `start` and `stop`.
+
+        Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
+        `energy_window_s`, the seconds between the readings; `energy_source`. A domain of which one
+        counter failed has a reason and no sum.
+        """
+        reading = EnergyReading({}, {FIELDS[d]: why for d, why in self._zones.unavailable.items()})
+        for domain, name in FIELDS.items():
+            accounts = [account for account in self._accounts if account.zone.domain == domain]
+            if not accounts:
+                reading.unavailable.setdefault(name, "not measured")
+                continue
+            total_uj = sum(account.total_uj for account in accounts)
+            problem = next((a.problem for a in accounts if a.problem), "")
+            if problem or (total_uj == 0 and domain != "uncore"):
+                reading.unavailable[name] = problem or self._why_still(accounts[0])
+            else:
+                reading.fields[name] = total_uj / 1e6
+        if reading.fields:
+            reading.fields["energy_window_s"] = self._stop_s - self._start_s
+            reading.fields["energy_source"] = "powercap"
+        return reading
+
+    def _follow(self) -> None:
+        self._sampled_s = self._clock()
+        for account in self._accounts:
+            if not account.problem:
+                self._add(account)
+
+    def _add(self, account: _Account) -> None:
+        try:
+            now_uj = read_energy_uj(account.zone)
+        except UnreadableError as error:
+            account.problem = str(error)
+            return
+        now_s = self._clock()
+        passed_s = now_s - account.last_s
+        gained_uj = now_uj - account.last_uj
+        if gained_uj < 0:
+            gained_uj += account.zone.range_uj or 0
+        if gained_uj < 0:
+            account.problem = (
+                f"{account.zone.folder}: the counter went back by {-gained_uj / 1e6:g} J more than "
+                "max_energy_range_uj explains"
+            )
+        elif passed_s > _wrap_s(account.zone):
+            account.problem = (
+                f"{account.zone.folder}: not read for {passed_s:.0f} s, in which the counter may "
+                "have wrapped around unseen"
+            )
+        account.last_uj, account.last_s = now_uj, now_s
+        account.total_uj += max(0, gained_uj)
+
+    def _why_still(self, account: _Account) -> str:
+        # Only an idle graphics unit (uncore) uses so little that its counter stands still.
+        passed_s = self._stop_s - self._start_s
+        return (
+            f"{account.zone.folder}: the counter did not move in {passed_s:.3g} s: the run is too "
+            "short for it, or the platform does not fill it"
+        )
+
+
+def _wrap_s(zone: Zone) -> float:
+    return (zone.range_uj or SMALLEST_RANGE_UJ) / 1e6 / MAX_POWER_W
