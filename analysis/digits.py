@@ -1,0 +1,35 @@
+"""How numbers stand in a table: as the published tables have them, never more digits than known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+# The published tables give times and frequencies to the thousandth.
+TIME_DECIMALS = 3
+FREQUENCY_DECIMALS = 3
+ENERGY_DECIMALS = 2
+# Short runs get more decimals, so that the shortest time still has this many digits.
+LEAST_TIME_DIGITS = 3
+MOST_TIME_DECIMALS = 6
+
+
+def time_decimals(seconds: Iterable[float]) -> int:
+    """Return the decimals of all times of a table: 3, or more when the shortest needs them."""
+    positive = [value for value in seconds if value > 0]
+    if not positive:
+        return TIME_DECIMALS
+    needed = LEAST_TIME_DIGITS - 1 - math.floor(math.log10(min(positive)))
+    return max(TIME_DECIMALS, min(MOST_TIME_DECIMALS, needed))
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with a fixed number of decimals."""
+    return f"{value:.{decimals}f}"
+
+
+def mean_count(value: float) -> str:
+    """Return a mean of counts: whole, but for small means that fall between whole numbers."""
+    if abs(value) < 100 and not math.isclose(value, round(value), abs_tol=0.05):
+        return f"{value:.1f}"
+    return f"{value:.0f}"

@@ -1,0 +1,92 @@
+"""What has to be said under a table: excluded runs, unproved placement, declared core kinds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.frame import Runs
+from analysis.table import joined, one_line
+
+
+def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what concerns rows of a table, each remark beginning with the row's number."""
+    for case in cases:
+        row = f"#{case['case_number']}"
+        if case["excluded"]:
+            yield f"{row}: {_excluded(case)}"
+        if case["unproved"]:
+            reasons = joined(case["reasons"].get("placement", ()))
+            yield one_line(
+                f"{row}: placement not proved in {case['unproved']} of {case['n']} runs: {reasons}"
+            )
+    yield from _governors(cases)
+    yield from _more_than_one_placement(cases)
+
+
+def _excluded(case: Mapping[str, Any]) -> str:
+    total = case["n"] + sum(case["excluded"].values())
+    parts = []
+    for status, count in case["excluded"].items():
+        reasons = joined(case["reasons"].get(status, ()))
+        parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
+    excluded = sum(case["excluded"].values())
+    return one_line(f"{excluded} of {total} runs not averaged: {', '.join(parts)}")
+
+
+def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say which governor was in force where the study asked for the current one."""
+    read = {
+        governor
+        for case in cases
+        if case["governor"] == "current"
+        for governor in case["governors_read"]
+    }
+    if read:
+        yield one_line(f"governor in force: {', '.join(sorted(read))}")
+
+
+def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    numbers = [case["case_number"] for case in cases]
+    for number in dict.fromkeys(number for number in numbers if numbers.count(number) > 1):
+        cpus = [f"{case['cpus']}" for case in cases if case["case_number"] == number]
+        yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
+
+
+def folder_remarks(runs: Runs, folder: Path) -> list[str]:
+    """Return what concerns every table of a results folder."""
+    remarks = []
+    if runs.frame["kinds_declared"].any():
+        digests = runs.frame["node_digest"].dropna().unique()
+        kinds = joined(_declared_kinds(folder / "nodes" / f"{digest}.json") for digest in digests)
+        remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+    if runs.torn:
+        remarks.append(
+            f"{_lines(runs.torn)} of the records cut off or damaged, and not used (a run that was "
+            "killed leaves one; `pinstudy run` makes it again)"
+        )
+    if runs.unusable:
+        remarks.append(f"{_lines(runs.unusable)} of the records without a case, and not used")
+    return remarks
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count} lines"
+
+
+def _declared_kinds(path: Path) -> str:
+    """Return a node's kinds as `P=0-7, E=8-23`; empty when its file does not tell them."""
+    try:
+        node = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return ""
+    topology = node.get("topology", node) if isinstance(node, dict) else None
+    kinds = topology.get("kinds") if isinstance(topology, dict) else None
+    parts = [
+        f"{kind.get('name')}={kind.get('cpus')}"
+        for kind in (kinds if isinstance(kinds, list) else [])
+        if isinstance(kind, dict)
+    ]
+    return one_line(", ".join(parts))
