@@ -7,7 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.frame import (
+    MEASURES,
+    MORE_MEASURES,
+    ROW_FACTS,
+    ROW_KEYS,
+    TABLE_KEYS,
+    number_or_nan,
+)
 
 OK, LEFT_OUT = "ok", "left-out"
 
@@ -24,7 +31,8 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     keys = [*TABLE_KEYS, *ROW_KEYS, "case_id"]
     cases = [_case(runs) for _, runs in frame.groupby(keys, sort=False, dropna=False)]
     columns = list(cases[0]) if cases else [*keys, *ROW_FACTS, "n", "left_out"]
-    table = pd.DataFrame(cases, columns=columns)
+    # As objects: a reason that is not there stays None whatever pandas has for texts.
+    table = pd.DataFrame(cases, columns=columns, dtype=object)
     order = [*TABLE_KEYS, "case_number", "case_id"]
     return table.sort_values(order, kind="stable", na_position="first").reset_index(drop=True)
 
@@ -72,12 +80,9 @@ def _distinct(values: Iterable[object]) -> list[str]:
 
 def mean_by_kind(values: Iterable[dict[str, Any]]) -> dict[str, float]:
     """Return the mean of each core kind's numbers over the runs that have one."""
-    numbers = pd.DataFrame(
-        [{kind: value for kind, value in run.items() if _is_number(value)} for run in values]
+    frame = pd.DataFrame(
+        [{str(kind): number_or_nan(value) for kind, value in run.items()} for run in values],
+        dtype=float,
     )
-    means = numbers.astype(float).mean()
+    means = frame.mean().dropna()
     return {str(kind): float(mean) for kind, mean in means.items()}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

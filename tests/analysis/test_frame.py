@@ -130,7 +130,9 @@ anything = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
 @given(st.dictionaries(st.sampled_from(sorted(set(record()) - {"schema"})), anything, max_size=6))
 def test_a_record_with_anything_in_its_fields_still_gives_tables(
     tmp_path: Path, fields: dict[str, Any]

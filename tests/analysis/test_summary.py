@@ -79,7 +79,12 @@ def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_p
 
 
 def test_residency_is_averaged_by_kind() -> None:
-    runs: list[dict[str, object]] = [{"P": 0.5, "E": 0.5}, {"P": 1.0}, {"P": None, "E": True}, {}]
+    runs: list[dict[str, object]] = [
+        {"P": 0.5, "E": 0.5},
+        {"P": 1.0},
+        {"P": None, "E": True, "X": 10**400},
+        {},
+    ]
 
     assert mean_by_kind(runs) == {"P": 0.75, "E": 0.5}
     assert mean_by_kind([]) == {}
