@@ -46,10 +46,12 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
             f"CPUs {format_cpulist(unlisted)} have a cache without a usable shared_cpu_list; "
             "it is taken to be shared with no other CPU"
         )
-    if unsaid:
+    if "size" in unsaid:
+        notes.append("the tree does not give every cache's size")
+    if unsaid - {"size"}:
         notes.append(
-            f"caches without {' and '.join(sorted(unsaid))}: index0 to index3 are taken to be the "
-            "data, instruction, second and third level cache; unknown sizes are left open"
+            f"the tree does not give every cache's {' and '.join(sorted(unsaid - {'size'}))}; "
+            "index0 to index3 are taken to be the data, instruction, second and third level cache"
         )
     caches = {(cache.level, cache.type, cache.cpus): cache for cache in found.values()}
     return tuple(caches[key] for key in sorted(caches))

@@ -28,7 +28,7 @@ def by_part(view: NodeView) -> Finding:
     return ranked_kinds(
         view,
         {
-            f"CPUs {format_cpulist(cpus)} are {_named(*part)} ({source})": tuple(cpus)
+            f"CPUs {format_cpulist(cpus)}: {_named(*part)} ({source})": tuple(cpus)
             for part, cpus in groups.items()
         },
     )

@@ -72,7 +72,7 @@ def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
         return Finding(says=_alike(signs))
     if len(agreed) != 1:
         disputed = ", ".join(sign for by in votes.values() for sign in by)
-        return Finding(says=f"{disputed} differ by more than 10 %, but no two signs agree on where")
+        return Finding(says=f"steps of more than 10 % in {disputed}, but no two signs agree on one")
     fast, by = agreed[0]
     slow = tuple(cpu for cpu in view.online if cpu not in fast)
     kind = CoreKind("P", fast, _higher(fast, signs, by, "above all others"))
@@ -86,7 +86,7 @@ def _higher(
     cpus: tuple[int, ...], signs: dict[str, dict[int, int]], by: list[str], where: str
 ) -> str:
     ranges = (f"{sign} {value_range(signs[sign][cpu] for cpu in cpus)}" for sign in by)
-    return f"CPUs {format_cpulist(cpus)} have {', '.join(ranges)}, more than 10 % {where}"
+    return f"CPUs {format_cpulist(cpus)}: {', '.join(ranges)}, more than 10 % {where}"
 
 
 def _alike(signs: dict[str, dict[int, int]]) -> str:

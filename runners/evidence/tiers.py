@@ -70,9 +70,7 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
 def ranked_by(view: NodeView, sign: str, values: dict[int, int]) -> Finding:
     """Return kinds by the steps in one sign's values alone."""
     steps = clusters(values)
-    groups = {
-        f"CPUs {format_cpulist(step)} have {sign} {_of(step, values)}": step for step in steps
-    }
+    groups = {f"CPUs {format_cpulist(step)}: {sign} {_of(step, values)}": step for step in steps}
     return ranked_kinds(view, {label: tuple(sorted(step)) for label, step in groups.items()})
 
 
