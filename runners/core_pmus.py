@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.cpulist import parse_cpulist
+from runners.cpuinfo import first_block, is_guest
+from runners.evidence.pmus import EVENT_SOURCES, core_pmus
+from runners.sysfs import Tree
 from runners.topology import CoreKind
-
-PMU_FOLDER = "sys/bus/event_source/devices"
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,15 @@ class CorePmu:
 def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
     """Return the core PMUs of the node whose files are under `root`, by name; none in many guests.
 
-    A core PMU is named `cpu`, or has a file `cpus` (an uncore PMU has `cpumask` instead): the rule
-    of perf itself, tools/perf/util/pmu.c, is_pmu_core(). A hybrid CPU whose cores of one kind are
-    all disabled still registers that kind's PMU, with an empty list: it is left out.
+    A core PMU is named `cpu` or lists its CPUs in a file `cpus`: the rule of perf itself
+    (tools/perf/util/pmu.c, is_pmu_core). A list is empty where all cores of a kind are disabled:
+    that PMU is left out.
     """
-    found = []
-    try:
-        folders = sorted((root / PMU_FOLDER).iterdir())
-    except OSError:
-        return ()
-    for folder in folders:
-        try:
-            cpus = parse_cpulist((folder / "cpus").read_text())
-        except FileNotFoundError:
-            if folder.name == "cpu":
-                found.append(CorePmu("cpu", None))
-            continue
-        except (OSError, ValueError):
-            continue
-        if cpus:
-            found.append(CorePmu(folder.name, cpus))
-    return tuple(found)
+    tree = Tree(root)
+    found = [CorePmu(name, cpus) for name, (_, cpus) in core_pmus(tree).items() if cpus]
+    if tree.is_directory(f"{EVENT_SOURCES}/cpu") and all(pmu.name != "cpu" for pmu in found):
+        found.append(CorePmu("cpu", None))
+    return tuple(sorted(found, key=lambda pmu: pmu.name))
 
 
 def kinds_of_pmus(
@@ -75,21 +63,6 @@ def why_unsupported(root: Path) -> str:
     """Return, in a few words, why a node refuses a hardware event that perf knows."""
     if read_core_pmus(root):
         return "its counters do not have this event"
-    if in_virtual_machine(root):
+    if is_guest(first_block(Tree(root))):
         return "no hardware PMU in this virtual machine"
     return "the kernel has no driver for this CPU's counters"
-
-
-def in_virtual_machine(root: Path) -> bool:
-    """Whether the CPU says that it runs under a hypervisor (x86: CPUID.1:ECX[31])."""
-    return "hypervisor" in read_cpuinfo(root).get("flags", "").split()
-
-
-def read_cpuinfo(root: Path) -> Mapping[str, str]:
-    """Return the fields of the first processor in /proc/cpuinfo; empty when it cannot be read."""
-    try:
-        first = (root / "proc/cpuinfo").read_text(errors="replace").split("\n\n", 1)[0]
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -9,9 +9,8 @@ no value.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
+from runners.measured import Measured
 from runners.perf_output import PerfOutput
 from runners.raw_counts import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
 
@@ -33,17 +32,9 @@ FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_gh
 MAX_KERNEL_SHARE = 0.01
 
 
-@dataclass
-class CounterReading:
-    """Fields of a record, and for each one that is absent the reason."""
-
-    fields: dict[str, Any] = field(default_factory=dict)
-    unavailable: dict[str, str] = field(default_factory=dict)
-
-
-def no_counters(reason: str) -> CounterReading:
+def no_counters(reason: str) -> Measured:
     """Return the reading of a run without perf, with the same reason for every field."""
-    return CounterReading({}, dict.fromkeys(FIELDS, reason))
+    return Measured({}, dict.fromkeys(FIELDS, reason))
 
 
 def read_counters(
@@ -51,7 +42,7 @@ def read_counters(
     kinds_of: Mapping[str, Sequence[str]],
     why_unsupported: str = "",
     kernel_share: float | None = None,
-) -> CounterReading:
+) -> Measured:
     """Return the counters part of a run's record from perf's rows.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
@@ -70,7 +61,7 @@ def read_counters(
         said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{said}")
     raw = undo_scaling(output, kinds_of, why_unsupported)
-    reading = CounterReading()
+    reading = Measured()
     if output.unparsed:
         reading.unavailable["perf_output"] = (
             f"perf printed {len(output.unparsed)} lines that are not understood, "
@@ -85,9 +76,7 @@ def read_counters(
     return reading
 
 
-def _add_counts(
-    reading: CounterReading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
-) -> None:
+def _add_counts(reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
     reading.fields["counters"] = [
         {
             "pmu": count.pmu,
@@ -111,7 +100,7 @@ def _add_counts(
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason
 
 
-def _add_software(reading: CounterReading, raw: RawCounts) -> None:
+def _add_software(reading: Measured, raw: RawCounts) -> None:
     if raw.enabled_ns is None:
         reason = raw.problems.get(
             (SOFTWARE, "task-clock"), "task-clock: perf printed no row for it"
@@ -127,7 +116,7 @@ def _add_software(reading: CounterReading, raw: RawCounts) -> None:
             reading.unavailable[name] = _why_absent(raw, event)
 
 
-def _add_total(reading: CounterReading, raw: RawCounts, name: str, event: str) -> None:
+def _add_total(reading: Measured, raw: RawCounts, name: str, event: str) -> None:
     """Add the sum over PMUs of an event, if no part of the program escaped it."""
     found = _counts_of(raw, event)
     reason = _why_no_total(raw, event, found)
@@ -156,7 +145,7 @@ def _why_partial(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
 
 
 def _add_residency(
-    reading: CounterReading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
+    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
 ) -> None:
     reason = _why_no_residency(raw)
     if reason or not raw.enabled_ns:
@@ -190,7 +179,7 @@ def _why_no_residency(raw: RawCounts) -> str:
 
 
 def _add_frequency(
-    reading: CounterReading,
+    reading: Measured,
     raw: RawCounts,
     kinds_of: Mapping[str, Sequence[str]],
     kernel_share: float | None,
@@ -198,7 +187,7 @@ def _add_frequency(
     cycles = _counts_of(raw, "cycles")
     reason = _why_no_frequency(raw, cycles, kernel_share)
     if reason:
-        reading.unavailable |= {"freq_ghz": reason, "freq_mean_ghz": reason}
+        reading.unavailable.update(freq_ghz=reason, freq_mean_ghz=reason)
         return
     if partial := _why_partial(raw, "cycles", cycles):
         reading.unavailable["freq_mean_ghz"] = partial

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from runners.powercap import DOMAINS, UnreadableError, Zone, Zones, read_energy_uj
+from runners.measured import Measured
+from runners.powercap import DOMAINS, Zone, Zones
+from runners.sysfs import Absent
 
 # Twice what the hottest packages on sale are allowed for long (500 W).
 MAX_POWER_W = 1000.0
@@ -23,14 +24,6 @@ SMALLEST_RANGE_UJ = 65_532_610_987
 _SAMPLES_PER_RANGE = 4
 
 FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
-
-
-@dataclass
-class EnergyReading:
-    """Fields of a record, and for each domain that is absent the reason."""
-
-    fields: dict[str, Any] = field(default_factory=dict)
-    unavailable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,10 +62,11 @@ class EnergyMeter:
         self._accounts = [_Account(zone) for zone in self._zones.chosen]
         for account in self._accounts:
             account.last_s = self._clock()
-            try:
-                account.last_uj = read_energy_uj(account.zone)
-            except UnreadableError as error:
-                account.problem = str(error)
+            found = self._zones.read_uj(account.zone)
+            if isinstance(found, Absent):
+                account.problem = found.reason
+            else:
+                account.last_uj = found
 
     def sample(self) -> None:
         """Follow the counters while a run lasts, when it is time to."""
@@ -84,14 +78,14 @@ class EnergyMeter:
         self._follow()
         self._stop_s = self._sampled_s
 
-    def reading(self) -> EnergyReading:
+    def reading(self) -> Measured:
         """Return what was measured between `start` and `stop`.
 
         Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
         `energy_window_s`, the seconds between the readings; `energy_source`. A domain of which one
         counter failed has a reason and no sum.
         """
-        reading = EnergyReading({}, {FIELDS[d]: why for d, why in self._zones.unavailable.items()})
+        reading = Measured({}, {FIELDS[d]: why for d, why in self._zones.unavailable.items()})
         for domain, name in FIELDS.items():
             accounts = [account for account in self._accounts if account.zone.domain == domain]
             if not accounts:
@@ -115,10 +109,9 @@ class EnergyMeter:
                 self._add(account)
 
     def _add(self, account: _Account) -> None:
-        try:
-            now_uj = read_energy_uj(account.zone)
-        except UnreadableError as error:
-            account.problem = str(error)
+        now_uj = self._zones.read_uj(account.zone)
+        if isinstance(now_uj, Absent):
+            account.problem = now_uj.reason
             return
         now_s = self._clock()
         passed_s = now_s - account.last_s
@@ -127,12 +120,12 @@ class EnergyMeter:
             gained_uj += account.zone.range_uj or 0
         if gained_uj < 0:
             account.problem = (
-                f"{account.zone.folder}: the counter went back by {-gained_uj / 1e6:g} J more than "
+                f"{account.zone.path}: the counter went back by {-gained_uj / 1e6:g} J more than "
                 "max_energy_range_uj explains"
             )
         elif passed_s > _wrap_s(account.zone):
             account.problem = (
-                f"{account.zone.folder}: not read for {passed_s:.0f} s, in which the counter may "
+                f"{account.zone.path}: not read for {passed_s:.0f} s, in which the counter may "
                 "have wrapped around unseen"
             )
         account.last_uj, account.last_s = now_uj, now_s
@@ -142,7 +135,7 @@ class EnergyMeter:
         # Only an idle graphics unit (uncore) uses so little that its counter stands still.
         passed_s = self._stop_s - self._start_s
         return (
-            f"{account.zone.folder}: the counter did not move in {passed_s:.3g} s: the run is too "
+            f"{account.zone.path}: the counter did not move in {passed_s:.3g} s: the run is too "
             "short for it, or the platform does not fill it"
         )
 

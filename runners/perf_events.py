@@ -10,6 +10,7 @@ from pathlib import Path
 from configs.errors import UserError
 from runners.perf_output import split_event
 from runners.raw_counts import SOFTWARE_EVENTS, TOOL_EVENTS
+from runners.sysfs import Absent, Tree
 
 # task-clock tells how long everything else was enabled: without it no count can be unscaled.
 # cycles and instructions have counters of their own on Intel and ARM; cache-misses takes the one
@@ -62,25 +63,23 @@ class PerfPermission:
 
 def read_permission(root: Path) -> PerfPermission:
     """Return what the process may count, from `kernel.perf_event_paranoid` and capabilities."""
-    capabilities = _effective_capabilities(root)
-    try:
-        paranoid = int((root / "proc/sys/kernel/perf_event_paranoid").read_text())
-    except (OSError, ValueError):
-        return PerfPermission(None, False, False)
+    tree = Tree(root)
+    paranoid = tree.integer("/proc/sys/kernel/perf_event_paranoid")
+    capabilities = _effective_capabilities(tree)
     return PerfPermission(
-        paranoid,
+        None if isinstance(paranoid, Absent) else paranoid,
         admin=bool(capabilities >> _CAP_SYS_ADMIN & 1),
         perfmon=bool(capabilities >> _CAP_PERFMON & 1),
     )
 
 
-def _effective_capabilities(root: Path) -> int:
+def _effective_capabilities(tree: Tree) -> int:
     # Root in a container may lack them, a user may have them: the user's number says nothing.
-    try:
-        status = (root / "proc/self/status").read_text(errors="replace")
-        return int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", status, re.MULTILINE)[0], 16)
-    except (OSError, IndexError):
+    status = tree.content("/proc/self/status")
+    if isinstance(status, Absent):
         return 0
+    found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
+    return int(found[1], 16) if found else 0
 
 
 def event_problem(name: str) -> str:

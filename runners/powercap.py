@@ -6,37 +6,36 @@ number says nothing.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.core_pmus import read_cpuinfo
+from runners.cpuinfo import first_block
+from runners.sysfs import Absent, Tree
 
-POWERCAP_FOLDER = "sys/class/powercap"
+POWERCAP = "/sys/class/powercap"
 _SUB_DOMAINS = ("core", "uncore", "dram")
 DOMAINS = ("package", *_SUB_DOMAINS, "psys")
 
 # energy_uj is 0400 since Linux 5.10 (CVE-2020-8694). Every zone, of either level, is listed there.
-GRANT = "chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
+GRANT = f"chmod a+r {POWERCAP}/intel-rapl:*/energy_uj"
 
 _AMD = ("AuthenticAMD", "HygonGenuine")
 _MMIO = "intel-rapl-mmio"
 _ZONE = re.compile(r"(intel-rapl(?:-mmio)?):\d+(?::\d+)?", re.ASCII)
 _PACKAGE = re.compile(r"package-(?P<package>\d+)(?:-die-(?P<die>\d+))?", re.ASCII)
 _PSYS = re.compile(r"psys(?:-\d+)?", re.ASCII)
-_WHOLE = re.compile(r"\d{1,20}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Zone:
-    """One energy counter: its folder, the domain it counts, where it wraps (microjoules).
+    """One energy counter: its directory, the domain it counts, where it wraps (microjoules).
 
     `range_uj` is None when the node does not tell it.
     """
 
-    folder: Path
+    path: str
     domain: str
     name: str
     range_uj: int | None
@@ -46,6 +45,7 @@ class Zone:
 class Zones:
     """The zones to add up, none counting what another counts; a reason for each domain without."""
 
+    tree: Tree
     chosen: tuple[Zone, ...] = ()
     unavailable: dict[str, str] = field(default_factory=dict)
 
@@ -53,17 +53,17 @@ class Zones:
         """Return the zones of a domain: one a package, or none."""
         return tuple(zone for zone in self.chosen if zone.domain == domain)
 
-
-class UnreadableError(Exception):
-    """A counter or its name could not be read; the text says why and what helps."""
+    def read_uj(self, zone: Zone) -> int | Absent:
+        """Return a zone's counter in microjoules, or why it cannot be read and what helps."""
+        return _number(self.tree, f"{zone.path}/energy_uj")
 
 
 @dataclass(frozen=True)
 class _Named:
-    """A zone's folder with its control type, its parent's key and what its name says."""
+    """A zone's key (its directory's name), where it is, and what its file `name` says."""
 
     key: str
-    folder: Path
+    path: str
     name: str
 
     @property
@@ -84,67 +84,67 @@ def find_zones(root: Path) -> Zones:
     is the energy of one core (MSR C001_029A is per core), so it is left out too. Where a name
     cannot be read there would be a sum without that zone, so there is none.
     """
-    folder = root / POWERCAP_FOLDER
-    try:
-        folders = _zone_folders(folder)
-    except FileNotFoundError:
-        why = f"{folder} does not exist: no energy counters (usual in virtual machines)"
-        return Zones((), dict.fromkeys(DOMAINS, why))
-    except OSError as error:
-        return Zones((), dict.fromkeys(DOMAINS, f"{folder}: {error.strerror}"))
-    if not folders:
-        why = f"{folder} has no RAPL zones; as root: modprobe intel_rapl_msr"
-        return Zones((), dict.fromkeys(DOMAINS, why))
-    named, unreadable = _read_names(folders)
-    return _choose(named, unreadable, read_cpuinfo(root).get("vendor_id", ""))
+    tree = Tree(root)
+    paths = _zone_paths(tree)
+    if isinstance(paths, Absent):
+        return Zones(tree, (), dict.fromkeys(DOMAINS, paths.reason))
+    named, unreadable = _read_names(tree, paths)
+    chosen, unavailable = _choose(named, unreadable, first_block(tree).get("vendor_id", ""))
+    zones = (Zone(zone.path, domain, zone.name, _range_uj(tree, zone)) for zone, domain in chosen)
+    return Zones(tree, tuple(zones), unavailable)
 
 
-def read_energy_uj(zone: Zone) -> int:
-    """Return a zone's counter in microjoules; raises UnreadableError."""
-    return _read_whole(zone.folder / "energy_uj")
-
-
-def _zone_folders(folder: Path) -> dict[str, Path]:
-    """Return the zones' folders by key: the class lists both levels, a recorded tree may nest."""
-    found = {path.name: path for path in folder.iterdir() if _ZONE.fullmatch(path.name)}
+def _zone_paths(tree: Tree) -> dict[str, str] | Absent:
+    """Return the zones' directories by key: the class lists both levels, a recording may nest."""
+    names = tree.names(POWERCAP)
+    if isinstance(names, Absent):
+        usual = ": no energy counters (usual in virtual machines)" if names.missing else ""
+        return Absent(f"{names.reason}{usual}")
+    found = {name: f"{POWERCAP}/{name}" for name in names if _ZONE.fullmatch(name)}
+    if not found:
+        return Absent(f"{POWERCAP} has no RAPL zones; as root: modprobe intel_rapl_msr")
     for path in list(found.values()):
-        with contextlib.suppress(OSError):
-            for inner in path.iterdir():
-                if _ZONE.fullmatch(inner.name):
-                    found.setdefault(inner.name, inner)
+        inner = tree.names(path)
+        for name in () if isinstance(inner, Absent) else inner:
+            if _ZONE.fullmatch(name):
+                found.setdefault(name, f"{path}/{name}")
     return dict(sorted(found.items()))
 
 
-def _read_names(folders: Mapping[str, Path]) -> tuple[list[_Named], dict[str, str]]:
+def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dict[str, str]]:
     """Return every zone with its name, and why others, by key, have none."""
     named: list[_Named] = []
     unreadable: dict[str, str] = {}
-    for key, folder in folders.items():
-        try:
-            named.append(_Named(key, folder, _read_text(folder / "name")))
-        except UnreadableError as error:
-            unreadable[key] = str(error)
+    for key, path in paths.items():
+        name = tree.text(f"{path}/name")
+        if isinstance(name, Absent):
+            unreadable[key] = name.reason
+        else:
+            named.append(_Named(key, path, name))
     if any(not zone.mmio for zone in named):
         unreadable = {key: why for key, why in unreadable.items() if not key.startswith(_MMIO)}
     return named, unreadable
 
 
-def _choose(named: Sequence[_Named], unreadable: Mapping[str, str], vendor: str) -> Zones:
+def _choose(
+    named: Sequence[_Named], unreadable: Mapping[str, str], vendor: str
+) -> tuple[list[tuple[_Named, str]], dict[str, str]]:
+    """Return the zones to use with their domains, and a reason for every domain without."""
     tops = _top_zones([zone for zone in named if not zone.parent], vendor)
     unavailable: dict[str, str] = {}
     for key, why in unreadable.items():
         unavailable |= dict.fromkeys(_SUB_DOMAINS if key.count(":") == 2 else DOMAINS, why)
-    chosen: list[Zone] = []
+    chosen: list[tuple[_Named, str]] = []
     for zone in named:
         domain = tops.get(zone.key) or _sub_domain(zone, tops)
         if domain == "core" and vendor in _AMD:
-            unavailable["core"] = f"{zone.folder}: AMD's counter is of one core, not of all"
+            unavailable["core"] = f"{zone.path}: AMD's counter is of one core, not of all"
         elif domain and domain not in unavailable:
-            chosen.append(Zone(zone.folder, domain, zone.name, _range_uj(zone.folder)))
+            chosen.append((zone, domain))
     for domain in DOMAINS:
-        if all(zone.domain != domain for zone in chosen):
+        if all(of != domain for _, of in chosen):
             unavailable.setdefault(domain, f"no {domain} energy counter on this node")
-    return Zones(tuple(chosen), unavailable)
+    return chosen, unavailable
 
 
 def _top_zones(zones: Iterable[_Named], vendor: str) -> dict[str, str]:
@@ -176,27 +176,14 @@ def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
     return zone.name if within == "package" and zone.name in _SUB_DOMAINS else None
 
 
-def _range_uj(folder: Path) -> int | None:
-    try:
-        return _read_whole(folder / "max_energy_range_uj") or None
-    except UnreadableError:
-        return None
+def _range_uj(tree: Tree, zone: _Named) -> int | None:
+    found = _number(tree, f"{zone.path}/max_energy_range_uj")
+    return None if isinstance(found, Absent) else found or None
 
 
-def _read_whole(path: Path) -> int:
-    text = _read_text(path)
-    if not _WHOLE.fullmatch(text):
-        raise UnreadableError(f"{path}: {text[:40]!r} is not a number of microjoules")
-    return int(text)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        text = path.read_bytes()[:200].decode(errors="replace").strip()
-    except PermissionError:
-        raise UnreadableError(f"no permission to read {path}; as root: {GRANT}") from None
-    except OSError as error:
-        raise UnreadableError(f"{path}: {error.strerror}") from None
-    if not text:
-        raise UnreadableError(f"{path} is empty")
-    return text
+def _number(tree: Tree, path: str) -> int | Absent:
+    found = tree.integer(path)
+    if isinstance(found, Absent):
+        denied = found.reason.startswith("no permission")
+        return Absent(f"{found.reason}; as root: {GRANT}") if denied else found
+    return found if found >= 0 else Absent(f"{path} holds {found}, not a number of microjoules")

@@ -9,7 +9,6 @@ import pytest
 from configs.cpulist import parse_cpulist
 from runners.core_pmus import (
     CorePmu,
-    in_virtual_machine,
     kinds_of_pmus,
     read_core_pmus,
     why_unsupported,
@@ -80,4 +79,3 @@ def test_why_a_node_has_no_hardware_events(tmp_path: Path) -> None:
     assert "virtual machine" in why_unsupported(tree(tmp_path / "a", {}, guest))
     assert "no driver" in why_unsupported(tree(tmp_path / "b", {}, metal))
     assert "this event" in why_unsupported(tree(tmp_path / "c", {"cpu": None}, guest))
-    assert not in_virtual_machine(tmp_path / "nowhere")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.counters import FIELDS, CounterReading, no_counters, read_counters
+from runners.counters import FIELDS, no_counters, read_counters
+from runners.measured import Measured
 from runners.perf_output import parse_perf_output
 
 Kinds = Mapping[str, Sequence[str]]
@@ -22,17 +23,17 @@ HOMOGENEOUS = {"cpu": ("P",)}
 NO_PMU = "no hardware PMU in this virtual machine"
 
 
-def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> CounterReading:
+def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Measured:
     output = parse_perf_output(lines.strip())
     return read_counters(output, kinds_of, kernel_share=kernel_share)
 
 
-def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> CounterReading:
+def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> Measured:
     output = parse_perf_output((DATA / name).read_text())
     return read_counters(output, kinds_of, why_unsupported)
 
 
-def count(reading: CounterReading, pmu: str, event: str) -> dict[str, Any]:
+def count(reading: Measured, pmu: str, event: str) -> dict[str, Any]:
     (found,) = (
         entry
         for entry in reading.fields["counters"]
@@ -292,7 +293,7 @@ def test_lines_that_are_not_understood_are_reported_beside_the_others() -> None:
 
 
 def test_without_perf_every_field_has_the_reason() -> None:
-    assert no_counters("perf is not installed") == CounterReading(
+    assert no_counters("perf is not installed") == Measured(
         {}, dict.fromkeys(FIELDS, "perf is not installed")
     )
 

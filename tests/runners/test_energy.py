@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.energy import EnergyMeter, EnergyReading
+from runners.energy import EnergyMeter
+from runners.measured import Measured
 from runners.powercap import find_zones
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
@@ -45,7 +46,7 @@ def client(tmp_path: Path) -> Path:
     return powercap_tree(tmp_path, INTEL_CLIENT)
 
 
-def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> EnergyReading:
+def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> Measured:
     meter = EnergyMeter(find_zones(root), clock)
     meter.start()
     clock.now_s += 2.5
@@ -144,7 +145,7 @@ def test_a_counter_that_vanishes_is_a_reason_and_one_package_is_not_the_sum(
     set_energy(root, "intel-rapl:1", 30_000_000)
     meter.stop()
     assert "energy_pkg_j" not in meter.reading().fields
-    assert "No such file" in meter.reading().unavailable["energy_pkg_j"]
+    assert "is missing" in meter.reading().unavailable["energy_pkg_j"]
 
 
 def test_one_file_without_permission_is_a_reason_with_what_helps(
