@@ -1,36 +1,12 @@
 #include "apps/lulesh/material.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "apps/lulesh/constants.hpp"
 #include "apps/lulesh/eos.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
-
-inline Real gather(const Array<double>& field, const Index* elements) {
-    double lanes[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] = field[static_cast<std::size_t>(elements[lane])];
-    }
-    return load(lanes);
-}
-
-inline void scatter(Array<double>& field, const Index* elements, Real value) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-        field[static_cast<std::size_t>(elements[lane])] = value[lane];
-    }
-}
-
-inline Real gather_neighbours(const Array<double>& field, const Index* neighbours,
-                              const Index* elements) {
-    double lanes[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] = field[static_cast<std::size_t>(neighbours[elements[lane]])];
-    }
-    return load(lanes);
-}
 
 // Makes the compiler believe that `input` may have changed and that `result` is read, without an
 // instruction: so each repetition of a computation between the two is carried out, although it
@@ -54,10 +30,6 @@ inline EosResult repeated_equation_of_state(EosInput input, std::int64_t repetit
     return result;
 }
 
-struct ConstraintLanes {
-    Real courant, volume_rate, viscosity;
-};
-
 inline void constrain(ConstraintLanes& lanes, Real length, Real vdov, Real ss) {
     constexpr double kViscous = 64.0 * kCourantViscosity * kCourantViscosity;
     const Real square = ss * ss;
@@ -74,46 +46,39 @@ Constraints tighter(const Constraints& a, const Constraints& b) {
             std::max(a.viscosity, b.viscosity)};
 }
 
-ArtificialViscosity viscosity_of(const Mesh& mesh, const Fields& fields, const Index* elements) {
+ArtificialViscosity viscosity_of(const Mesh& mesh, const Fields& fields,
+                                 const ElementGroup& group) {
     const Fields::Gradients& g = fields.gradients;
     const auto axis = [&](const Array<double>& delv, const Array<double>& delx, Face minus,
                           Face plus) {
-        return AxisGradient{gather(delv, elements), gather(delx, elements),
-                            gather_neighbours(delv, mesh.neighbours_at(minus), elements),
-                            gather_neighbours(delv, mesh.neighbours_at(plus), elements)};
+        return AxisGradient{group.gather(delv), group.gather(delx),
+                            group.gather_through(mesh.neighbours_at(minus), delv),
+                            group.gather_through(mesh.neighbours_at(plus), delv)};
     };
     const AxisGradient axes[3] = {axis(g.delv_xi, g.delx_xi, kXiMinus, kXiPlus),
                                   axis(g.delv_eta, g.delx_eta, kEtaMinus, kEtaPlus),
                                   axis(g.delv_zeta, g.delx_zeta, kZetaMinus, kZetaPlus)};
-    return monotonic_viscosity(axes, gather(fields.v, elements), gather(fields.vdov, elements));
+    return monotonic_viscosity(axes, group.gather(fields.v), group.gather(fields.vdov));
 }
 
-Constraints update_material(const Mesh& mesh, Fields& fields, const RegionLists& lists,
-                            const WorkItem& item) {
-    ConstraintLanes limits{splat(kUnconstrained.courant), splat(kUnconstrained.volume_rate),
-                           splat(kUnconstrained.viscosity)};
+void update_material(const Mesh& mesh, Fields& fields, const RegionLists& lists,
+                     const WorkItem& item, ConstraintLanes& limits) {
     for (std::size_t i = item.begin; i < item.end; i += kLanes) {
-        const Index* const elements = &lists.elements[i];
-        const ArtificialViscosity viscosity = viscosity_of(mesh, fields, elements);
-        const Real v = gather(fields.v, elements);
-        const EosInput input{gather(fields.e, elements),
-                             gather(fields.p, elements),
-                             gather(fields.q, elements),
-                             v,
-                             gather(fields.delv, elements),
-                             viscosity.linear,
-                             viscosity.quadratic};
+        const ElementGroup group(&lists.elements[i]);
+        const ArtificialViscosity viscosity = viscosity_of(mesh, fields, group);
+        const Real v = group.gather(fields.v);
+        const EosInput input{
+            group.gather(fields.e),    group.gather(fields.p), group.gather(fields.q), v,
+            group.gather(fields.delv), viscosity.linear,       viscosity.quadratic};
         const EosResult result = repeated_equation_of_state(input, item.repetitions);
-        scatter(fields.e, elements, result.e);
-        scatter(fields.p, elements, result.p);
-        scatter(fields.q, elements, result.q);
-        scatter(fields.ss, elements, result.ss);
-        scatter(fields.v, elements, abs(v - 1.0) < kVolumeCut ? splat(1.0) : v);
+        group.scatter(fields.e, result.e);
+        group.scatter(fields.p, result.p);
+        group.scatter(fields.q, result.q);
+        group.scatter(fields.ss, result.ss);
+        group.scatter(fields.v, abs(v - 1.0) < kVolumeCut ? splat(1.0) : v);
         limits.viscosity = max(limits.viscosity, input.q);
-        constrain(limits, gather(fields.arealg, elements), gather(fields.vdov, elements),
-                  result.ss);
+        constrain(limits, group.gather(fields.arealg), group.gather(fields.vdov), result.ss);
     }
-    return {lowest(limits.courant), highest(limits.volume_rate), highest(limits.viscosity)};
 }
 
 }  // namespace pinstudy::lulesh

@@ -28,7 +28,8 @@ inline Vec3 gather_nodes(const double* field, const Index* nodes) {
         return load_quad(field + kNodeStride * static_cast<std::size_t>(nodes[lane]));
     };
     const auto pair = [&](int a, int b) {
-        return __builtin_shufflevector(at(a), at(b), 0, 1, 2, 3, 4, 5, 6, 7);
+        // The forms with a mask do not trip GCC's warning about uninitialised values.
+        return _mm512_maskz_insertf64x4(0xff, _mm512_castpd256_pd512(at(a)), at(b), 1);
     };
     const Real n04 = pair(0, 4);
     const Real n15 = pair(1, 5);
@@ -53,10 +54,10 @@ inline void scatter(double* to, std::size_t stride, const Vec3& value) {
     const auto put = [&](std::size_t lane, Real xy, Real z) {
         const Real low = __builtin_shufflevector(xy, z, 0, 1, 8, 9, 2, 3, 10, 11);
         const Real high = __builtin_shufflevector(xy, z, 4, 5, 12, 13, 6, 7, 14, 15);
-        store_quad(to + lane * stride, __builtin_shufflevector(low, low, 0, 1, 2, 3));
-        store_quad(to + (lane + 2) * stride, __builtin_shufflevector(low, low, 4, 5, 6, 7));
-        store_quad(to + (lane + 4) * stride, __builtin_shufflevector(high, high, 0, 1, 2, 3));
-        store_quad(to + (lane + 6) * stride, __builtin_shufflevector(high, high, 4, 5, 6, 7));
+        store_quad(to + lane * stride, _mm512_maskz_extractf64x4_pd(0xf, low, 0));
+        store_quad(to + (lane + 2) * stride, _mm512_maskz_extractf64x4_pd(0xf, low, 1));
+        store_quad(to + (lane + 4) * stride, _mm512_maskz_extractf64x4_pd(0xf, high, 0));
+        store_quad(to + (lane + 6) * stride, _mm512_maskz_extractf64x4_pd(0xf, high, 1));
     };
     put(0, xy_even, z_even);
     put(1, xy_odd, z_odd);

@@ -22,7 +22,8 @@ void print_at(const char* field, Index number, double value) {
 void print_viscosity_terms(const Domain& domain, Index element) {
     Index elements[kLanes];
     std::fill(elements, elements + kLanes, element);
-    const ArtificialViscosity terms = viscosity_of(domain.mesh, domain.fields, elements);
+    const ArtificialViscosity terms =
+        viscosity_of(domain.mesh, domain.fields, ElementGroup(elements));
     print_at("ql", element, terms.linear[0]);
     print_at("qq", element, terms.quadratic[0]);
 }

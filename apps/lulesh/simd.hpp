@@ -6,6 +6,10 @@
 // element goes through the same operations in whatever lane it happens to be.
 #pragma once
 
+#ifdef __AVX__
+    #include <immintrin.h>
+#endif
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -79,11 +83,18 @@ inline Real sqrt(Real value) {
 
 // Whether a comparison holds in at least one lane.
 inline bool any(Bits comparison) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(comparison),
+                                  reinterpret_cast<__m512i>(comparison)) != 0;
+#elif defined(__AVX__)
+    return _mm256_movemask_pd(reinterpret_cast<__m256d>(comparison)) != 0;
+#else
     std::int64_t result = 0;
     for (int lane = 0; lane < kLanes; ++lane) {
         result |= comparison[lane];
     }
     return result != 0;
+#endif
 }
 
 inline double lowest(Real value) {

@@ -16,7 +16,7 @@ namespace {
 // What a thread found in its elements, in a cache line of its own.
 struct alignas(64) Findings {
     double lowest_volume = std::numeric_limits<double>::infinity();
-    Constraints constraints = kUnconstrained;
+    Constraints constraints;
 };
 
 // Every thread of the team gets the same result: the minimum and maximum of exact values do not
@@ -32,16 +32,15 @@ Findings combined(const std::vector<Findings>& findings, const Team& team) {
 }
 
 Constraints update_materials(Domain& domain) {
-    Constraints constraints = kUnconstrained;
+    ConstraintLanes limits;
     const std::vector<WorkItem>& items = domain.regions.items;
     const auto count = static_cast<std::int64_t>(items.size());
 #pragma omp for schedule(runtime) nowait
     for (std::int64_t i = 0; i < count; ++i) {
-        constraints =
-            tighter(constraints, update_material(domain.mesh, domain.fields, domain.regions,
-                                                 items[static_cast<std::size_t>(i)]));
+        update_material(domain.mesh, domain.fields, domain.regions,
+                        items[static_cast<std::size_t>(i)], limits);
     }
-    return constraints;
+    return limits.over_all();
 }
 
 // One cycle, on every thread of a team. A barrier stands wherever a phase reads what another
