@@ -38,7 +38,7 @@ _TEXTS = (
     "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read",
 )  # fmt: skip
-_COUNTS = ("case_number", "repetition", "block", "order", "attempt", "threads")
+_COUNTS = ("table_number", "case_number", "repetition", "block", "order", "attempt", "threads")
 _OBJECTS = ("freq_ghz", "residency", "metrics", "unavailable", "placement")
 COLUMNS = (
     *_TEXTS, *_COUNTS, "warmup", "kinds_declared", *MEASURES, *MORE_MEASURES, *_OBJECTS,

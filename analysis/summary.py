@@ -22,18 +22,18 @@ OK, LEFT_OUT = "ok", "left-out"
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row a case, in the order of the tables.
 
-    Columns: TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are averaged (status
+    Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are averaged (status
     ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`, `M_sd` (with n - 1;
     NaN for a single run) and `M_n`; `residency` and `freq_ghz`, means by kind; `excluded`, the
     number of runs by status; `reasons`, {status or measure: the reasons given}; `left_out`, the
     reason or None; `unproved`, the runs whose placement could not be proved.
     """
-    keys = [*TABLE_KEYS, *ROW_KEYS, "case_id"]
+    keys = ["table_number", *TABLE_KEYS, *ROW_KEYS, "case_id"]
     cases = [_case(runs) for _, runs in frame.groupby(keys, sort=False, dropna=False)]
     columns = list(cases[0]) if cases else [*keys, *ROW_FACTS, "n", "left_out"]
     # As objects: a reason that is not there stays None whatever pandas has for texts.
     table = pd.DataFrame(cases, columns=columns, dtype=object)
-    order = [*TABLE_KEYS, "case_number", "case_id"]
+    order = ["table_number", *TABLE_KEYS, "case_number", "case_id"]
     return table.sort_values(order, kind="stable", na_position="first").reset_index(drop=True)
 
 
@@ -44,7 +44,8 @@ def _case(runs: pd.DataFrame) -> dict[str, Any]:
     good = counted[counted["status"] == OK]
     left_out = runs[runs["status"] == LEFT_OUT]
     case: dict[str, Any] = {
-        name: first[name] for name in (*TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id")
+        name: first[name]
+        for name in ("table_number", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id")
     }
     case["n"] = len(good)
     for name in (*MEASURES, *MORE_MEASURES):

@@ -16,7 +16,7 @@ class UserError(Exception):
     exit_status = 2
 
 
-class StudyFailure(UserError):
+class StudyError(UserError):
     """A study that was asked for correctly and could not be carried through."""
 
     exit_status = 1

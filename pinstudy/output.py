@@ -40,17 +40,3 @@ def wrap(text: str, start: str) -> str:
         break_on_hyphens=False,
     )
     return "\n".join(lines) or start.rstrip()
-
-
-def duration(seconds: float | None) -> str:
-    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
-    if seconds is None:
-        return "unknown"
-    whole = round(seconds)
-    if whole < 1:
-        return f"{seconds:.2g} s"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

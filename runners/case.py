@@ -14,12 +14,12 @@ from configs.model import App, Mapping, Size, Variant
 class Case:
     """App x variant x size x threads x mapping x governor x schedule, with the node's CPUs.
 
-    `number` is the row within its table, from 1, counted before anything is left out, so that
-    #7 means the same on every node. `cpus` are in the order in which pinned threads take them.
-    `mask` is what each thread must be allowed to use under `none` and `set`, and the union of the
-    threads' CPUs under `pin`; ascending.
+    `table` counts the study's tables from 1 and `number` the rows within a table, both before
+    anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
+    pinned threads take them.
     """
 
+    table: int
     number: int
     app: App
     variant: Variant
@@ -34,7 +34,7 @@ class Case:
 
     @property
     def mask(self) -> tuple[int, ...]:
-        """The union of the CPUs that the threads may use, ascending."""
+        """The CPUs ascending: each thread's own under `none` and `set`, their union under `pin`."""
         return tuple(sorted(self.cpus))
 
     @property
@@ -55,6 +55,7 @@ class Case:
 class LeftOut:
     """A case that this node cannot do, and why; `fields` are those of a case's record."""
 
+    table: int
     number: int
     fields: dict[str, object]
     reason: str
@@ -62,7 +63,7 @@ class LeftOut:
     @classmethod
     def of(cls, case: Case, reason: str) -> LeftOut:
         """Leave this case out."""
-        return cls(case.number, case_fields(case), reason)
+        return cls(case.table, case.number, case_fields(case), reason)
 
     @property
     def case_id(self) -> str:

@@ -71,7 +71,7 @@ def execute(
     """Run the launch once and return what was observed.
 
     A run that is longer than `limit_s` seconds is ended. `on_start` is called with the program's
-    process number once it runs. Raises LaunchFailed when the launcher refuses. Whatever
+    process number once it runs. Raises LaunchError when the launcher refuses. Whatever
     happens, KeyboardInterrupt included, no process is left behind.
     """
     with (

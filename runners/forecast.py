@@ -56,3 +56,17 @@ class Forecast:
         elif before is None and count == 1:
             self._unknown -= 1
         self._total += (count - 1) * ((self._each[case_id] or 0.0) + OVERHEAD_S)
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
+    if seconds is None:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds:.2g} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -60,11 +60,11 @@ def make_plan(
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     left_out: list[LeftOut] = []
-    for row in _rows(study):
+    for table, row in enumerate(_rows(study), 1):
         for number, (governor, mapping) in enumerate(
             ((governor, mapping) for governor in study.governors for mapping in study.mappings), 1
         ):
-            case = _bind(row, number, mapping, governor, topology, tools)
+            case = _bind(row, (table, number), mapping, governor, topology, tools)
             if isinstance(case, Case):
                 reason = _why_not(case, programs, governor_problem)
                 case = case if reason is None else LeftOut.of(case, reason)
@@ -91,7 +91,7 @@ def _schedules(choice: AppChoice) -> tuple[str, ...]:
 
 def _bind(
     row: _Row,
-    number: int,
+    place: tuple[int, int],
     mapping: StudyMapping,
     governor: str,
     topology: Topology,
@@ -110,7 +110,7 @@ def _bind(
     except CannotMapError as problem:
         reason = str(problem)
     case = Case(
-        number,
+        *place,
         row.app,
         row.variant,
         row.size,

@@ -14,6 +14,7 @@ from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
 from runners.judge import LEFT_OUT, judge, read_metrics, stderr_tail
 from runners.launch import Launch
+from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.placement import Proof, ThreadTrace, prove
 from runners.shards import SCHEMA
@@ -35,14 +36,6 @@ class Origin:
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
         return {"schema": SCHEMA} | self.__dict__
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A collector's contribution: fields of the record, and reasons for those that are absent."""
-
-    fields: dict[str, Any]
-    unavailable: dict[str, str]
 
 
 def run_record(
@@ -96,7 +89,12 @@ def unfinished_record(
 
 def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:
     """Return the record that says why a case is not part of this node's study."""
-    identity = {"case_id": left_out.case_id, "case_number": left_out.number, "order": order}
+    identity = {
+        "case_id": left_out.case_id,
+        "table_number": left_out.table,
+        "case_number": left_out.number,
+        "order": order,
+    }
     return (
         origin.fields()
         | identity
@@ -113,6 +111,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
         origin.fields()
         | {
             "case_id": case.case_id,
+            "table_number": case.table,
             "case_number": case.number,
             "repetition": planned.repetition,
             "block": planned.block,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyFailure, UserError
+from configs.errors import StudyError, UserError
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -36,7 +36,7 @@ class Shard:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._path(self.attempt), flags, 0o644)
         except FileExistsError:
-            raise StudyFailure(
+            raise StudyError(
                 f"{folder}: another pinstudy has just started here; let it finish"
             ) from None
         except OSError as error:
@@ -48,10 +48,10 @@ class Shard:
     def append(self, record: dict[str, Any]) -> None:
         """Write one record as one line and wait until it is on the disk.
 
-        Raises StudyFailure when the disk refuses it or when a newer attempt has taken over.
+        Raises StudyError when the disk refuses it or when a newer attempt has taken over.
         """
         if self._path(self.attempt + 1).exists():
-            raise StudyFailure(
+            raise StudyError(
                 f"{self._folder}: a newer pinstudy run works here; this one (attempt "
                 f"{self.attempt}) stops. Nothing that was measured is lost"
             )
@@ -61,7 +61,7 @@ class Shard:
                 raise OSError(28, "No space left on device")
             os.fsync(self._descriptor)
         except OSError as error:
-            raise StudyFailure(
+            raise StudyError(
                 f"{self._path(self.attempt)}: cannot write the record ({error.strerror}); "
                 "make room and start the same command again, it continues"
             ) from None
@@ -111,3 +111,18 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file beside the records so that it is there whole or not at all.
+
+    Raises StudyError when the folder cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StudyError(f"{path}: cannot be written ({error.strerror}); make room") from None

@@ -12,18 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from configs.errors import StudyFailure, UserError
+from configs.errors import StudyError, UserError
 from configs.model import Study
 from runners.case import Case, LeftOut
 from runners.execute import Harness, Observation, execute
 from runners.forecast import Forecast
 from runners.judge import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
 from runners.launch import Launch
+from runners.measured import Measured
 from runners.order import PlannedRun, plan_order
 from runners.plan import Plan
-from runners.record import Measured, Origin, left_out_record, run_record, unfinished_record
+from runners.record import Origin, left_out_record, run_record, unfinished_record
 from runners.shards import Shard, read_records
-from runners.witness_process import LaunchFailed
+from runners.witness_process import LaunchError
 
 
 class Progress(Protocol):
@@ -35,8 +36,8 @@ class Progress(Protocol):
     def finished(self, record: Mapping[str, Any]) -> None:
         """A run's record is on the disk."""
 
-    def leaving_out(self, case: Case, reason: str) -> None:
-        """A case can no longer run, for this reason."""
+    def skipped(self, case: Case, reason: str) -> None:
+        """A run is not made, because its case cannot run now, for this reason."""
 
 
 @dataclass
@@ -97,7 +98,7 @@ def set_aside(folder: Path) -> Path | None:
         if not aside.exists():
             folder.rename(aside)
             return aside
-    raise StudyFailure(f"{folder}: cannot be set aside; rename it by hand")
+    raise StudyError(f"{folder}: cannot be set aside; rename it by hand")
 
 
 def runs_of(plan: Plan) -> list[PlannedRun]:
@@ -134,7 +135,7 @@ def run_study(
 ) -> None:
     """Make every run that is left; returns when all are recorded.
 
-    A launcher that refuses is one failed run. Raises StudyFailure when a record cannot be written.
+    A launcher that refuses is one failed run. Raises StudyError when a record cannot be written.
     KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
     """
     _record_left_out(plan.left_out, history, shard, origin)
@@ -145,7 +146,8 @@ def run_study(
         case = cases[planned.case_id]
         problem = bench.governor_problem(case)
         if problem is not None:
-            _leave_out(case, problem, history, shard, origin, progress)
+            _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
+            progress.skipped(case, problem)
         else:
             progress.starting(case, planned, ahead.left_s)
             record = _one_run(planned, case, shard, origin, bench)
@@ -166,7 +168,7 @@ def _one_run(
         reason = "stopped by the user or a signal while it ran"
         shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
         raise
-    except LaunchFailed as error:
+    except LaunchError as error:
         record = unfinished_record(origin, planned, case, started_at, FAILED, str(error))
         shard.append(record)
         return record
@@ -184,12 +186,3 @@ def _record_left_out(
             shard.append(record)
             history.add(record)
 
-
-def _leave_out(
-    case: Case, reason: str, history: History, shard: Shard, origin: Origin, progress: Progress
-) -> None:
-    item = LeftOut.of(case, reason)
-    if (item.case_id, reason) in history.left_out:
-        return
-    _record_left_out([item], history, shard, origin)
-    progress.leaving_out(case, reason)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from configs.errors import StudyFailure
+from configs.errors import StudyError
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
@@ -47,7 +47,7 @@ class Ending:
         return os.WTERMSIG(self.wait_status) if os.WIFSIGNALED(self.wait_status) else None
 
 
-class LaunchFailed(StudyFailure):
+class LaunchError(StudyError):
     """The launcher ended, or hung, before the program could be started."""
 
 
@@ -80,7 +80,7 @@ class WitnessProcess:
         except OSError as error:
             os.close(self._command)
             os.close(self._report)
-            raise LaunchFailed(
+            raise LaunchError(
                 f"cannot start {[*launcher, witness][0]}: {error.strerror}"
             ) from error
         finally:
@@ -112,7 +112,7 @@ class WitnessProcess:
             self._exec_errno = int(line[1])
             line = self._expect_line(KILL_GRACE_S)
         if line[0] != "ended":
-            raise LaunchFailed(f"pinstudy-witness said {' '.join(line)!r}, expected 'ended'")
+            raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected 'ended'")
         self._window_ns = (int(line[1]), int(line[2]))
         return True
 
@@ -155,18 +155,18 @@ class WitnessProcess:
             while data:
                 data = data[os.write(self._command, data) :]
         except BrokenPipeError:
-            raise LaunchFailed(self._what_happened()) from None
+            raise LaunchError(self._what_happened()) from None
 
     def _expect(self, word: str, timeout_s: float) -> list[str]:
         line = self._expect_line(timeout_s)
         if line[0] != word:
-            raise LaunchFailed(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
+            raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
         return line[1:]
 
     def _expect_line(self, timeout_s: float) -> list[str]:
         line = self._line(timeout_s)
         if line is None:
-            raise LaunchFailed(f"{self._name()} did not start the program within {timeout_s:g} s")
+            raise LaunchError(f"{self._name()} did not start the program within {timeout_s:g} s")
         return line
 
     def _line(self, timeout_s: float) -> list[str] | None:
@@ -178,7 +178,7 @@ class WitnessProcess:
                 return None
             data = os.read(self._report, 4096)
             if not data:
-                raise LaunchFailed(self._what_happened())
+                raise LaunchError(self._what_happened())
             self._buffer += data
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.decode().split()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pinstudy.options import RESULTS, node_options
-from pinstudy.output import duration, print_json, wrap
+from pinstudy.output import print_json, wrap
 
 
 @click.command("plan")
@@ -33,10 +33,13 @@ def command(study: str, sysroot: Path, kinds: str | None, as_json: bool, results
         click.echo(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    click.echo(outline.summary())
+    for line in outline.summary():
+        click.echo(line)
 
 
 def _print_row(row: dict[str, Any]) -> None:
+    from runners.forecast import duration
+
     start = f"  #{row['number']:<3}{row['mapping']} {row['governor']}"
     if row["reason"]:
         click.echo(wrap(f"left out: {row['reason']}", f"{start}  "))

@@ -18,6 +18,7 @@ def record(number: int = 1, repetition: int = 1, **fields: Any) -> dict[str, Any
         "study": "paper-serial",
         "study_digest": "d" * 64,
         "case_id": f"case{number:012d}",
+        "table_number": 1,
         "case_number": number,
         "repetition": repetition,
         "block": repetition,

@@ -31,6 +31,7 @@ PUBLISHED = (SCHEDULER, PCORES_SET, PCORES_PIN, ECORES_SET, ECORES_PIN)
 def case(**changes: object) -> Case:
     """Return a case of the demo app, two pinned threads on CPUs 4 and 2, changed as asked."""
     made = Case(
+        table=1,
         number=3,
         app=DEMO,
         variant=LIBGOMP,

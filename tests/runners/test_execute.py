@@ -15,7 +15,7 @@ from runners.execute import Harness, Observation, execute
 from runners.launch import Launch
 from runners.placement import prove
 from runners.programs import WITNESS, find_program
-from runners.witness_process import LaunchFailed
+from runners.witness_process import LaunchError
 from tests.tools import need_tool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def test_a_daemon_that_leaves_the_process_group_is_ended_too() -> None:
 
 def test_a_refused_launcher_is_a_failure_that_names_it() -> None:
     taskset = need_tool("taskset")
-    with pytest.raises(LaunchFailed, match=r"taskset.*(failed to set|invalid)"):
+    with pytest.raises(LaunchError, match=r"taskset.*(failed to set|invalid)"):
         run(["/bin/true"], [taskset, "-c", "4095"])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import StudyFailure, UserError
+from configs.errors import StudyError, UserError
 from runners.shards import SCHEMA, Shard, read_records
 
 
@@ -28,7 +28,7 @@ def test_a_newer_attempt_fences_the_older(tmp_path: Path) -> None:
     older = Shard(tmp_path, "n")
     older.append(record(number=1))
     newer = Shard(tmp_path, "n")
-    with pytest.raises(StudyFailure, match="a newer pinstudy run works here"):
+    with pytest.raises(StudyError, match="a newer pinstudy run works here"):
         older.append(record(number=2))
     newer.append(record(number=3))
     assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
@@ -76,5 +76,5 @@ def test_a_full_disk_stops_with_one_line(tmp_path: Path) -> None:
     shard = Shard(tmp_path, "n")
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, shard._descriptor)
-    with pytest.raises(StudyFailure, match="No space left"):
+    with pytest.raises(StudyError, match="No space left"):
         shard.append(record(number=1))

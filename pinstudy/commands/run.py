@@ -1,0 +1,42 @@
+"""`pinstudy run`: make a study's runs, then print its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinstudy.options import KINDS, RESULTS
+
+
+@click.command("run")
+@click.argument("study")
+@KINDS
+@RESULTS
+@click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
+def command(study: str, kinds: str | None, results: Path, fresh: bool) -> None:
+    """Run STUDY, or continue it where it was stopped.
+
+    STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables
+    and the node's facts go to results/<study>/<node>/.
+    """
+    from analysis.tables import make_tables, render, write_tables
+    from configs.library import load_study
+    from pinstudy.output import print_columns
+    from pinstudy.progress import TerminalProgress
+    from runners.local import Session, open_workplace
+
+    workplace = open_workplace(Path("/"), kinds)
+    session = Session.begin(workplace, load_study(study), results, fresh)
+    click.echo("What was found")
+    print_columns((name, state, text) for name, state, text in workplace.findings())
+    click.echo("What will be done")
+    for line in session.outline.summary():
+        click.echo(f"  {line}")
+    with TerminalProgress(session.outline) as progress:
+        session.run(progress)
+    tables = make_tables(session.folder)
+    click.echo(render(tables, "text"))
+    for path in write_tables(tables, session.folder):
+        click.echo(f"written: {path}")
+    session.raise_if_failed()

@@ -1,0 +1,88 @@
+"""The progress of a study on the terminal: a bar there, one line a run in a log file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+import click
+
+from runners.case import Case
+from runners.forecast import duration
+from runners.judge import OK
+from runners.order import PlannedRun
+from runners.outline import Outline
+
+
+class TerminalProgress:
+    """Shows case, repetition and the time left; says at once when a run was not good."""
+
+    def __init__(self, outline: Outline) -> None:
+        self._repetitions = outline.study.repetitions
+        self._total = outline.left
+        self._made = 0
+        self._left_out: set[str] = set()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> TerminalProgress:
+        if sys.stderr.isatty() and self._total:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+            self._bar = Progress(
+                MofNCompleteColumn(),
+                BarColumn(bar_width=24),
+                TextColumn("{task.description}", markup=False),
+                console=Console(stderr=True, markup=False, highlight=False),
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=self._total)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        """Show the run that starts and the time that all which is left will take."""
+        which = (
+            "warm-up" if planned.warmup else f"repetition {planned.repetition}/{self._repetitions}"
+        )
+        text = f"{case.label}, {which}, {duration(left_s)} left"
+        if self._bar:
+            self._bar.update(self._task, description=text)
+        else:
+            click.echo(f"[{self._made + 1}/{self._total}] {text}", err=True)
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        """Count the run; say so when it was not good."""
+        self._made += 1
+        if self._bar:
+            self._bar.advance(self._task)
+        if record["status"] != OK:
+            name = f"{record['app']} {record['mapping']} {record['governor']}"
+            self._say(f"{name}: {record['status']}: {record['reason']}")
+
+    def skipped(self, case: Case, reason: str) -> None:
+        """Count the run that is not made; say once for each case why."""
+        self._made += 1
+        if self._bar:
+            self._bar.advance(self._task)
+        if case.case_id not in self._left_out:
+            self._left_out.add(case.case_id)
+            self._say(f"left out: {case.label}: {reason}")
+
+    def _say(self, text: str) -> None:
+        if self._bar:
+            self._bar.console.print(text)
+        else:
+            click.echo(text, err=True)

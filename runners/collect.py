@@ -1,0 +1,92 @@
+"""What a study measures around each run, and how it becomes fields of the record."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from configs.model import Study
+from runners.case import Case
+from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
+from runners.counters import no_counters, read_counters
+from runners.cpufreq import read_cpufreq
+from runners.energy import EnergyMeter
+from runners.execute import Harness, Observation
+from runners.measured import Measured
+from runners.node import Node
+from runners.openmp_runtime import find_runtime
+from runners.perf_events import event_list, perf_command, read_permission
+from runners.perf_output import parse_perf_output
+from runners.perf_process import CommandBuilder
+from runners.powercap import find_zones
+
+
+class Collectors:
+    """A study's collectors on this machine, made once and used around every run."""
+
+    def __init__(
+        self, study: Study, node: Node, witness: Path, programs: Mapping[str, Path]
+    ) -> None:
+        """`programs` are the paths of the study's programs; raises UserError for a bad event."""
+        root = node.root
+        self._node = node
+        self._pmus = read_core_pmus(root)
+        self._why_unsupported = why_unsupported(root)
+        self._energy = EnergyMeter(find_zones(root)) if "energy" in study.collect else None
+        self._programs = {name: _program_facts(path) for name, path in programs.items()}
+        command, problem = _perf(study, root)
+        meters = () if self._energy is None else (self._energy,)
+        self.harness = Harness(witness, command, problem, meters)
+
+    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+        """Return what the collectors say of one run."""
+        return [
+            self._programs[case.variant.program],
+            self._counters(case, seen),
+            self._energy_reading(),
+            self._state(case),
+        ]
+
+    def _counters(self, case: Case, seen: Observation) -> Measured:
+        if seen.perf_problem:
+            reading = no_counters(seen.perf_problem)
+        else:
+            cpu_s = seen.ending.user_s + seen.ending.system_s
+            reading = read_counters(
+                parse_perf_output(seen.perf_output),
+                kinds_of_pmus(self._pmus, self._node.topology.kinds, case.mask),
+                self._why_unsupported,
+                seen.ending.system_s / cpu_s if cpu_s else None,
+            )
+        return Measured(reading.fields, reading.unavailable)
+
+    def _energy_reading(self) -> Measured:
+        if self._energy is None:
+            return Measured({}, {"energy_pkg_j": "the study does not collect energy"})
+        reading = self._energy.reading()
+        return Measured(reading.fields, reading.unavailable)
+
+    def _state(self, case: Case) -> Measured:
+        """Read back what the CPUs of the case run under, and how busy the node is."""
+        state = read_cpufreq(self._node.root).state_of(case.cpus)
+        return Measured({"load_1min": os.getloadavg()[0]} | state.fields, state.unavailable)
+
+
+def _program_facts(program: Path) -> Measured:
+    found = find_runtime(program, dict(os.environ))
+    if isinstance(found, str):
+        return Measured({}, {"runtime": found})
+    return Measured({"runtime": found.fields()}, {})
+
+
+def _perf(study: Study, root: Path) -> tuple[CommandBuilder | None, str]:
+    if "perf" not in study.collect:
+        return None, "the study does not collect perf's counters"
+    perf = shutil.which("perf")
+    if perf is None:
+        return None, "perf is not installed; install it with `make setup`"
+    events = event_list(study.events, read_permission(root).user_only)
+    return partial(perf_command, perf, events), ""

@@ -1,0 +1,185 @@
+"""The local engine: this node, its tools and a results folder make a study runnable here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from configs.cpulist import format_cpulist
+from configs.errors import StudyError
+from configs.model import CURRENT_GOVERNOR, Study
+from runners.capabilities import probe
+from runners.case import Case
+from runners.collect import Collectors
+from runners.cpufreq import read_cpufreq
+from runners.launch import Launch, build_launch
+from runners.node import Node, open_node
+from runners.outline import Outline
+from runners.plan import Plan, make_plan
+from runners.programs import LAUNCHERS, WITNESS, find_program, find_tools
+from runners.record import Origin
+from runners.shards import Shard, write_atomically
+from runners.study import Bench, History, Progress, read_history, run_study, set_aside
+
+LIVE_ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A node and what is installed on it; a recorded node is taken to have every tool."""
+
+    node: Node
+    tools: Mapping[str, str]
+
+    @property
+    def live(self) -> bool:
+        """Whether the node is this machine."""
+        return self.node.root == LIVE_ROOT
+
+    def findings(self) -> list[tuple[str, str, str]]:
+        """Return what was found, a line each: the name, its state, the evidence or the reason."""
+        return [
+            (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
+            for kind in self.node.topology.kinds
+        ] + [(found.name, found.state, found.why) for found in probe(self.node.root, self.live)]
+
+    def plan(self, study: Study) -> Plan:
+        """Return the study's cases as this node can run them."""
+        return make_plan(
+            study, self.node.topology, self._find_program, self.tools, self._governor_problem
+        )
+
+    def outline(self, study: Study, results: Path) -> Outline:
+        """Return the plan together with what earlier attempts have done of it."""
+        folder = results_folder(results, study, self.node)
+        history = History()
+        if self.live and folder.is_dir():
+            history = read_history(folder, study, self.node.digest)
+        plan = self.plan(study)
+        return Outline(plan, history, partial(self.launch, plan))
+
+    def launch(self, plan: Plan, case: Case) -> Launch:
+        """Return the launch line of one of the plan's cases."""
+        inherited = os.environ if self.live else {}
+        return build_launch(case, plan.program_of(case), inherited, self.tools)
+
+    def _find_program(self, name: str) -> Path | None:
+        found = find_program(name)
+        return found if found or self.live else Path(name)
+
+    def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
+        if governor == CURRENT_GOVERNOR:
+            return None
+        return self.node.cpufreq.why_not_offered(governor, cpus)
+
+
+def open_workplace(sysroot: Path, kinds: str | None) -> Workplace:
+    """Return this machine, or the node of a recorded tree; raises UserError when there is none."""
+    node = open_node(sysroot, kinds)
+    if sysroot == LIVE_ROOT:
+        return Workplace(node, find_tools())
+    return Workplace(node, {name: name for name in LAUNCHERS})
+
+
+def results_folder(results: Path, study: Study, node: Node) -> Path:
+    """Return where a study's results on a node are kept."""
+    return results / study.name / node.node_id
+
+
+@dataclass
+class Session:
+    """One attempt at a study: what it runs and where it writes."""
+
+    workplace: Workplace
+    outline: Outline
+    folder: Path
+
+    @classmethod
+    def begin(cls, workplace: Workplace, study: Study, results: Path, fresh: bool) -> Session:
+        """Look at the node, the plan and earlier results; nothing is run yet.
+
+        Raises UserError when earlier results do not fit, StudyError when nothing can run here.
+        """
+        folder = results_folder(results, study, workplace.node)
+        if fresh:
+            set_aside(folder)
+        outline = workplace.outline(study, results)
+        if not outline.plan.cases:
+            reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
+            raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
+        return cls(workplace, outline, folder)
+
+    def run(self, progress: Progress) -> None:
+        """Make every run that is left; each is recorded before the next one starts."""
+        if not self.outline.left:
+            return
+        node = self.workplace.node
+        shard = Shard(self.folder / "records", node.node_id)
+        try:
+            self._keep_sources()
+            run_study(
+                self.outline.plan,
+                self.outline.history,
+                shard,
+                self._origin(shard.attempt),
+                self._bench(),
+                progress,
+            )
+        finally:
+            shard.close()
+
+    def raise_if_failed(self) -> None:
+        """Raise StudyError when the study has not a single good run."""
+        if not self.outline.history.times:
+            raise StudyError(
+                f"no run of study {self.outline.study.name} was good; {self.folder / 'records'} "
+                "has the reason of each"
+            )
+
+    def _origin(self, attempt: int) -> Origin:
+        study, node = self.outline.study, self.workplace.node
+        return Origin(
+            study=study.name,
+            study_digest=study.digest,
+            seed=study.seed,
+            node_id=node.node_id,
+            node_digest=node.digest,
+            boot_id=node.boot_id,
+            attempt=attempt,
+            kinds_declared=any(kind.declared for kind in node.topology.kinds),
+        )
+
+    def _bench(self) -> Bench:
+        plan = self.outline.plan
+        collectors = Collectors(plan.study, self.workplace.node, self._witness(), plan.programs)
+        return Bench(
+            launch=self.outline.launch,
+            harness=collectors.harness,
+            collect=collectors.measured,
+            governor_problem=self._governor_problem,
+        )
+
+    def _governor_problem(self, case: Case) -> str | None:
+        if case.governor == CURRENT_GOVERNOR:
+            return None
+        cpufreq = read_cpufreq(self.workplace.node.root)
+        return cpufreq.why_not_in_force(case.governor, case.cpus)
+
+    @staticmethod
+    def _witness() -> Path:
+        witness = find_program(WITNESS)
+        if witness is None:
+            raise StudyError(f"{WITNESS} is not built; build it with `make setup`")
+        return witness
+
+    def _keep_sources(self) -> None:
+        """Put what the records refer to beside them: the study's file and the node's facts."""
+        node = self.workplace.node
+        study = Path(self.outline.study.path)
+        write_atomically(self.folder / "study.yaml", study.read_bytes())
+        facts = json.dumps(node.facts, indent=2, sort_keys=True) + "\n"
+        write_atomically(self.folder / "nodes" / f"{node.digest}.json", facts.encode())

@@ -1,0 +1,117 @@
+"""What a study would do on a node, as data to be shown: tables of cases, runs and time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from configs.cpulist import format_cpulist
+from configs.model import Study
+from runners.case import Case, LeftOut, case_fields
+from runners.forecast import duration, estimate_s
+from runners.launch import Launch
+from runners.plan import Plan
+from runners.study import History, forecast, runs_left, runs_of
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A plan with what was done of it already; `launch` gives a case's launch line."""
+
+    plan: Plan
+    history: History
+    launch: Callable[[Case], Launch]
+
+    @property
+    def study(self) -> Study:
+        """The study that is planned."""
+        return self.plan.study
+
+    @property
+    def runs(self) -> int:
+        """How many runs the study has on this node, warm-up runs included."""
+        return len(runs_of(self.plan))
+
+    @property
+    def left(self) -> int:
+        """How many of them are still to be made."""
+        return len(runs_left(self.plan, self.history))
+
+    @property
+    def left_s(self) -> float | None:
+        """The expected seconds of the runs that are left; None when some app gives no estimate."""
+        left = runs_left(self.plan, self.history)
+        return forecast(self.plan, left, self.history).left_s
+
+    def summary(self) -> list[str]:
+        """Return in a few lines what will run, what is left out and how long it will take."""
+        study, plan = self.study, self.plan
+        lines = [
+            f"study {study.name}: {plural(len(plan.cases), 'case')}, "
+            f"{plural(study.repetitions, 'repetition')} and {plural(study.warmup, 'warm-up run')} "
+            f"of each, {study.order}, seed {study.seed}"
+        ]
+        reasons: dict[str, int] = {}
+        for item in plan.left_out:
+            reasons[item.reason] = reasons.get(item.reason, 0) + 1
+        lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
+        done = self.runs - self.left
+        already = f", {done} of them done already" if done else ""
+        lines.append(f"{plural(self.runs, 'run')}{already}; expected time: {duration(self.left_s)}")
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the whole outline as plain data, tables and rows in the order of the study."""
+        rows = [(item.table, _left_out_row(item)) for item in self.plan.left_out]
+        rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
+        tables: dict[int, list[dict[str, Any]]] = {}
+        for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
+            tables.setdefault(table, []).append(row)
+        return {
+            "study": self.study.name,
+            "study_digest": self.study.digest,
+            "repetitions": self.study.repetitions,
+            "warmup": self.study.warmup,
+            "order": self.study.order,
+            "seed": self.study.seed,
+            "cases": len(self.plan.cases),
+            "left_out": len(self.plan.left_out),
+            "runs": self.runs,
+            "runs_left": self.left,
+            "expected_s": self.left_s,
+            "tables": [{"title": _title(some[0]), "rows": some} for some in tables.values()],
+        }
+
+    def _case_row(self, case: Case) -> dict[str, Any]:
+        launch = self.launch(case)
+        return case_fields(case) | {
+            "number": case.number,
+            "case_id": case.case_id,
+            "reason": "",
+            "command": list(launch.command),
+            "environment": launch.set_variables,
+            "removed": list(launch.removed_variables),
+            "shell_line": launch.shell_line,
+            "estimate_s": estimate_s(case, self._measured(case)),
+            "mask": format_cpulist(case.mask),
+        }
+
+    def _measured(self, case: Case) -> dict[str, float]:
+        mean_s = self.history.mean_s(case.case_id)
+        return {} if mean_s is None else {case.case_id: mean_s}
+
+
+def plural(count: int, what: str) -> str:
+    """Return the count with its noun: `1 run`, `2 runs`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _left_out_row(item: LeftOut) -> dict[str, Any]:
+    return item.fields | {"number": item.number, "reason": item.reason}
+
+
+def _title(row: dict[str, Any]) -> str:
+    threads = plural(row["threads"], "thread")
+    head = f"{row['app']} ({row['variant']}), size {row['size']}, {threads}"
+    return f"{head}, schedule {row['schedule']}, wait policy {row['wait_policy']}"
