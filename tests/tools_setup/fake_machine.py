@@ -51,9 +51,9 @@ class FakeMachine:
         self.path = directory / "bin"
         self._calls = directory / "calls"
         self._os_release = directory / "os-release"
+        self.path.mkdir(parents=True)
         self._os_release.write_text(os_release, encoding="utf-8")
         self.forget_calls()
-        self.path.mkdir(parents=True)
         shutil.copytree(ROOT / "tools", self.root / "tools")
         self.write("requirements.txt", "click==8 --hash=sha256:00\n")
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")

@@ -1,0 +1,126 @@
+"""bin/pinstudy finds its checkout and the interpreter that belongs to it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.tools import ROOT
+
+# Says where it was found, with what it was called, and what it was told of other places.
+MAIN = "import os, sys; print(sys.argv, sys.flags.ignore_environment, sys.executable)"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    root = tmp_path / "a check out"
+    (root / "pinstudy").mkdir(parents=True)
+    (root / "bin").mkdir()
+    shutil.copy(ROOT / "bin/pinstudy", root / "bin/pinstudy")
+    (root / "pinstudy/__main__.py").write_text(MAIN)
+    return root
+
+
+def set_up(root: Path) -> None:
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / ".venv/bin/python").symlink_to(sys.executable)
+    (root / ".venv/requirements.stamp").touch()
+
+
+def call(
+    *command: str | Path, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_it_runs_from_any_directory(checkout: Path, tmp_path: Path) -> None:
+    set_up(checkout)
+
+    for cwd in (tmp_path, checkout, checkout / "bin"):
+        done = call(checkout / "bin/pinstudy", "plan", "a study", cwd=cwd)
+        assert f"['{checkout}/pinstudy', 'plan', 'a study']" in done.stdout
+
+
+def test_it_runs_by_a_relative_name(checkout: Path) -> None:
+    set_up(checkout)
+
+    assert f"['{checkout}/pinstudy']" in call("./pinstudy", cwd=checkout / "bin").stdout
+    assert f"['{checkout}/pinstudy']" in call("sh", "pinstudy", cwd=checkout / "bin").stdout
+
+
+def test_it_runs_through_links_and_from_the_path(checkout: Path, tmp_path: Path) -> None:
+    set_up(checkout)
+    (tmp_path / "commands").mkdir()
+    (tmp_path / "commands/other").symlink_to("../a check out/bin/pinstudy")
+    (tmp_path / "commands/pinstudy").symlink_to("other")
+
+    done = call("pinstudy", "apps", PATH=f"{tmp_path}/commands:/usr/bin:/bin")
+
+    assert f"['{checkout}/pinstudy', 'apps']" in done.stdout
+
+
+def test_it_hands_on_the_exit_status(checkout: Path) -> None:
+    set_up(checkout)
+    (checkout / "pinstudy/__main__.py").write_text("raise SystemExit(3)")
+
+    assert call(checkout / "bin/pinstudy").returncode == 3
+
+
+def test_the_private_environment_is_not_disturbed_by_a_loaded_module(checkout: Path) -> None:
+    set_up(checkout)
+
+    done = call(checkout / "bin/pinstudy", PYTHONPATH="/module", PYTHONHOME="/module")
+
+    assert f" 1 {checkout}/.venv/bin/python" in done.stdout
+
+
+def test_without_a_private_environment_the_active_one_is_used(
+    checkout: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "active").mkdir()
+    (tmp_path / "active/python3").symlink_to(sys.executable)
+    packages = sysconfig.get_path("purelib")
+
+    done = call(
+        checkout / "bin/pinstudy",
+        PATH=f"{tmp_path}/active:/usr/bin:/bin",
+        PYTHONPATH=packages,
+    )
+
+    assert f" 0 {tmp_path}/active/python3" in done.stdout
+
+
+@pytest.mark.parametrize("python", ["exit 1", None])
+def test_without_any_usable_interpreter_one_line_says_what_to_do(
+    checkout: Path, tmp_path: Path, python: str | None
+) -> None:
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    if python is not None:
+        (commands / "python3").write_text(f"#!/bin/sh\n{python}\n")
+        (commands / "python3").chmod(0o755)
+
+    done = call(checkout / "bin/pinstudy", PATH=str(commands))
+
+    assert done.returncode == 2
+    assert done.stderr == f"pinstudy: not set up: run `make setup` in {checkout}\n"
+
+
+def test_an_environment_whose_set_up_did_not_finish_is_not_used(checkout: Path) -> None:
+    set_up(checkout)
+    (checkout / ".venv/requirements.stamp").unlink()
+
+    assert "not set up" in call(checkout / "bin/pinstudy", PATH="/nowhere").stderr

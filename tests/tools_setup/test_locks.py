@@ -1,0 +1,40 @@
+"""The lock files: exact versions, with hashes, from wherever a site gets its packages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.tools import ROOT
+
+LOCKS = ["requirements.txt", "requirements-dev.txt"]
+
+
+def requirements(lock: str) -> list[str]:
+    """Return the lock file's requirements, each with its hashes, in one line."""
+    return (ROOT / lock).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_requirement_is_one_version_with_hashes(lock: str) -> None:
+    exact = re.compile(r"[a-z0-9-]+==[0-9][a-z0-9.]*( ; [^\\]*?)?( +--hash=sha256:[0-9a-f]{64})+ *")
+    for line in requirements(lock):
+        assert exact.fullmatch(line), line
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_no_address_of_an_index_is_named(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    for word in ("://", "index", "find-links", "trusted-host"):
+        assert word not in text
+
+
+def test_the_two_lock_files_agree_on_what_they_share() -> None:
+    run_time = {line.partition("==")[0]: set[str]() for line in requirements(LOCKS[0])}
+    for line in requirements(LOCKS[0]):
+        run_time[line.partition("==")[0]].add(line.split()[0])
+    for line in requirements(LOCKS[1]):
+        name = line.partition("==")[0]
+        if name in run_time:
+            assert line.split()[0] in run_time[name]

@@ -1,0 +1,229 @@
+"""The steps of set-up are done once, done again when they must be, and never count half done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tools_setup.fake_machine import FakeMachine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FakeMachine:
+    return FakeMachine(tmp_path).with_everything()
+
+
+def steps(machine: FakeMachine) -> list[str]:
+    """Return what was done since the calls were last forgotten: of pip and of CMake."""
+    done = []
+    for call in machine.calls():
+        words = call.split()
+        if "pip" in words:
+            done.append(words[-1])
+        elif "--build" in words:
+            done.append(words[words.index("--preset") + 1])
+    return done
+
+
+def test_a_first_set_up_does_every_step(machine: FakeMachine) -> None:
+    done = machine.set_up()
+
+    assert done.returncode == 0, done.stderr
+    assert steps(machine) == ["requirements.txt", "gcc", "clang"]
+    assert (machine.root / ".venv/bin/python").exists()
+
+
+def test_packages_are_installed_by_their_hashes(machine: FakeMachine) -> None:
+    machine.set_up()
+
+    assert "--require-hashes" in next(call for call in machine.calls() if " pip install " in call)
+
+
+def test_a_second_set_up_does_nothing_and_says_nothing(machine: FakeMachine) -> None:
+    machine.set_up()
+    machine.forget_calls()
+
+    done = machine.set_up()
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert steps(machine) == []
+    # Not even the compilers are asked: that would cost more than all the rest.
+    assert machine.calls("g++") == machine.calls("clang++") == []
+
+
+def change_lock(machine: FakeMachine) -> None:
+    machine.write("requirements.txt", "click==9 --hash=sha256:11\n")
+
+
+def change_source(machine: FakeMachine) -> None:
+    machine.write("apps/lu/main.cpp", "int main() { return 0; }\n")
+
+
+def add_source(machine: FakeMachine) -> None:
+    machine.write("apps/lu/lu.hpp", "")
+
+
+def remove_source(machine: FakeMachine) -> None:
+    (machine.root / "apps/lu/main.cpp").unlink()
+
+
+def change_compiler(machine: FakeMachine) -> None:
+    machine.put("g++", ": another version")
+
+
+def remove_environment(machine: FakeMachine) -> None:
+    shutil.rmtree(machine.root / ".venv")
+
+
+def change_interpreter(machine: FakeMachine) -> None:
+    python = machine.root / ".venv/bin/python"
+    python.write_text(python.read_text().replace("3.11", "3.12"))
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (change_lock, ["requirements.txt"]),
+        (change_interpreter, ["requirements.txt"]),
+        (remove_environment, ["requirements.txt"]),
+        (change_source, ["gcc", "clang"]),
+        (add_source, ["gcc", "clang"]),
+        (remove_source, ["gcc", "clang"]),
+        (change_compiler, ["gcc"]),
+    ],
+)
+def test_a_change_redoes_the_step_that_depends_on_it_and_no_other(
+    machine: FakeMachine, change: Callable[[FakeMachine], None], again: list[str]
+) -> None:
+    machine.set_up()
+    machine.forget_calls()
+    change(machine)
+
+    assert machine.set_up().returncode == 0
+    assert steps(machine) == again
+
+    machine.forget_calls()
+    machine.set_up()
+    assert steps(machine) == []
+
+
+def test_a_changed_list_of_needs_is_looked_at_again(machine: FakeMachine) -> None:
+    machine.set_up()
+    needs = machine.root / "tools/needs.txt"
+    with needs.open("a", encoding="utf-8") as file:
+        file.write("gdb run optional command:gdb gdb gdb gdb gdb a debugger\n")
+
+    assert "goes on without gdb: not available is a debugger" in machine.set_up().stdout
+
+
+def test_a_moved_checkout_is_built_from_scratch(machine: FakeMachine) -> None:
+    machine.set_up()
+    machine.root = machine.root.rename(machine.root.parent / "elsewhere")
+    machine.write("build/gcc/of-the-old-place", "")
+    machine.forget_calls()
+
+    machine.set_up()
+
+    assert steps(machine) == ["gcc", "clang"]
+    assert not (machine.root / "build/gcc/of-the-old-place").exists()
+
+
+def test_going_back_to_older_sources_builds_again(machine: FakeMachine) -> None:
+    machine.set_up()
+    machine.set_up("test")
+    original = (machine.root / "apps/lu/main.cpp").read_text()
+    change_source(machine)
+    machine.set_up()
+    machine.write("apps/lu/main.cpp", original)
+    machine.forget_calls()
+
+    machine.set_up("test")
+
+    assert steps(machine) == ["gcc", "clang"]
+
+
+def test_a_study_after_the_tests_sets_nothing_up_again(machine: FakeMachine) -> None:
+    machine.set_up("test")
+    assert steps(machine) == ["requirements.txt", "requirements-dev.txt", "gcc", "clang"]
+    machine.forget_calls()
+
+    machine.set_up()
+
+    assert steps(machine) == []
+
+
+def test_the_tests_after_a_study_add_to_what_is_there(machine: FakeMachine) -> None:
+    machine.set_up()
+    machine.forget_calls()
+
+    machine.set_up("test")
+
+    assert steps(machine) == ["requirements-dev.txt", "gcc", "clang"]
+    assert "cmake --preset gcc -D PINSTUDY_TESTS=ON" in machine.calls("cmake")
+
+
+def test_a_failed_installation_is_shown_and_started_anew(machine: FakeMachine) -> None:
+    failed = machine.set_up(PIP_SCRIPT="touch .venv/half; echo no such host; exit 1")
+
+    assert failed.returncode == 2
+    assert "cannot install the Python packages of requirements.txt" in failed.stderr
+    assert "  | no such host" in failed.stderr
+    assert "build/setup.log" in failed.stderr
+
+    assert machine.set_up().returncode == 0
+    assert not (machine.root / ".venv/half").exists()
+
+
+def test_a_killed_installation_is_started_anew(machine: FakeMachine) -> None:
+    machine.set_up(PIP_SCRIPT="touch .venv/half; kill -KILL $PPID")
+
+    assert machine.set_up().returncode == 0
+    assert not (machine.root / ".venv/half").exists()
+
+
+def test_a_failed_build_is_shown_and_done_again(machine: FakeMachine) -> None:
+    failed = machine.set_up(BUILD_SCRIPT="touch build/gcc/good.o; echo error: no semicolon; exit 1")
+
+    assert failed.returncode == 2
+    assert "  | error: no semicolon" in failed.stderr
+
+    machine.forget_calls()
+    assert machine.set_up().returncode == 0
+    assert steps(machine) == ["gcc", "clang"]
+    assert (machine.root / "build/gcc/good.o").exists()
+
+
+def test_a_killed_build_is_done_from_scratch(machine: FakeMachine) -> None:
+    machine.set_up(BUILD_SCRIPT="touch build/gcc/half.o; kill -KILL $PPID")
+
+    assert machine.set_up().returncode == 0
+    assert not (machine.root / "build/gcc/half.o").exists()
+
+
+def test_an_unwritable_checkout_is_said_in_one_line(machine: FakeMachine) -> None:
+    machine.write("build", "a file where a directory should be")
+
+    done = machine.set_up()
+
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == f"set-up: cannot write {machine.root}/build"
+
+
+def test_an_outer_make_and_a_loaded_module_do_not_reach_the_steps(machine: FakeMachine) -> None:
+    machine.set_up(
+        MAKEFLAGS="-j8 --jobserver-auth=3,4",
+        PYTHONPATH="/module",
+        BUILD_SCRIPT='echo "$MAKEFLAGS$PYTHONPATH" >seen',
+    )
+
+    assert (machine.root / "seen").read_text() == "\n"
+
+
+def test_linting_needs_no_programs(machine: FakeMachine) -> None:
+    machine.remove("g++", "clang++", "cmake")
+
+    assert machine.set_up("lint").returncode == 0
+    assert steps(machine) == ["requirements.txt", "requirements-dev.txt"]
