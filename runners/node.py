@@ -1,28 +1,68 @@
-"""The node: its topology, its frequency scaling, its name."""
+"""The node: who it is, what it consists of, and its facts for the records."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from runners.cpufreq import Cpufreq, read_cpufreq
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
+from runners.sysfs import Absent, Tree
 from runners.topology import Topology
+
+if TYPE_CHECKING:
+    from runners.cpufreq import Cpufreq
+
+_MAX_NAME = 64
 
 
 @dataclass(frozen=True)
 class Node:
-    """One machine as its files show it; what is not asked for is not read."""
+    """One machine as the files below `root` show it; what is not asked for is not read."""
 
     root: Path
     topology: Topology
 
     @cached_property
+    def node_id(self) -> str:
+        """The host's name, safe as a part of file names; a recorded tree's own name without one."""
+        name = Tree(self.root).text("/proc/sys/kernel/hostname")
+        return safe_name(self.root.name if isinstance(name, Absent) else name)
+
+    @cached_property
+    def boot_id(self) -> str | None:
+        """The kernel's identifier of the current boot."""
+        boot_id: str | None = self.facts.get("boot_id")
+        return boot_id
+
+    @cached_property
     def cpufreq(self) -> Cpufreq:
         """The state of frequency scaling when it was first asked for."""
+        from runners.cpufreq import read_cpufreq
+
         return read_cpufreq(self.root)
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What is the same for every run of this boot; docs/records.md describes it."""
+        from runners.facts import read_facts
+
+        read = read_facts(Tree(self.root), self.topology, self.cpufreq)
+        return {"node_id": self.node_id} | read
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256, hexadecimal, over the facts that make this node the same node."""
+        import hashlib
+        import json
+
+        from runners.facts import settled
+
+        text = json.dumps(settled(self.facts), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def open_node(root: Path, kinds: str | None = None) -> Node:
@@ -32,3 +72,9 @@ def open_node(root: Path, kinds: str | None = None) -> Node:
     """
     declared = None if kinds is None else parse_kinds(kinds)
     return Node(root, read_topology(root, declared))
+
+
+def safe_name(name: str) -> str:
+    """Return a host name with nothing in it that a path or a pattern would take otherwise."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:_MAX_NAME]
+    return safe or "node"

@@ -1,0 +1,208 @@
+"""The facts of a node that do not change from run to run, as they are written beside the records.
+
+Two groups: what makes a node another node for a study when it changes (kernel, microcode, core
+kinds, SMT, driver, turbo), and what is good to know but moves by itself, such as the boot, or
+depends on who may read it, such as power limits. Only the first goes into the node's digest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from configs.cpulist import format_cpulist
+from runners import cpuinfo
+from runners.cpufreq import Cpufreq
+from runners.evidence.tiers import CAPACITY, read_sign
+from runners.sysfs import Absent, Tree
+from runners.topology import Topology, topology_json
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+_POWERCAP = "/sys/class/powercap"
+# Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
+_POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
+_CONSTRAINTS = range(3)
+_TEXTS = {
+    "architecture": "/proc/sys/kernel/arch",
+    "kernel_build": "/proc/sys/kernel/version",
+    "firmware": "/sys/class/dmi/id/bios_version",
+    "product": "/sys/class/dmi/id/product_name",
+    "smt": "/sys/devices/system/cpu/smt/control",
+}
+_NUMBERS = {
+    "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
+    "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",
+}
+# Up to Linux 6.12, and after it.
+_ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
+_THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+
+# What goes into the digest. Evidence and notes are words, `allowed` is this process's; permissions
+# decide on power_limits and itmt_enabled; memory_bytes moves with the kernel's reservations.
+_SETTLED = (
+    "kernel",
+    "kernel_build",
+    "cpu_model",
+    "microcode",
+    "firmware",
+    "virtual_machine",
+    "smt",
+    "cpu_capacity",
+    "transparent_hugepages",
+)
+_SETTLED_TOPOLOGY = ("cores", "caches", "numa", "online")
+_SETTLED_CPUFREQ = ("drivers", "mode", "turbo")
+
+
+def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, Any]:
+    """Return the node's facts, ready for JSON; `unavailable` has a reason for each missing one."""
+    facts: dict[str, Any] = {"topology": topology_json(topology)}
+    unavailable: dict[str, str] = {}
+    for name, value in (
+        *((name, tree.text(path)) for name, path in _TEXTS.items()),
+        *((name, tree.integer(path)) for name, path in _NUMBERS.items()),
+        ("kernel", _kernel(tree)),
+        ("boot_id", tree.text(BOOT_ID)),
+        ("itmt_enabled", _first(tree, _ITMT)),
+        ("memory_bytes", _memory_bytes(tree)),
+        ("transparent_hugepages", _chosen(tree, _THP)),
+        ("power_limits", _power_limits(tree)),
+        *_processor(tree).items(),
+    ):
+        if isinstance(value, Absent):
+            unavailable[name] = value.reason
+        else:
+            facts[name] = value
+    capacity = read_sign(tree, CAPACITY, topology.online)
+    facts["cpu_capacity"] = _grouped({cpu: str(value) for cpu, value in capacity.items()})
+    facts["cpufreq"] = _scaling(cpufreq)
+    return facts | {"unavailable": unavailable}
+
+
+def settled(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of the facts that makes this node the same node."""
+    kinds = [
+        {key: value for key, value in kind.items() if key != "evidence"}
+        for kind in facts["topology"]["kinds"]
+    ]
+    return {
+        "kinds": kinds,
+        **{name: facts["topology"][name] for name in _SETTLED_TOPOLOGY},
+        **{name: facts["cpufreq"].get(name) for name in _SETTLED_CPUFREQ},
+        **{name: facts.get(name) for name in _SETTLED},
+    }
+
+
+def _processor(tree: Tree) -> dict[str, Any]:
+    """Return what the first CPU says of itself: model, microcode, whether it is virtual."""
+    block = cpuinfo.first_block(tree)
+    if not block:
+        gone = Absent(f"{cpuinfo.PATH} is missing or empty")
+        return {"cpu_model": gone, "microcode": gone, "virtual_machine": gone}
+    unnamed = Absent(f"{cpuinfo.PATH} does not say it")
+    return {
+        "cpu_model": block.get("model name") or block.get("Hardware") or unnamed,
+        "microcode": block.get("microcode") or unnamed,
+        "virtual_machine": cpuinfo.is_guest(block) if "flags" in block else unnamed,
+    }
+
+
+def _kernel(tree: Tree) -> str | Absent:
+    """Return the kernel's release; recordings often have no more of it than /proc/version."""
+    release = tree.text("/proc/sys/kernel/osrelease")
+    if not isinstance(release, Absent):
+        return release
+    version = tree.text("/proc/version")
+    words = [] if isinstance(version, Absent) else version.split()
+    return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else release
+
+
+def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
+    """Return frequency scaling as it was found, values with the CPUs that have them."""
+    if not cpufreq.policies:
+        return {
+            "drivers": {},
+            "mode": cpufreq.mode,
+            "turbo": cpufreq.turbo,
+            "reason": cpufreq.reason,
+        }
+    shown: dict[str, Any] = {"mode": cpufreq.mode, "turbo": cpufreq.turbo}
+    for name, attribute in (
+        ("drivers", "driver"),
+        ("governors", "governor"),
+        ("epp", "epp"),
+        ("base_khz", "base_khz"),
+        ("highest_khz", "highest_khz"),
+        ("min_khz", "min_khz"),
+        ("max_khz", "max_khz"),
+    ):
+        shown[name] = _grouped(
+            {
+                cpu: str(value)
+                for policy in cpufreq.policies
+                for cpu in policy.cpus
+                if (value := getattr(policy, attribute)) is not None
+            }
+        )
+    offered = {
+        cpu: " ".join(policy.governors) for policy in cpufreq.policies for cpu in policy.cpus
+    }
+    return shown | {"governors_offered": _grouped(offered)}
+
+
+def _grouped(values: dict[int, str]) -> dict[str, str]:
+    """Return the CPUs, as a list, of each value."""
+    groups: dict[str, list[int]] = {}
+    for cpu, value in values.items():
+        groups.setdefault(value, []).append(cpu)
+    return {value: format_cpulist(cpus) for value, cpus in groups.items()}
+
+
+def _first(tree: Tree, paths: tuple[str, ...]) -> int | Absent:
+    answers = [tree.integer(path) for path in paths]
+    found = [answer for answer in answers if not isinstance(answer, Absent)]
+    return found[0] if found else answers[-1]
+
+
+def _memory_bytes(tree: Tree) -> int | Absent:
+    text = tree.text("/proc/meminfo")
+    if isinstance(text, Absent):
+        return text
+    match = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
+    return int(match[1]) * 1024 if match else Absent("/proc/meminfo has no MemTotal in kB")
+
+
+def _chosen(tree: Tree, path: str) -> str | Absent:
+    """Return the word in brackets of a file such as `always [madvise] never`."""
+    text = tree.text(path)
+    if isinstance(text, Absent):
+        return text
+    match = re.search(r"\[([a-z_]+)\]", text)
+    return match[1] if match else Absent(f"{path} marks no choice")
+
+
+def _power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
+    """Return the limits of each package and of the platform: watts, and over how many seconds."""
+    names = tree.names(_POWERCAP)
+    if isinstance(names, Absent):
+        return names
+    limits = []
+    for zone in filter(_POWER_ZONE.fullmatch, names):
+        label = tree.text(f"{_POWERCAP}/{zone}/name")
+        for number in _CONSTRAINTS:
+            constraint = f"{_POWERCAP}/{zone}/constraint_{number}"
+            name = tree.text(f"{constraint}_name")
+            power = tree.integer(f"{constraint}_power_limit_uw")
+            window = tree.integer(f"{constraint}_time_window_us")
+            if isinstance(power, Absent) and power.missing:
+                continue
+            limit: dict[str, Any] = {
+                "zone": zone,
+                "domain": None if isinstance(label, Absent) else label,
+                "name": None if isinstance(name, Absent) else name,
+                "power_w": None if isinstance(power, Absent) else power / 1e6,
+                "window_s": None if isinstance(window, Absent) else window / 1e6,
+            }
+            limits.append(limit | ({"reason": power.reason} if isinstance(power, Absent) else {}))
+    return limits or Absent(f"{_POWERCAP} has no zone with a power limit")
