@@ -22,11 +22,11 @@ OK, LEFT_OUT = "ok", "left-out"
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     """Return one row a case, in the order of the tables.
 
-    Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are averaged (status
-    ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`, `M_sd` (with n - 1;
-    NaN for a single run) and `M_n`; `residency` and `freq_ghz`, means by kind; `excluded`, the
-    number of runs by status; `reasons`, {status or measure: the reasons given}; `left_out`, the
-    reason or None; `unproved`, the runs whose placement could not be proved.
+    Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are
+    averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
+    `M_sd` (with n - 1; NaN for a single run) and `M_n`; `residency` and `freq_ghz`, means by kind;
+    `excluded`, the number of runs by status; `reasons`, {status or measure: the reasons given};
+    `left_out`, the reason or None; `unproved`, the runs whose placement could not be proved.
     """
     keys = ["table_number", *TABLE_KEYS, *ROW_KEYS, "case_id"]
     cases = [_case(runs) for _, runs in frame.groupby(keys, sort=False, dropna=False)]

@@ -78,6 +78,16 @@ def test_rows_are_in_the_order_of_their_numbers_and_tables_by_thread_count(tmp_p
     ]  # fmt: skip
 
 
+def test_tables_are_in_the_order_of_the_study(tmp_path: Path) -> None:
+    table = summary_of(
+        tmp_path,
+        record(1, 1, app="a", table_number=2, case_id="second"),
+        record(1, 1, app="z", table_number=1, case_id="first"),
+    )
+
+    assert list(table["app"]) == ["z", "a"]
+
+
 def test_residency_is_averaged_by_kind() -> None:
     runs: list[dict[str, object]] = [
         {"P": 0.5, "E": 0.5},
