@@ -1,0 +1,241 @@
+"""What a node can do is tried, and every refusal comes with its reason and what would help."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from runners.capabilities import NAMES, Capability, probe
+from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.tools import need_tool
+
+DATA = Path(__file__).parent.parent / "data" / "perf"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """A bare machine: no counters, no energy, no frequency scaling, root's permissions."""
+    root = tmp_path / "node"
+    (root / "proc/sys/kernel").mkdir(parents=True)
+    (root / "proc/self").mkdir()
+    (root / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t\t: fpu\n")
+    set_permission(root, paranoid="2", capabilities="000001ffffffffff")
+    return root
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def set_permission(root: Path, paranoid: str, capabilities: str) -> None:
+    (root / "proc/sys/kernel/perf_event_paranoid").write_text(f"{paranoid}\n")
+    (root / "proc/self/status").write_text(f"CapEff:\t{capabilities}\n")
+
+
+def add_pmus(root: Path, cpus: dict[str, str | None]) -> None:
+    for name, text in cpus.items():
+        folder = root / "sys/bus/event_source/devices" / name
+        folder.mkdir(parents=True)
+        if text is not None:
+            (folder / "cpus").write_text(text)
+
+
+def install(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def install_perf(folder: Path, version: str, stat_script: str) -> None:
+    install(
+        folder,
+        "perf",
+        f'if [ "$1" = --version ]; then echo "{version}"; exit; fi\n'
+        'while [ "$1" != -o ]; do shift; done; output=$2\n' + stat_script,
+    )
+
+
+def replay(name: str) -> str:
+    """A perf that prints recorded rows."""
+    return f"cat '{DATA / name}' > \"$output\""
+
+
+def one(root: Path, name: str, live: bool = True) -> Capability:
+    (found,) = probe(root, live, [name])
+    return found
+
+
+def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, tools: Path) -> None:
+    found = probe(node, live=True)
+    assert [capability.name for capability in found] == list(NAMES)
+    for capability in found:
+        assert capability.state == "missing"
+        assert capability.why
+        assert capability.why.isprintable()
+        assert capability.why.endswith(capability.grant)
+    assert found[0] == Capability(
+        "perf", "missing", "perf is not installed; make setup", "make setup"
+    )
+    assert not list(tools.iterdir())
+
+
+def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, tools: Path) -> None:
+    add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15", "power": None})
+    install_perf(tools, "perf version 6.8.12", replay("hybrid-6.8.csv"))
+    assert one(node, "perf") == Capability("perf", "ok", "perf 6.8")
+    atom, core = probe(node, True, ["hardware-counters"])
+    assert atom == Capability(
+        "hardware-counters:cpu_atom",
+        "limited",
+        "cycles, instructions; cpu_atom does not have cache-misses",
+    )
+    assert core == Capability(
+        "hardware-counters:cpu_core", "ok", "cycles, instructions, cache-misses"
+    )
+    assert one(node, "migrations").state == "ok"
+
+
+def test_a_guest_without_counters_says_what_would_give_them(node: Path, tools: Path) -> None:
+    (node / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t: hypervisor\n")
+    install_perf(tools, "perf version 6.1.187", replay("guest.csv"))
+    counters = one(node, "hardware-counters")
+    assert counters.state == "missing"
+    assert counters.why.startswith(
+        "cycles, instructions, cache-misses: not supported by this node "
+        "(no hardware PMU in this virtual machine); "
+    )
+    assert one(node, "migrations").state == "ok"
+
+
+def test_a_pmu_that_refuses_every_event_is_missing(node: Path, tools: Path) -> None:
+    add_pmus(node, {"cpu": None})
+    install_perf(tools, "perf version 6.1.187", replay("guest.csv"))
+    assert one(node, "hardware-counters").state == "missing"
+
+
+def test_a_perf_older_than_the_hybrid_node_is_not_believed(node: Path, tools: Path) -> None:
+    add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15"})
+    install_perf(tools, "perf version 5.10.1", replay("guest.csv"))
+    found = probe(node, True, ["hardware-counters"])
+    assert [capability.state for capability in found] == ["missing", "missing"]
+    assert "does not tell cpu_atom from other PMUs" in found[0].why
+
+
+def test_an_ordinary_user_is_told_that_migrations_are_hidden(node: Path, tools: Path) -> None:
+    set_permission(node, paranoid="2", capabilities="0000000000000000")
+    install_perf(tools, "perf version 6.1.187", replay("guest-user.csv"))
+    assert one(node, "perf").state == "limited"
+    migrations = one(node, "migrations")
+    assert migrations.state == "missing"
+    assert migrations.grant == "sudo sysctl kernel.perf_event_paranoid=1"
+
+
+def test_a_kernel_that_forbids_counting_is_named_with_its_level(node: Path, tools: Path) -> None:
+    set_permission(node, paranoid="4", capabilities="0000000000000000")
+    install_perf(tools, "perf version 6.8.12", "echo 'Access is limited.' >&2; exit 255")
+    for name in ("perf", "migrations"):
+        assert one(node, name).state == "missing"
+        assert "perf_event_paranoid is 4" in one(node, name).why
+
+
+def test_a_kernel_without_perf_events_is_named(node: Path, tools: Path) -> None:
+    (node / "proc/sys/kernel/perf_event_paranoid").unlink()
+    install_perf(tools, "perf version 6.8.12", "exit 255")
+    assert "no performance events" in one(node, "perf").why
+
+
+def test_a_wrapper_without_the_kernels_perf_says_so(node: Path, tools: Path) -> None:
+    message = "WARNING: perf not found for kernel 6.8.0-31"
+    install(tools, "perf", f"echo '{message}' >&2; exit 2")
+    assert f"does not work: {message}" in one(node, "perf").why
+
+
+def test_a_perf_without_control_is_too_old(node: Path, tools: Path) -> None:
+    install_perf(tools, "perf version 4.18.0-553.el8", "echo 'unknown option' >&2; exit 129")
+    assert "version 5.10 can" in one(node, "perf").why
+
+
+def test_what_perf_says_when_it_fails_is_handed_on(node: Path, tools: Path) -> None:
+    install_perf(
+        tools, "perf version 6.8.12", "echo 'Operation not' >&2; echo permitted >&2; exit 1"
+    )
+    perf = one(node, "perf")
+    assert "perf stat failed: Operation not permitted" in perf.why
+    assert "CAP_PERFMON" in perf.grant
+
+
+def test_a_perf_that_is_no_program_is_a_reason(node: Path, tools: Path) -> None:
+    (tools / "perf").write_text("#!/nowhere/interpreter\n")
+    (tools / "perf").chmod(0o755)
+    assert "does not run" in one(node, "perf").why
+
+
+def test_energy_is_tried_domain_by_domain(tmp_path: Path) -> None:
+    root = powercap_tree(tmp_path, INTEL_CLIENT)
+    assert one(root, "energy") == Capability(
+        "energy", "ok", "package, core, uncore, psys, by powercap"
+    )
+    (zone_folder(root, "intel-rapl:0") / "energy_uj").unlink()
+    limited = one(root, "energy")
+    assert limited.state == "limited"
+    assert "core, uncore, psys only; " in limited.why
+
+
+def test_governors_are_named_with_their_driver(node: Path) -> None:
+    assert one(node, "governor").state == "missing"
+    for number, governor in enumerate(["powersave", "powersave", ""]):
+        policy = node / f"sys/devices/system/cpu/cpufreq/policy{number}"
+        policy.mkdir(parents=True)
+        (policy / "affected_cpus").write_text(f"{number}\n")
+        (policy / "scaling_driver").write_text("intel_pstate\n")
+        (policy / "scaling_governor").write_text(f"{governor}\n")
+    found = one(node, "governor")
+    assert found.state == "limited"
+    assert found.why.startswith("powersave (intel_pstate); ")
+
+
+def test_tools_are_found_on_the_path_and_likwid_tells_its_version(node: Path, tools: Path) -> None:
+    install(tools, "taskset", "")
+    install(tools, "lstopo-no-graphics", "")
+    install(tools, "likwid-pin", "echo 'likwid-pin -- Version 5.4.1 (commit: 0)'")
+    assert one(node, "taskset") == Capability("taskset", "ok", str(tools / "taskset"))
+    assert one(node, "lstopo").state == "ok"
+    assert one(node, "likwid-pin") == Capability("likwid-pin", "ok", "likwid 5.4.1")
+    assert one(node, "numactl").grant == "make setup"
+
+
+def test_a_likwid_that_does_not_run_is_missing(node: Path, tools: Path) -> None:
+    install(tools, "likwid-pin", "echo 'error while loading shared libraries' >&2; exit 127")
+    assert one(node, "likwid-pin").state == "missing"
+
+
+def test_on_a_recorded_tree_nothing_is_run(node: Path, tools: Path) -> None:
+    for name in ("perf", "taskset", "numactl", "likwid-pin", "lstopo"):
+        install(tools, name, f"touch '{tools}/ran'")
+    add_pmus(node, {"cpu": None})
+    for capability in probe(node, live=False):
+        assert capability.state == "missing"
+    assert "recorded tree" in one(node, "perf", live=False).why
+    assert not (tools / "ran").exists()
+
+
+def test_only_what_is_asked_for_is_tried(node: Path, tools: Path) -> None:
+    install(tools, "perf", f"touch '{tools}/ran'")
+    probe(node, True, ["energy", "taskset"])
+    assert not (tools / "ran").exists()
+    with pytest.raises(KeyError):
+        probe(node, True, ["telepathy"])
+
+
+def test_this_machine_can_be_asked() -> None:
+    need_tool("taskset")
+    found = {capability.name: capability for capability in probe(Path("/"), live=True)}
+    assert found["taskset"].state == "ok"
+    assert all(capability.why.isprintable() for capability in found.values())
