@@ -23,6 +23,7 @@ std::size_t node_doubles(const Mesh& mesh) {
 Fields::Fields(const Mesh& mesh)
     : x(node_doubles(mesh)),
       u(node_doubles(mesh)),
+      force(node_doubles(mesh)),
       mass(static_cast<std::size_t>(mesh.nodes)),
       volo(element_count(mesh)),
       v(element_count(mesh)),
@@ -35,19 +36,19 @@ Fields::Fields(const Mesh& mesh)
       ss(element_count(mesh)),
       gradients{Array<double>(element_count(mesh)), Array<double>(element_count(mesh)),
                 Array<double>(element_count(mesh)), Array<double>(element_count(mesh)),
-                Array<double>(element_count(mesh)), Array<double>(element_count(mesh))},
-      corner_forces(element_count(mesh) * kCorners * kNodeStride) {}
+                Array<double>(element_count(mesh)), Array<double>(element_count(mesh))} {}
 
 void Fields::fill_nodes(const Mesh& mesh, Range nodes) {
     const Index n = mesh.edge + 1;
     const auto coordinate = [&mesh](Index i) { return kDomainEdge * i / mesh.edge; };
     for (Index node = nodes.begin; node < nodes.end; ++node) {
-        double* const place = &x[static_cast<std::size_t>(node) * kNodeStride];
+        double* const place = node_place(x.data(), node);
         place[0] = coordinate(node % n);
         place[1] = coordinate(node / n % n);
         place[2] = coordinate(node / n / n);
         place[3] = 0.0;
-        std::fill_n(&u[static_cast<std::size_t>(node) * kNodeStride], kNodeStride, 0.0);
+        std::fill_n(node_place(u.data(), node), kNodeStride, 0.0);
+        std::fill_n(node_place(force.data(), node), kNodeStride, 0.0);
     }
 }
 
@@ -67,8 +68,6 @@ void Fields::fill_elements(const Mesh& mesh, Range blocks) {
           &gradients.delv_zeta, &gradients.delx_xi, &gradients.delx_eta, &gradients.delx_zeta}) {
         fill(*field, 0.0);
     }
-    std::fill(&corner_forces[begin * kCorners * kNodeStride],
-              corner_forces.data() + end * kCorners * kNodeStride, 0.0);
     if (begin == 0) {
         e[0] = deposited_energy(mesh.edge);
     }
@@ -95,14 +94,11 @@ void Fields::fill_outside(const Mesh& mesh) {
          {&gradients.delv_xi, &gradients.delv_eta, &gradients.delv_zeta}) {
         std::fill_n(&(*field)[outside], kLanes, 0.0);
     }
-    std::fill_n(&corner_forces[outside * kCorners * kNodeStride], kLanes * kCorners * kNodeStride,
-                0.0);
 }
 
 double memory_bytes(std::int64_t edge) {
-    constexpr double kElement =
-        sizeof(double) * (9 + 6 + kCorners * kNodeStride) + sizeof(Index) * (kCorners + kFaces + 1);
-    constexpr double kNode = sizeof(double) * (2 * kNodeStride + 1) + sizeof(Index) * kCorners + 1;
+    constexpr double kElement = sizeof(double) * (9 + 6) + sizeof(Index) * (kCorners + kFaces + 1);
+    constexpr double kNode = sizeof(double) * (3 * kNodeStride + 1) + sizeof(Index) * kCorners + 1;
     const auto n = static_cast<double>(edge);
     return kElement * n * n * n + kNode * (n + 1) * (n + 1) * (n + 1);
 }

@@ -21,9 +21,10 @@ struct Fields {
     void fill_outside(const Mesh& mesh);
 
     // Per node, kNodeStride doubles apart.
-    Array<double> x;     // position
-    Array<double> u;     // velocity
-    Array<double> mass;  // per node; an eighth of each element around it
+    Array<double> x;      // position
+    Array<double> u;      // velocity
+    Array<double> force;  // sum over the elements around; 0 between the cycles
+    Array<double> mass;   // one double a node; an eighth of each element around it
 
     // Per element.
     Array<double> volo;    // volume at the start ("reference volume"); also its mass
@@ -43,10 +44,6 @@ struct Fields {
         Array<double> delx_xi, delx_eta, delx_zeta;
     };
     Gradients gradients;
-
-    // Per corner of an element (8 * element + corner), kNodeStride doubles apart: the force that
-    // the element exerts on the node there.
-    Array<double> corner_forces;
 };
 
 // An estimate of all memory for a mesh, in bytes, valid for any edge (also one too large to mesh).

@@ -1,5 +1,7 @@
 #include "apps/lulesh/force.hpp"
 
+#include <algorithm>
+
 #include "apps/lulesh/constants.hpp"
 #include "apps/lulesh/node_access.hpp"
 
@@ -86,6 +88,28 @@ inline void add_hourglass_forces(Corners& force, const Corners& derivatives, con
     }
 }
 
+// Hands out the forces of a block that is not inside, corner by corner as those of others.
+[[gnu::noinline]] void deal_forces(const Mesh& mesh, Fields& fields, Seams& seams,
+                                   std::size_t block, const Corners& forces) {
+    const std::size_t first = block * kLanes;
+    const auto lanes =
+        std::min(static_cast<std::size_t>(mesh.elements) - first, static_cast<std::size_t>(kLanes));
+    const Index* const nodes = &mesh.corner_nodes[first * kCorners];
+    for (const int corner : kCornersOfANode) {
+        const NodeLanes force = node_lanes(forces.at[corner]);
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            const Index node = nodes[static_cast<std::size_t>(corner * kLanes) + lane];
+            if (seams.is_on_seam(node)) {
+                const auto element = static_cast<Index>(first + lane);
+                store_quad(seams.corner_force(element * kCorners + corner), force.at[lane]);
+            } else {
+                double* const place = node_place(fields.force.data(), node);
+                store_quad(place, load_quad(place) + force.at[lane]);
+            }
+        }
+    }
+}
+
 }  // namespace
 
 Corners volume_derivatives(const Corners& corners) {
@@ -115,7 +139,7 @@ Corners corner_forces(const Corners& x, const Corners& u, const ElementState& st
     return force;
 }
 
-void element_forces(const Mesh& mesh, Fields& fields, Range blocks) {
+void element_forces(const Mesh& mesh, Fields& fields, Seams& seams, Range blocks) {
     for (auto block = static_cast<std::size_t>(blocks.begin);
          block < static_cast<std::size_t>(blocks.end); ++block) {
         const std::size_t first = block * kLanes;
@@ -130,9 +154,13 @@ void element_forces(const Mesh& mesh, Fields& fields, Range blocks) {
             .volume = volume,
             .hourglass = -kHourglass * load(&fields.ss[first]) * mass * inverse_cbrt(volume)};
         const Corners force = corner_forces(x, u, state);
-        for (std::size_t corner = 0; corner < kCorners; ++corner) {
-            scatter(&fields.corner_forces[(first * kCorners + corner) * kNodeStride],
-                    kCorners * kNodeStride, force.at[corner]);
+        if (!seams.is_inside(block)) {
+            deal_forces(mesh, fields, seams, block, force);
+            continue;
+        }
+        // In this order the elements around a node contribute in increasing order.
+        for (const int corner : kCornersOfANode) {
+            add_to_nodes(fields.force.data(), nodes + corner * kLanes, force.at[corner]);
         }
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apps/lulesh/fields.hpp"
+#include "apps/lulesh/seams.hpp"
 
 namespace pinstudy::lulesh {
 
@@ -19,7 +20,7 @@ Corners corner_forces(const Corners& x, const Corners& u, const ElementState& st
 // Twelve times the derivative of an element's volume by the position of each corner.
 Corners volume_derivatives(const Corners& x);
 
-// Writes fields.corner_forces of the blocks of elements.
-void element_forces(const Mesh& mesh, Fields& fields, Range blocks);
+// Adds the forces of the blocks of elements to fields.force, or keeps them in `seams`.
+void element_forces(const Mesh& mesh, Fields& fields, Seams& seams, Range blocks);
 
 }  // namespace pinstudy::lulesh

@@ -20,12 +20,12 @@ Observer observer_for(const Settings& settings) {
     if (settings.quiet || !(settings.progress || settings.trace)) {
         return {};
     }
-    return [&settings](const Domain& domain, const Clock& clock) {
+    return [&settings, trace = Trace()](const Domain& domain, const Clock& clock) mutable {
         if (settings.progress) {
             print_cycle(clock);
         }
         if (settings.trace) {
-            print_trace(domain, clock);
+            trace.print(domain, clock);
         }
     };
 }

@@ -16,10 +16,6 @@ Position position(Index number, Index per_edge) {
 constexpr Position kCornerOffsets[kCorners] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
                                                {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
 
-// Corners by decreasing offset: as seen from a node, the elements in which it is that corner come
-// in increasing order.
-constexpr int kCornersOfANode[kCorners] = {6, 7, 5, 4, 2, 3, 1, 0};
-
 std::size_t size(Index count) {
     return static_cast<std::size_t>(count);
 }

@@ -14,6 +14,17 @@ namespace pinstudy::lulesh {
 
 inline constexpr std::size_t kNodeStride = 4;  // doubles from one node (or corner) to the next
 
+struct NodeLanes {
+    Quad at[kLanes];
+};
+
+inline double* node_place(double* field, Index node) {
+    return field + kNodeStride * static_cast<std::size_t>(node);
+}
+inline const double* node_place(const double* field, Index node) {
+    return field + kNodeStride * static_cast<std::size_t>(node);
+}
+
 #if defined(__has_builtin)
     #if __has_builtin(__builtin_shufflevector)
         #define PINSTUDY_LULESH_SHUFFLES 1
@@ -24,9 +35,7 @@ inline constexpr std::size_t kNodeStride = 4;  // doubles from one node (or corn
 
 // The vectors of the nodes nodes[0], nodes[1], ... of the field.
 inline Vec3 gather_nodes(const double* field, const Index* nodes) {
-    const auto at = [&](int lane) {
-        return load_quad(field + kNodeStride * static_cast<std::size_t>(nodes[lane]));
-    };
+    const auto at = [&](int lane) { return load_quad(node_place(field, nodes[lane])); };
     const auto pair = [&](int a, int b) {
         // The forms with a mask do not trip GCC's warning about uninitialised values.
         return _mm512_maskz_insertf64x4(0xff, _mm512_castpd256_pd512(at(a)), at(b), 1);
@@ -44,31 +53,26 @@ inline Vec3 gather_nodes(const double* field, const Index* nodes) {
             __builtin_shufflevector(xz01, xz23, 2, 3, 10, 11, 6, 7, 14, 15)};
 }
 
-// Writes lane l of the vector to to[l * stride ...], and 0 to the idle double behind it.
-inline void scatter(double* to, std::size_t stride, const Vec3& value) {
+// The vectors lane by lane, with 0 behind x, y, z.
+inline NodeLanes node_lanes(const Vec3& value) {
     const Real zero{};
     const Real xy_even = __builtin_shufflevector(value.x, value.y, 0, 8, 2, 10, 4, 12, 6, 14);
     const Real xy_odd = __builtin_shufflevector(value.x, value.y, 1, 9, 3, 11, 5, 13, 7, 15);
     const Real z_even = __builtin_shufflevector(value.z, zero, 0, 8, 2, 10, 4, 12, 6, 14);
     const Real z_odd = __builtin_shufflevector(value.z, zero, 1, 9, 3, 11, 5, 13, 7, 15);
-    const auto put = [&](std::size_t lane, Real xy, Real z) {
-        const Real low = __builtin_shufflevector(xy, z, 0, 1, 8, 9, 2, 3, 10, 11);
-        const Real high = __builtin_shufflevector(xy, z, 4, 5, 12, 13, 6, 7, 14, 15);
-        store_quad(to + lane * stride, _mm512_maskz_extractf64x4_pd(0xf, low, 0));
-        store_quad(to + (lane + 2) * stride, _mm512_maskz_extractf64x4_pd(0xf, low, 1));
-        store_quad(to + (lane + 4) * stride, _mm512_maskz_extractf64x4_pd(0xf, high, 0));
-        store_quad(to + (lane + 6) * stride, _mm512_maskz_extractf64x4_pd(0xf, high, 1));
-    };
-    put(0, xy_even, z_even);
-    put(1, xy_odd, z_odd);
+    const Real n02 = __builtin_shufflevector(xy_even, z_even, 0, 1, 8, 9, 2, 3, 10, 11);
+    const Real n46 = __builtin_shufflevector(xy_even, z_even, 4, 5, 12, 13, 6, 7, 14, 15);
+    const Real n13 = __builtin_shufflevector(xy_odd, z_odd, 0, 1, 8, 9, 2, 3, 10, 11);
+    const Real n57 = __builtin_shufflevector(xy_odd, z_odd, 4, 5, 12, 13, 6, 7, 14, 15);
+    const auto low = [](Real both) { return _mm512_maskz_extractf64x4_pd(0xf, both, 0); };
+    const auto high = [](Real both) { return _mm512_maskz_extractf64x4_pd(0xf, both, 1); };
+    return {{low(n02), low(n13), high(n02), high(n13), low(n46), low(n57), high(n46), high(n57)}};
 }
 
 #elif defined(PINSTUDY_LULESH_SHUFFLES) && defined(__AVX__)
 
 inline Vec3 gather_nodes(const double* field, const Index* nodes) {
-    const auto at = [&](int lane) {
-        return load_quad(field + kNodeStride * static_cast<std::size_t>(nodes[lane]));
-    };
+    const auto at = [&](int lane) { return load_quad(node_place(field, nodes[lane])); };
     const Quad n0 = at(0);
     const Quad n1 = at(1);
     const Quad n2 = at(2);
@@ -82,16 +86,16 @@ inline Vec3 gather_nodes(const double* field, const Index* nodes) {
             __builtin_shufflevector(xz01, xz23, 2, 3, 6, 7)};
 }
 
-inline void scatter(double* to, std::size_t stride, const Vec3& value) {
+inline NodeLanes node_lanes(const Vec3& value) {
     const Quad zero{};
     const Quad xy_even = __builtin_shufflevector(value.x, value.y, 0, 4, 2, 6);
     const Quad xy_odd = __builtin_shufflevector(value.x, value.y, 1, 5, 3, 7);
     const Quad z_even = __builtin_shufflevector(value.z, zero, 0, 4, 2, 6);
     const Quad z_odd = __builtin_shufflevector(value.z, zero, 1, 5, 3, 7);
-    store_quad(to, __builtin_shufflevector(xy_even, z_even, 0, 1, 4, 5));
-    store_quad(to + stride, __builtin_shufflevector(xy_odd, z_odd, 0, 1, 4, 5));
-    store_quad(to + 2 * stride, __builtin_shufflevector(xy_even, z_even, 2, 3, 6, 7));
-    store_quad(to + 3 * stride, __builtin_shufflevector(xy_odd, z_odd, 2, 3, 6, 7));
+    return {{__builtin_shufflevector(xy_even, z_even, 0, 1, 4, 5),
+             __builtin_shufflevector(xy_odd, z_odd, 0, 1, 4, 5),
+             __builtin_shufflevector(xy_even, z_even, 2, 3, 6, 7),
+             __builtin_shufflevector(xy_odd, z_odd, 2, 3, 6, 7)}};
 }
 
 #else
@@ -99,7 +103,7 @@ inline void scatter(double* to, std::size_t stride, const Vec3& value) {
 inline Vec3 gather_nodes(const double* field, const Index* nodes) {
     Vec3 value{};
     for (int lane = 0; lane < kLanes; ++lane) {
-        const double* const node = field + kNodeStride * static_cast<std::size_t>(nodes[lane]);
+        const double* const node = node_place(field, nodes[lane]);
         value.x[lane] = node[0];
         value.y[lane] = node[1];
         value.z[lane] = node[2];
@@ -107,17 +111,24 @@ inline Vec3 gather_nodes(const double* field, const Index* nodes) {
     return value;
 }
 
-inline void scatter(double* to, std::size_t stride, const Vec3& value) {
+inline NodeLanes node_lanes(const Vec3& value) {
+    NodeLanes lanes;
     for (int lane = 0; lane < kLanes; ++lane) {
-        double* const place = to + static_cast<std::size_t>(lane) * stride;
-        place[0] = value.x[lane];
-        place[1] = value.y[lane];
-        place[2] = value.z[lane];
-        place[3] = 0.0;
+        lanes.at[lane] = Quad{value.x[lane], value.y[lane], value.z[lane], 0.0};
     }
+    return lanes;
 }
 
 #endif
+
+// Adds the vectors to those of the nodes nodes[0], nodes[1], ..., one after the other.
+inline void add_to_nodes(double* field, const Index* nodes, const Vec3& value) {
+    const NodeLanes lanes = node_lanes(value);
+    for (int lane = 0; lane < kLanes; ++lane) {
+        double* const place = node_place(field, nodes[lane]);
+        store_quad(place, load_quad(place) + lanes.at[lane]);
+    }
+}
 
 // The vectors of all corners of kLanes elements; `nodes` holds kLanes nodes per corner.
 inline Corners gather_corners(const double* field, const Index* nodes) {

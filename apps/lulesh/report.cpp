@@ -4,7 +4,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "apps/lulesh/motion.hpp"
 #include "apps/lulesh/node_access.hpp"
 
 namespace pinstudy::lulesh {
@@ -74,7 +73,7 @@ void print_results(const Summary& summary, double seconds) {
     std::printf("FOM                  = %10.8g (z/s)\n\n", 1000.0 / grind_time);
 }
 
-void print_trace(const Domain& domain, const Clock& clock) {
+void Trace::print(const Domain& domain, const Clock& clock) {
     const Fields& fields = domain.fields;
     const Index edge = domain.mesh.edge;
     std::printf("trace cycle=%" PRId64, clock.cycle);
@@ -99,12 +98,14 @@ void print_trace(const Domain& domain, const Clock& clock) {
         print_viscosity_terms(domain, element);
     }
     const Index node = (edge + 1) * (edge + 1) + edge + 2;  // one step along x, y and z
-    const auto i = static_cast<std::size_t>(node);
-    print_at("x", node, fields.x[i * kNodeStride]);
-    print_at("xd", node, fields.u[i * kNodeStride]);
-    print_at("fx", node, force_on_node(domain.mesh, fields, node)[0]);
-    print_at("mass", node, fields.mass[i]);
+    const double velocity = node_place(fields.u.data(), node)[0];
+    const double mass = fields.mass[static_cast<std::size_t>(node)];
+    print_at("x", node, node_place(fields.x.data(), node)[0]);
+    print_at("xd", node, velocity);
+    print_at("fx", node, mass * (velocity - last_velocity_) / clock.dt);
+    print_at("mass", node, mass);
     std::printf("\n");
+    last_velocity_ = velocity;
 }
 
 }  // namespace pinstudy::lulesh

@@ -18,6 +18,12 @@ void print_cycle(const Clock& clock);
 void print_results(const Summary& summary, double seconds);
 
 // Values of the elements and of a node next to the origin, by name, in one line a cycle.
-void print_trace(const Domain& domain, const Clock& clock);
+class Trace {
+  public:
+    void print(const Domain& domain, const Clock& clock);
+
+  private:
+    double last_velocity_ = 0.0;  // of the node, which tells the force on it
+};
 
 }  // namespace pinstudy::lulesh

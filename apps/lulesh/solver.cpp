@@ -8,6 +8,7 @@
 #include "apps/lulesh/force.hpp"
 #include "apps/lulesh/kinematics.hpp"
 #include "apps/lulesh/motion.hpp"
+#include "apps/lulesh/seams.hpp"
 #include "apps/lulesh/team.hpp"
 
 namespace pinstudy::lulesh {
@@ -45,15 +46,16 @@ Constraints update_materials(Domain& domain) {
 
 // One cycle, on every thread of a team. A barrier stands wherever a phase reads what another
 // thread has written in the phase before.
-Findings run_cycle(Domain& domain, double dt, const Team& team, std::vector<Findings>& findings) {
+Findings run_cycle(Domain& domain, Seams& seams, double dt, const Team& team,
+                   std::vector<Findings>& findings) {
     const Mesh& mesh = domain.mesh;
     Fields& fields = domain.fields;
     Findings& own = findings[static_cast<std::size_t>(team.rank)];
     const Range blocks = share(mesh.blocks, team);
 
-    element_forces(mesh, fields, blocks);
+    element_forces(mesh, fields, seams, blocks);
     barrier();
-    move_nodes(mesh, fields, dt, share(mesh.nodes, team));
+    move_nodes(mesh, fields, seams, dt, share(mesh.nodes, team));
     barrier();
     own.lowest_volume = element_kinematics(mesh, fields, dt, blocks);
     barrier();
@@ -72,19 +74,26 @@ Outcome judge(const Findings& all) {
     return Outcome::kFinished;
 }
 
-}  // namespace
-
-Outcome run(Domain& domain, std::int64_t last_cycle, const Observer& observer) {
-    std::vector<Findings> findings(static_cast<std::size_t>(max_threads()));
-    Outcome result = Outcome::kFinished;
-    on_every_thread([&](const Team& team) {
+// Runs with a team of the size that `seams` are for, if such a team can be had; else does nothing.
+// Returns the size of the team.
+int run_with(Seams& seams, Domain& domain, std::int64_t last_cycle, const Observer& observer,
+             Outcome& result) {
+    std::vector<Findings> findings(static_cast<std::size_t>(seams.threads()));
+    int formed = 0;
+    on_threads(seams.threads(), [&](const Team& team) {
+        if (team.rank == 0) {
+            formed = team.size;
+        }
+        if (team.size != seams.threads()) {
+            return;
+        }
         // Every thread keeps the time for itself, from the same numbers.
         Clock clock = domain.clock;
         Outcome outcome = Outcome::kFinished;
         while (clock.time < kStopTime && clock.cycle < last_cycle &&
                outcome == Outcome::kFinished) {
             clock = next_cycle(clock);
-            const Findings all = run_cycle(domain, clock.dt, team, findings);
+            const Findings all = run_cycle(domain, seams, clock.dt, team, findings);
             constrain(clock, all.constraints);
             outcome = judge(all);
             if (observer) {
@@ -100,7 +109,22 @@ Outcome run(Domain& domain, std::int64_t last_cycle, const Observer& observer) {
             result = outcome;
         }
     });
-    return result;
+    return formed;
+}
+
+}  // namespace
+
+Outcome run(Domain& domain, std::int64_t last_cycle, const Observer& observer) {
+    Outcome outcome = Outcome::kFinished;
+    int threads = max_threads();
+    while (true) {
+        Seams seams(domain.mesh, threads);
+        const int formed = run_with(seams, domain, last_cycle, observer, outcome);
+        if (formed == threads) {
+            return outcome;
+        }
+        threads = formed;  // the runtime gives less than it promised (a limit, a dynamic team)
+    }
 }
 
 }  // namespace pinstudy::lulesh

@@ -6,6 +6,7 @@
     #include <omp.h>
 #endif
 
+#include "apps/common/schedule.hpp"
 #include "apps/lulesh/simd.hpp"
 
 namespace pinstudy::lulesh {
@@ -16,15 +17,23 @@ struct Team {
     int size;
 };
 
-// Calls body(team) once on every thread of a new team; returns when all are done.
+// Calls body(team) once on every thread of a new team of at most `threads`; returns when all are
+// done.
 template <class Body>
-void on_every_thread(const Body& body) {
+void on_threads(int threads, const Body& body) {
 #ifdef _OPENMP
-    #pragma omp parallel default(none) shared(body)
+    #pragma omp parallel num_threads(threads) default(none) shared(body)
     body(Team{omp_get_thread_num(), omp_get_num_threads()});
 #else
+    static_cast<void>(threads);
     body(Team{0, 1});
 #endif
+}
+
+// The same with as many threads as the user allows.
+template <class Body>
+void on_every_thread(const Body& body) {
+    on_threads(max_threads(), body);
 }
 
 // Waits until every thread of the team has come here.
