@@ -11,5 +11,11 @@ lock() {
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
 }
 
-lock pyproject.toml --output-file requirements.txt
-lock --group dev --constraints requirements.txt --output-file requirements-dev.txt
+# pandas 3 needs Python 3.11 and has another string type: the lock keeps one major version of it for
+# every Python, while an environment that others made (Spack) may bring either.
+limits=$(mktemp)
+trap 'rm "$limits"' EXIT
+printf '%s\n' 'pandas<3' 'pandas-stubs<3' >"$limits"
+
+lock --constraints "$limits" pyproject.toml --output-file requirements.txt
+lock --constraints "$limits" --group dev --constraints requirements.txt --output-file requirements-dev.txt
