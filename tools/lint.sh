@@ -4,26 +4,27 @@
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+export PATH="$PWD/.venv/bin:$PATH"
 status=0
 
+# check NAME COMMAND...
 check() {
-    echo "$1 ${2-}"
-    "$@" || status=1
-}
-
-check_with_tool() {
-    if command -v "$1" >/dev/null; then
-        "$@" || status=1
-    else
+    echo "lint: $1"
+    shift
+    if ! command -v "$1" >/dev/null; then
         echo "$1 is not installed: left out"
         [ "${CI-}" != true ] || status=1
+    else
+        "$@" || status=1
     fi
 }
 
-check .venv/bin/python -m ruff check
-.venv/bin/python -m ruff format --check || status=1
-.venv/bin/python -m mypy || status=1
-mapfile -t sources < <(find apps runners tests benchmarks -name '*.[ch]pp' | sort)
-check_with_tool clang-format --dry-run -Werror "${sources[@]}"
-check_with_tool shellcheck --external-sources bin/pinstudy .ci/run tools/{setup,test,lint,sanitize,bench,lock}.sh
+mapfile -t cpp < <(find apps runners tests benchmarks -name '*.[ch]pp' | sort)
+
+check "Python, rules" python -m ruff check
+check "Python, format" python -m ruff format --check
+check "Python, types" python -m mypy
+check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
+check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
+    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/bench.sh tools/lock.sh
 exit $status
