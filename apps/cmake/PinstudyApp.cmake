@@ -1,4 +1,5 @@
-# pinstudy_app() and pinstudy_app_test(): a program under study, and its tests, in every variant.
+# A program under study, its tests and its benchmarks, in every variant: pinstudy_app(),
+# pinstudy_app_test() and pinstudy_app_benchmark().
 
 include(GoogleTest)
 
@@ -71,5 +72,17 @@ function(pinstudy_app_test)
       DISCOVERY_MODE PRE_TEST
       PROPERTIES ${properties}
     )
+  endforeach()
+endfunction()
+
+# pinstudy_app_benchmark(NAME <app> SOURCES <source>...)
+#
+# Builds, for each variant, the Google Benchmark program bench-<app>-<variant>.
+function(pinstudy_app_benchmark)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
+  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+    set(program bench-${arg_NAME}-${variant})
+    add_executable(${program} ${arg_SOURCES})
+    target_link_libraries(${program} PRIVATE ${arg_NAME}-${variant}-lib benchmark::benchmark)
   endforeach()
 endfunction()
