@@ -11,7 +11,7 @@ import pytest
 
 from configs.cpulist import format_cpulist
 from runners.discovery import read_topology
-from runners.topology import Topology
+from runners.topology import KIND_ORDER, Topology
 from tests.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
 from tests.trees import Machine, build_tree, pairs, singles, write
 
@@ -47,9 +47,10 @@ def kinds_of(tmp_path: Path, machine: str | Machine) -> dict[str, str]:
 def test_hybrid_nodes_have_the_kinds_they_are_known_to_have(
     tmp_path: Path, machine: str, expected: dict[str, str]
 ) -> None:
-    found = kinds_of(tmp_path, machine)
-    assert found == expected
-    assert list(found) == [name for name in ("P", "E", "LP-E") if name in expected]
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == expected
+    assert [kind.name for kind in topology.kinds] == [n for n in KIND_ORDER if n in expected]
+    assert all(topology.kind_of(cpu) == core.kind for core in topology.cores for cpu in core.cpus)
 
 
 @pytest.mark.parametrize("machine", ["kvm-guest", *(m for m in MACHINES if "synthetic" in m)])

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners.cpufreq import governor_label, read_cpufreq
+from tests.machines import INTEL, MACHINES, policy
+from tests.trees import CPU, Machine, build_tree, singles, write
+
+POLICIES = f"{CPU}/cpufreq"
+
+
+def test_a_policy_has_its_driver_governor_and_limits_in_khz(tmp_path: Path) -> None:
+    cpufreq = read_cpufreq(build_tree(tmp_path, "mtl-m-2"))
+    first = cpufreq.policies[0]
+    assert (first.name, first.cpus) == ("policy0", (0,))
+    assert governor_label(first) == "powersave (intel_pstate)"
+    assert first.governors == ("performance", "powersave")
+    assert first.epp == "balance_performance"
+    assert (first.lowest_khz, first.highest_khz, first.base_khz) == (400000, 4800000, 1100000)
+    assert first.unavailable == {}
+    assert [policy.highest_khz for policy in cpufreq.policies[12:]] == [2100000, 2100000]
+    assert (cpufreq.mode, cpufreq.turbo) == ("active", True)
+
+
+def test_policies_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    policies = read_cpufreq(build_tree(tmp_path, "adl0")).policies
+    assert [policy.cpus for policy in policies] == [(cpu,) for cpu in range(16)]
+
+
+def test_only_the_policies_of_some_cpus_can_be_read(tmp_path: Path) -> None:
+    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"), cpus=(3, 9))
+    assert [policy.name for policy in cpufreq.policies] == ["policy3", "policy9"]
+
+
+def test_a_policy_may_scale_several_cpus(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, Machine(singles("0-3"), policies={"0": policy(3000000)}))
+    write(root, f"{POLICIES}/policy0/affected_cpus", "0 1 2 3")
+    cpufreq = read_cpufreq(root)
+    assert cpufreq.policies[0].cpus == (0, 1, 2, 3)
+    assert cpufreq.why_not_in_force("powersave", (2, 3)) is None
+
+
+def test_a_governor_in_force_has_nothing_against_it(tmp_path: Path) -> None:
+    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
+    assert cpufreq.why_not_in_force("powersave", range(16)) is None
+    assert cpufreq.why_not_offered("powersave", range(16)) is None
+
+
+def test_a_governor_that_is_offered_but_not_in_force_says_what_is(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, f"{POLICIES}/policy3/scaling_governor", "performance")
+    cpufreq = read_cpufreq(root)
+    assert cpufreq.why_not_offered("performance", (2, 3)) is None
+    assert cpufreq.why_not_in_force("performance", (3,)) is None
+    assert cpufreq.why_not_in_force("performance", (2, 3)) == (
+        "the governor performance is not in force (but powersave on 2, performance on 3)"
+    )
+    assert cpufreq.why_not_in_force("performance", (1, 2)) == (
+        "the governor performance is not in force (but powersave)"
+    )
+
+
+def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tmp_path: Path) -> None:
+    cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
+    assert cpufreq.why_not_offered("ondemand", (0, 1)) == (
+        "intel_pstate does not offer the governor ondemand on CPUs 0 "
+        "(but performance and powersave)"
+    )
+
+
+def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
+    cpufreq = read_cpufreq(build_tree(tmp_path, "kvm-guest"))
+    assert cpufreq.policies == ()
+    for why in (cpufreq.why_not_offered, cpufreq.why_not_in_force):
+        reason = why("performance", (0,))
+        assert reason is not None and "no frequency scaling here" in reason
+    assert (cpufreq.mode, cpufreq.turbo) == (None, None)
+    state = cpufreq.state_of((0, 1))
+    assert state.fields == {}
+    assert set(state.unavailable) == {"governor_read", "driver"}
+
+
+def test_a_cpu_that_no_policy_covers_is_named(tmp_path: Path) -> None:
+    machine = Machine(singles("0-3"), policies={"0-1": policy(3000000)})
+    cpufreq = read_cpufreq(build_tree(tmp_path, machine))
+    reason = cpufreq.why_not_offered("powersave", (1, 2, 3))
+    assert reason is not None and "no policy covers CPUs 2-3" in reason
+
+
+def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    write(root, f"{POLICIES}/policy8/scaling_governor", "performance")
+    cpufreq = read_cpufreq(root)
+    assert cpufreq.state_of((0, 1)).fields == {
+        "governor_read": "powersave",
+        "driver": "intel_pstate",
+    }
+    mixed = cpufreq.state_of((7, 8, 9)).fields["governor_read"]
+    assert mixed == "powersave on 7,9, performance on 8"
+
+
+@pytest.mark.parametrize("spoil", ["", "garbage"])
+def test_what_cannot_be_read_is_absent_with_its_reason(tmp_path: Path, spoil: str) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, f"{POLICIES}/policy0/cpuinfo_max_freq", spoil)
+    (root / POLICIES / "policy0/scaling_governor").unlink()
+    cpufreq = read_cpufreq(root)
+    first = cpufreq.policies[0]
+    assert first.highest_khz is None and first.governor is None
+    assert set(first.unavailable) == {"highest_khz", "governor"}
+    state = cpufreq.state_of((0,))
+    assert state.fields == {"driver": "intel_pstate"}
+    assert "policy0/scaling_governor is missing" in state.unavailable["governor_read"]
+
+
+@pytest.mark.parametrize(
+    ("files", "turbo"),
+    [
+        ({f"{CPU}/intel_pstate/no_turbo": "0"}, True),
+        ({f"{CPU}/intel_pstate/no_turbo": "1"}, False),
+        ({f"{POLICIES}/boost": "1"}, True),
+        ({f"{POLICIES}/boost": "0"}, False),
+        ({f"{POLICIES}/boost": "?"}, None),
+        ({}, None),
+    ],
+)
+def test_turbo_is_read_from_whichever_driver_has_it(
+    tmp_path: Path, files: dict[str, str], turbo: bool | None
+) -> None:
+    machine = Machine(singles("0"), policies={"0": policy(3000000)}, block=INTEL, files=files)
+    assert read_cpufreq(build_tree(tmp_path, machine)).turbo is turbo
+
+
+def test_amd_pstate_has_a_mode_too(tmp_path: Path) -> None:
+    machine = replace(MACHINES["hx370"], files={f"{CPU}/amd_pstate/status": "guided"})
+    assert read_cpufreq(build_tree(tmp_path, machine)).mode == "guided"

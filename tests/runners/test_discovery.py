@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from configs.cpulist import format_cpulist
+from configs.errors import UserError
+from runners.discovery import read_topology
+from runners.topology import Topology, topology_json
+from tests.machines import INTEL
+from tests.trees import CPU, Machine, build_tree, singles, write
+
+
+def cores(topology: Topology) -> list[str]:
+    return [format_cpulist(core.cpus) for core in topology.cores]
+
+
+def shared(topology: Topology, level: int) -> list[str]:
+    caches = (c for c in topology.caches if c.level == level and c.type != "Instruction")
+    return [format_cpulist(cache.cpus) for cache in caches]
+
+
+def test_siblings_of_a_recording_without_sibling_lists_follow_from_first_level_caches(
+    tmp_path: Path,
+) -> None:
+    topology = read_topology(build_tree(tmp_path, "mtl-m-2"))
+    assert cores(topology) == ["0-1", "2-3", *(str(cpu) for cpu in range(4, 14))]
+    assert {core.package for core in topology.cores} == {0}
+    assert any("first-level data caches" in note for note in topology.notes)
+
+
+def test_without_caches_siblings_follow_from_cpuinfo(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    for cache in (root / CPU).glob("cpu*/cache"):
+        shutil.rmtree(cache)
+    topology = read_topology(root)
+    assert cores(topology) == ["0-1", "2-3", "4-5", "6-7", *(str(cpu) for cpu in range(8, 16))]
+    assert any("/proc/cpuinfo" in note for note in topology.notes)
+
+
+def test_without_any_information_each_cpu_is_a_core(tmp_path: Path) -> None:
+    write(tmp_path, f"{CPU}/online", "0-2")
+    topology = read_topology(tmp_path)
+    assert cores(topology) == ["0", "1", "2"]
+    assert topology.kinds[0].cpus == (0, 1, 2)
+
+
+def test_the_kernels_sibling_list_is_preferred_to_shared_caches(tmp_path: Path) -> None:
+    # On some guests every first-level cache is shown as shared by all CPUs.
+    machine = Machine(singles("0-3"), caches=((1, "Data", "", "0-3"),), block=INTEL)
+    assert cores(read_topology(build_tree(tmp_path, machine))) == ["0", "1", "2", "3"]
+
+
+def test_the_older_name_of_the_sibling_list_serves_older_kernels(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "synthetic-server")
+    for new in (root / CPU).glob("cpu*/topology/core_cpus_list"):
+        new.unlink()
+    topology = read_topology(root)
+    assert cores(topology) == [f"{cpu},{cpu + 8}" for cpu in range(8)]
+    assert topology.notes == ()
+
+
+def test_core_ids_that_repeat_on_arm_join_no_cores(tmp_path: Path) -> None:
+    assert cores(read_topology(build_tree(tmp_path, "phone"))) == [str(cpu) for cpu in range(8)]
+
+
+def test_a_server_has_its_packages_and_numa_nodes(tmp_path: Path) -> None:
+    topology = read_topology(build_tree(tmp_path, "synthetic-server"))
+    assert [core.package for core in topology.cores] == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert [(n.node, format_cpulist(n.cpus)) for n in topology.numa] == [
+        (0, "0-3,8-11"),
+        (1, "4-7,12-15"),
+    ]
+
+
+def test_caches_have_level_size_and_the_cpus_that_share_them(tmp_path: Path) -> None:
+    topology = read_topology(build_tree(tmp_path, "i7-1370p"))
+    sizes = {cache.size_bytes for cache in topology.caches if cache.level == 2}
+    assert shared(topology, 2) == ["0-1", "2-3", "4-5", "6-7", "8-9", "10-11", "12-15", "16-19"]
+    assert sizes == {1280 * 1024, 2048 * 1024}
+    assert [(c.size_bytes, c.cpus) for c in topology.caches if c.level == 3] == [
+        (24576 * 1024, tuple(range(20)))
+    ]
+
+
+def test_cache_levels_that_a_recording_lacks_follow_from_the_index(tmp_path: Path) -> None:
+    topology = read_topology(build_tree(tmp_path, "mtl-m-2"))
+    assert shared(topology, 2) == ["0-1", "2-3", "4-7", "8-11", "12-13"]
+    assert shared(topology, 3) == ["0-11"]
+    assert {cache.size_bytes for cache in topology.caches} == {None}
+
+
+def test_offline_cpus_are_named_and_in_nothing_else(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "synthetic-server")
+    write(root, f"{CPU}/online", "0-5,7-8,10-15")
+    topology = read_topology(root)
+    assert topology.offline == (6, 9)
+    named = [cpu for core in topology.cores for cpu in core.cpus]
+    assert sorted(named) == [0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15]
+    assert not {6, 9} & {cpu for numa in topology.numa for cpu in numa.cpus}
+    assert not {6, 9} & {cpu for cache in topology.caches for cpu in cache.cpus}
+
+
+def test_without_an_online_list_the_switches_of_the_cpus_decide(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "synthetic-forest")
+    (root / CPU / "online").unlink()
+    topology = read_topology(root)
+    assert format_cpulist(topology.online) == "0-8"
+    assert format_cpulist(topology.offline) == "9-11"
+    assert any("/sys/devices/system/cpu/online is missing" in note for note in topology.notes)
+
+
+def test_cpus_that_have_no_directory_are_not_online(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    write(root, f"{CPU}/online", "0-4095")
+    assert read_topology(root).online == (0, 1)
+
+
+def test_without_numa_files_all_cpus_are_in_one_node(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    shutil.rmtree(root / "sys/devices/system/node")
+    topology = read_topology(root)
+    assert [(n.node, n.cpus) for n in topology.numa] == [(0, (0, 1))]
+    assert any("NUMA" in note for note in topology.notes)
+
+
+def test_a_numa_node_of_memory_alone_has_no_cpus(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    write(root, "sys/devices/system/node/node2/cpulist", "")
+    assert [(n.node, n.cpus) for n in read_topology(root).numa] == [(0, (0, 1)), (2, ())]
+
+
+def test_siblings_of_different_kinds_are_parted_with_a_note(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, "sys/devices/cpu_core/cpus", "0-6")
+    write(root, "sys/devices/cpu_atom/cpus", "7-15")
+    topology = read_topology(root)
+    assert cores(topology)[:5] == ["0-1", "2-3", "4-5", "6", "7"]
+    assert any("CPUs 6-7 are SMT siblings of different kinds" in note for note in topology.notes)
+
+
+def test_a_recorded_tree_allows_all_cpus_that_are_online(tmp_path: Path) -> None:
+    topology = read_topology(build_tree(tmp_path, "i9-14900k"))
+    assert topology.allowed == topology.online == tuple(range(32))
+
+
+def test_this_machine_allows_what_the_process_may_use() -> None:
+    topology = read_topology(Path("/"))
+    assert set(topology.allowed) == os.sched_getaffinity(0)
+    assert set(topology.allowed) <= set(topology.online)
+
+
+def test_links_are_followed_inside_the_recorded_tree(tmp_path: Path) -> None:
+    """Real trees reach a PMU through a link of the bus, and a CPU's policy through its own."""
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    for name in ("cpu_core", "cpu_atom"):
+        (root / "sys/devices" / name).rename(root / f"sys/pmu-{name}")
+        bus = root / "sys/bus/event_source/devices" / name
+        shutil.rmtree(bus)
+        bus.symlink_to(f"/sys/pmu-{name}")
+    topology = read_topology(root)
+    assert [format_cpulist(kind.cpus) for kind in topology.kinds] == ["0-7", "8-23"]
+
+
+def test_a_root_without_a_node_is_a_mistake_that_says_what_was_expected(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"has no sys/devices/system/cpu .*proc/cpuinfo"):
+        read_topology(tmp_path)
+
+
+def test_a_root_one_level_too_high_names_the_right_one(tmp_path: Path) -> None:
+    build_tree(tmp_path, "adl0")
+    with pytest.raises(UserError, match=r"did you mean .*/adl0\?"):
+        read_topology(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_a_root_that_is_no_directory_is_a_mistake(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is not a directory"):
+        read_topology(tmp_path / name)
+
+
+def test_json_has_the_documented_form(tmp_path: Path) -> None:
+    shown = topology_json(read_topology(build_tree(tmp_path, "i9-14900k-noht")))
+    assert list(shown)[:5] == ["kinds", "cores", "caches", "numa", "online"]
+    assert shown["kinds"][1] == {
+        "name": "E",
+        "cpus": "8-23",
+        "evidence": "the cpu_atom PMU lists CPUs 8-23 (/sys/devices/cpu_atom/cpus)",
+    }
+    assert shown["cores"][8] == {"cpus": "8", "kind": "E", "package": 0}
+    assert {"level": 2, "size_bytes": 4194304, "cpus": "8-11"} in shown["caches"]
+    assert {"level": 3, "size_bytes": 37748736, "cpus": "0-23"} in shown["caches"]
+    assert [cache["cpus"] for cache in shown["caches"] if cache["level"] == 1] == [
+        str(cpu) for cpu in range(24)
+    ]
+    assert shown["numa"] == [{"node": 0, "cpus": "0-23"}]
+    assert shown["online"] == shown["allowed"] == "0-23"
+
+
+def test_reading_a_node_of_24_cpus_takes_less_than_an_instant(tmp_path: Path) -> None:
+    """30 ms is the aim on a quiet machine; the bound leaves room for a busy one."""
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    read_topology(root)
+
+    def seconds() -> float:
+        start = time.process_time()
+        read_topology(root)
+        return time.process_time() - start
+
+    assert min(seconds() for _ in range(5)) < 0.060
+
+
+GARBAGE = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from([b"", b"\n", b"0-65535\n", b"-1\n", b"9" * 30, b"0-7\n", b"3\n", b"0,0,0\n"]),
+)
+_MACHINES = ("mtl-m-2", "phone", "hx370", "synthetic-server")
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, list[Path]]]:
+    """A tree of each machine, and its files, to be spoilt and mended again."""
+    found = {}
+    for name in _MACHINES:
+        root = build_tree(tmp_path_factory.mktemp("trees"), name)
+        found[name] = (root, sorted(file for file in root.rglob("*") if file.is_file()))
+    return found
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(data=st.data())
+def test_no_garbage_in_any_file_raises_or_loses_a_cpu(
+    trees: dict[str, tuple[Path, list[Path]]], data: st.DataObject
+) -> None:
+    root, files = trees[data.draw(st.sampled_from(_MACHINES))]
+    spoilt = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
+    before = {file: file.read_bytes() for file in spoilt}
+    try:
+        for file in spoilt:
+            content = data.draw(st.none() | GARBAGE)
+            if content is None:
+                file.unlink()
+            else:
+                file.write_bytes(content)
+        topology = read_topology(root)
+    finally:
+        for file, content in before.items():
+            file.write_bytes(content)
+    assert topology.online
+    in_cores = sorted(cpu for core in topology.cores for cpu in core.cpus)
+    in_kinds = sorted(cpu for kind in topology.kinds for cpu in kind.cpus)
+    assert in_cores == in_kinds == list(topology.online)
+    assert not set(topology.online) & set(topology.offline)
+    assert all(topology.kind_of(core.cpus[0]) == core.kind for core in topology.cores)
+    assert all(kind.evidence for kind in topology.kinds)
+    assert len({kind.name for kind in topology.kinds}) == len(topology.kinds)

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from runners.node import open_node, safe_name
+from tests.trees import CPU, build_tree, write
+
+RAPL = "sys/class/powercap/intel-rapl:0"
+
+
+def digest(root: Path, kinds: str | None = None) -> str:
+    return open_node(root, kinds).digest
+
+
+def test_facts_are_json_and_name_what_is_absent(tmp_path: Path) -> None:
+    facts = open_node(build_tree(tmp_path, "mtl-m-2")).facts
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["cpu_model"] == "Intel(R) Core(TM) Ultra 7 164U"
+    assert facts["microcode"] == "0x13"
+    assert facts["kernel"] == "6.18.8-200.fc43.x86_64"
+    assert facts["virtual_machine"] is False
+    assert facts["topology"]["online"] == "0-13"
+    assert facts["cpufreq"]["drivers"] == {"intel_pstate": "0-13"}
+    assert facts["cpufreq"]["mode"] == "active"
+    assert facts["cpufreq"]["base_khz"] == {"1100000": "0-3", "700000": "4-11", "400000": "12-13"}
+    assert facts["unavailable"]["memory_bytes"] == "/proc/meminfo is missing"
+    assert "memory_bytes" not in facts
+
+
+def test_facts_of_this_machine_are_read() -> None:
+    node = open_node(Path("/"))
+    assert node.facts["kernel"]
+    assert node.facts["memory_bytes"] > 2**20
+    assert node.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert len(node.digest) == 64
+    assert node.digest == open_node(Path("/")).digest
+
+
+def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    write(root, "proc/meminfo", "MemTotal:       32603440 kB\nMemFree:        1 kB")
+    write(root, "proc/sys/kernel/osrelease", "6.12.107")
+    write(root, "proc/sys/kernel/nmi_watchdog", "1")
+    write(root, "proc/sys/kernel/perf_event_paranoid", "-1")
+    write(root, "proc/sys/kernel/sched_itmt_enabled", "1")
+    write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    write(root, f"{CPU}/smt/control", "on")
+    facts = open_node(root).facts
+    assert facts["memory_bytes"] == 32603440 * 1024
+    assert facts["kernel"] == "6.12.107"
+    assert facts["nmi_watchdog"] == 1
+    assert facts["perf_event_paranoid"] == -1
+    assert facts["itmt_enabled"] == 1
+    assert facts["transparent_hugepages"] == "madvise"
+    assert facts["smt"] == "on"
+
+
+def test_power_limits_are_in_watts_and_seconds_for_each_top_zone(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    write(root, f"{RAPL}/name", "package-0")
+    for number, name, microwatts, microseconds in (
+        (0, "long_term", 65000000, 27983872),
+        (1, "short_term", 117000000, 2440),
+    ):
+        write(root, f"{RAPL}/constraint_{number}_name", name)
+        write(root, f"{RAPL}/constraint_{number}_power_limit_uw", microwatts)
+        write(root, f"{RAPL}/constraint_{number}_time_window_us", microseconds)
+    write(root, "sys/class/powercap/intel-rapl:0:0/constraint_0_power_limit_uw", "1")
+    zone = {"zone": "intel-rapl:0", "domain": "package-0"}
+    assert open_node(root).facts["power_limits"] == [
+        zone | {"name": "long_term", "power_w": 65.0, "window_s": 27.983872},
+        zone | {"name": "short_term", "power_w": 117.0, "window_s": 0.00244},
+    ]
+
+
+def test_a_power_limit_that_cannot_be_read_has_its_reason(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    write(root, f"{RAPL}/constraint_0_power_limit_uw", "")
+    (limit,) = open_node(root).facts["power_limits"]
+    assert limit["power_w"] is None
+    assert limit["reason"].endswith("constraint_0_power_limit_uw is empty")
+
+
+def test_a_guest_says_that_it_is_one(tmp_path: Path) -> None:
+    node = open_node(build_tree(tmp_path, "kvm-guest"))
+    assert node.facts["virtual_machine"] is True
+    assert node.facts["cpu_capacity"] == {"1024": "0-1"}
+    assert "no frequency scaling" in node.facts["cpufreq"]["reason"]
+
+
+def test_a_reboot_and_other_permissions_leave_the_node_the_same(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    write(root, "proc/sys/kernel/random/boot_id", "one")
+    before = digest(root)
+    write(root, "proc/sys/kernel/random/boot_id", "another")
+    write(root, "proc/sys/kernel/hostname", "renamed")
+    write(root, "proc/sys/kernel/perf_event_paranoid", "2")
+    write(root, f"{RAPL}/constraint_0_power_limit_uw", "1000000")
+    for policy in (root / CPU / "cpufreq").iterdir():
+        (policy / "scaling_governor").write_text("performance\n")
+    assert digest(root) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("proc/sys/kernel/osrelease", "6.13.0"),
+        (f"{CPU}/smt/control", "off"),
+        (f"{CPU}/online", "0-30"),
+        (f"{CPU}/intel_pstate/status", "passive"),
+        (f"{CPU}/intel_pstate/no_turbo", "1"),
+        ("sys/devices/cpu_atom/cpus", "16-30"),
+        ("sys/class/dmi/id/bios_version", "1.2"),
+    ],
+)
+def test_what_changes_results_makes_another_node(tmp_path: Path, path: str, content: str) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    before = digest(root)
+    write(root, path, content)
+    if path == "sys/devices/cpu_atom/cpus":
+        write(root, "sys/devices/cpu_core/cpus", "0-15,31")
+    assert digest(root) != before
+
+
+def test_declared_kinds_make_another_node_than_found_ones(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    assert len({digest(root), digest(root, "P=0,E=1"), digest(root, "P=1,E=0")}) == 3
+
+
+def test_the_words_of_evidence_are_no_part_of_the_digest(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    before = digest(root)
+    for name in ("cpu_core", "cpu_atom"):
+        shutil.rmtree(root / "sys/devices" / name)
+    assert "sys/bus" in open_node(root).topology.kinds[0].evidence
+    assert digest(root) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("node-01.cluster", "node-01.cluster"),
+        ("../../etc", "etc"),
+        ("a b/c*?", "a-b-c"),
+        ("…", "node"),
+        ("", "node"),
+        (".hidden", "hidden"),
+        ("x" * 300, "x" * 64),
+    ],
+)
+def test_host_names_are_safe_as_file_names(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
+
+
+def test_a_node_is_named_by_its_host_or_by_its_tree(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    assert open_node(root).node_id == "adl0"
+    write(root, "proc/sys/kernel/hostname", "workstation\n")
+    assert open_node(root).node_id == "workstation"
