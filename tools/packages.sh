@@ -10,7 +10,7 @@ system_packages() {
     local key unmet allowed=no
     system_stamp=$stamps/system-$target
     # Nodes that share a file system have packages of their own; perf goes with the kernel.
-    key=$({ cat "$needs_file" tools/needs.sh tools/packages.sh && uname -nr; } | digest)
+    key=$({ cat "$needs_file" tools/needs.sh tools/packages.sh && uname -nr && commands; } | digest)
     still_unmet "$key" && return
 
     mapfile -t unmet < <(needs_for "$@" | unmet_needs)
@@ -32,6 +32,12 @@ still_unmet() {
     [ ${#stamped[@]} -gt 2 ] || return 0
     [ "${stamped[1]}" = yes ] || ! may_install || return 1
     [ "$(printf '%s\n' "${stamped[@]:2}" | unmet_needs)" = "$(printf '%s\n' "${stamped[@]:2}")" ]
+}
+
+# commands: the paths of all that a need looks for on the PATH, as far as they are there.
+commands() {
+    # shellcheck disable=SC2046
+    command -v $(awk '!/^#/ && NF { sub(/.*:/, "", $4); print $4 }' "$needs_file") || true
 }
 
 # lacks NEED: whether the first step could not meet it.

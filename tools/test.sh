@@ -6,6 +6,8 @@
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+# Those of a loaded module would hide the locked packages.
+unset PYTHONPATH PYTHONHOME
 status=0
 
 .venv/bin/python -m pytest "$@" || status=1

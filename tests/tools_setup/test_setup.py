@@ -119,6 +119,16 @@ def test_a_changed_list_of_needs_is_looked_at_again(machine: FakeMachine) -> Non
     assert "goes on without gdb: not available is a debugger" in machine.set_up().stdout
 
 
+def test_a_compiler_that_went_away_is_noticed(machine: FakeMachine) -> None:
+    machine.set_up()
+    machine.remove("clang++")
+
+    done = machine.set_up()
+
+    assert done.returncode == 0, done.stderr
+    assert "goes on without clang" in done.stdout
+
+
 def test_a_moved_checkout_is_built_from_scratch(machine: FakeMachine) -> None:
     machine.set_up()
     machine.root = machine.root.rename(machine.root.parent / "elsewhere")
