@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from marshmallow import ValidationError
 
 from configs.app import AppSchema
 from configs.containers import OneOrMore, Reference, Section
+from configs.events import event_problem
 from configs.fields import Count, Name, Text, Word
 from configs.mapping import InlineMappingSchema
 from configs.model import COLLECTORS, CURRENT_GOVERNOR, ORDERS, WAIT_POLICIES
 from configs.schedules import Schedule
 from configs.schema import Strict
-from configs.words import shown
 
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
 # among them: it is not a policy but a frequency that somebody writes.
@@ -29,18 +27,14 @@ GOVERNORS = (
 # More threads than any node that Linux supports today has CPUs for is a slip of the pen.
 MAX_THREADS = 4096
 
-# perf-list(1): a name, `pmu/terms/`, `tracepoint:name` or a raw code, with `:` modifiers. A comma
-# stands inside slashes only; elsewhere it would separate two events.
-_EVENT = re.compile(r"[A-Za-z][\w.:-]*(?:/[\w.:=,@%+-]*/[A-Za-z]*)?", re.ASCII)
-
 
 class Event(Text):
     """The name of one event, as perf list shows it."""
 
     def _convert(self, value: object) -> str:
         text = super()._convert(value)
-        if not _EVENT.fullmatch(text):
-            raise ValidationError(f"{shown(text)} is not {self.expected}")
+        if problem := event_problem(text):
+            raise ValidationError(problem)
         return text
 
 

@@ -11,6 +11,7 @@ from configs.model import Study
 from runners.case import Case, LeftOut, case_fields
 from runners.forecast import duration, estimate_s
 from runners.launch import Launch
+from runners.perf_events import too_many_events
 from runners.plan import Plan
 from runners.study import History, forecast, runs_left, runs_of
 
@@ -56,6 +57,8 @@ class Outline:
         for item in plan.left_out:
             reasons[item.reason] = reasons.get(item.reason, 0) + 1
         lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
+        if warning := too_many_events(study.events):
+            lines.append(f"warning: {warning}")
         done = self.runs - self.left
         already = f", {done} of them done already" if done else ""
         lines.append(f"{plural(self.runs, 'run')}{already}; expected time: {duration(self.left_s)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
+from configs.events import event_problem
 from runners.perf_output import split_event
 from runners.raw_counts import SOFTWARE_EVENTS, TOOL_EVENTS
 from runners.sysfs import Absent, Tree
@@ -29,13 +30,6 @@ _FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
 
 # --control and -D -1 came with this version.
 OLDEST_PERF = (5, 10)
-
-# A name, `tracepoint:name` or `pmu/terms/`, then modifiers. No braces: perf splits groups on
-# hybrid nodes. A comma elsewhere would make two events of one.
-_EVENT = re.compile(r"[A-Za-z][\w.-]*(?::[\w.-]+){0,2}|[A-Za-z][\w.-]*/[\w.:=,@%+-]+/\w*", re.ASCII)
-# perf takes these for BPF programs to be compiled, or loaded, into the kernel.
-_BPF_FILE = re.compile(r".*\.(c|o|bpf)(:.*)?", re.ASCII | re.DOTALL)
-_MAX_NAME_CHARACTERS = 200
 
 # linux/capability.h
 _CAP_SYS_ADMIN = 21
@@ -80,16 +74,6 @@ def _effective_capabilities(tree: Tree) -> int:
         return 0
     found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
     return int(found[1], 16) if found else 0
-
-
-def event_problem(name: str) -> str:
-    """Say why a text is no event that may be handed to perf; empty when it is one."""
-    if len(name) > _MAX_NAME_CHARACTERS or not _EVENT.fullmatch(name) or _BPF_FILE.fullmatch(name):
-        return (
-            f"{name[:_MAX_NAME_CHARACTERS]!r} is not an event; expected a name of 'perf list', "
-            "such as branch-misses or cpu_core/cycles/"
-        )
-    return ""
 
 
 def event_list(extra: Iterable[str] = (), user_only: bool = False) -> str:

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.errors import UserError
+from configs.events import event_problem
 from runners.perf_events import (
     DEFAULT_EVENTS,
     PerfPermission,
     event_list,
-    event_problem,
     parse_perf_version,
     perf_command,
     read_permission,

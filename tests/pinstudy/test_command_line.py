@@ -1,0 +1,263 @@
+"""The command line as a user meets it: real processes, real programs, exit statuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.shards import read_records
+from tests.tools import need_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NAP = """\
+# A program that only waits
+title: a nap
+variants:
+  plain: {program: /bin/sleep, runtime: none}
+sizes:
+  short: {arguments: '0.02', estimate: 20 ms}
+  long: {arguments: '0.4', estimate: 0.4 s}
+  bad: {arguments: never}
+limit: 5 s
+"""
+STUDY = """\
+# A study for tests
+title: naps
+apps:
+  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
+mappings: [scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin]
+governors: current
+repetitions: 3
+warmup: 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "nap.yaml").write_text(NAP)
+    for size in ("short", "long", "bad"):
+        (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
+
+
+def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [
+        record for shards in folder.glob("results/*/*/records") for record in read_records(shards)
+    ]
+
+
+def two_kinds() -> str:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    return f"P={cpus[0]},E={cpus[1]}"
+
+
+def test_a_study_runs_all_five_mappings_with_proved_placement(folder: Path) -> None:
+    kinds = two_kinds()
+    done = pinstudy(folder, "run", "short.yaml", "--kinds", kinds)
+    assert done.returncode == 0, done.stderr
+    made = records(folder)
+    assert len(made) == 5 * (3 + 1)
+    assert {r["status"] for r in made} == {"ok"}
+    assert {r["placement"]["verdict"] for r in made} == {"proved"}
+    assert all(r["kinds_declared"] for r in made)
+    assert {r["mapping"] for r in made} == {
+        "scheduler",
+        "pcores-set",
+        "pcores-pin",
+        "ecores-set",
+        "ecores-pin",
+    }
+    assert all(0.02 <= r["elapsed_s"] < 0.5 for r in made)
+    assert "declared by hand" in done.stdout
+    for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
+        assert next(folder.glob(f"results/short/*/{name}")).stat().st_size
+
+
+def test_software_counters_are_measured_and_the_rest_has_reasons(folder: Path) -> None:
+    need_tool("perf")
+    pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
+    for record in records(folder):
+        for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
+            assert (name in record) != (name in record["unavailable"]), name
+        # The nap has one thread that sleeps once; nothing of the harness may be counted.
+        if "task_clock_s" in record:
+            assert 0 < record["task_clock_s"] < 0.02
+
+
+def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(folder: Path) -> None:
+    runner = subprocess.Popen(
+        command("run", "long.yaml", "--kinds", two_kinds()),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(records(folder)) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    before = {r["run_id"] for r in records(folder)}
+    assert pinstudy(folder, "run", "long.yaml", "--kinds", two_kinds()).returncode == 0
+    made = records(folder)
+    assert before <= {r["run_id"] for r in made}
+    keys = [(r["case_id"], r["warmup"], r["repetition"]) for r in made]
+    assert len(keys) == len(set(keys)) == 20
+    assert {r["attempt"] for r in made} == {1, 2}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
+    folder: Path, number: signal.Signals
+) -> None:
+    runner = subprocess.Popen(
+        command("run", "long.yaml"),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not any(r["status"] == "ok" for r in records(folder)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.15)
+    runner.send_signal(number)
+    _, errors = runner.communicate(timeout=30)
+    assert runner.returncode == 130
+    assert "Traceback" not in errors
+    assert [r["status"] for r in records(folder)].count("interrupted") <= 1
+    time.sleep(0.1)
+    assert pinstudy(folder, "run", "long.yaml").returncode == 0
+    finished = [r for r in records(folder) if r["status"] == "ok"]
+    assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in finished}) == len(finished)
+
+
+def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) -> None:
+    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    before = records(folder)
+    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    assert records(folder) == before
+    assert pinstudy(folder, "run", "short.yaml", "--fresh").returncode == 0
+    after = records(folder)
+    assert len(after) == 2 * len(before), "what was measured before is kept"
+
+
+def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
+    pinstudy(folder, "run", "short.yaml")
+    text = (folder / "short.yaml").read_text().replace("repetitions: 3", "repetitions: 4")
+    (folder / "short.yaml").write_text(text)
+    done = pinstudy(folder, "run", "short.yaml")
+    assert done.returncode == 2
+    assert "--fresh" in done.stderr
+
+
+def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
+    done = pinstudy(folder, "run", "bad.yaml")
+    assert done.returncode == 1
+    assert {r["status"] for r in records(folder) if r["status"] != "left-out"} == {"failed"}
+    assert "invalid time interval" in records(folder)[-1]["stderr_tail"]
+    assert "exit status 1" in done.stdout
+
+
+def test_mistakes_in_a_study_are_all_told_with_their_places(folder: Path) -> None:
+    (folder / "wrong.yaml").write_text(
+        STUDY.replace("SIZE", "shrot").replace("pcores-pin", "pcores-pni").replace("3", "many")
+    )
+    done = pinstudy(folder, "run", "wrong.yaml")
+    assert done.returncode == 2
+    assert "wrong.yaml:4:" in done.stderr
+    assert "'short'" in done.stderr
+    assert "wrong.yaml:5:" in done.stderr
+    assert "'pcores-pin'" in done.stderr
+    assert "wrong.yaml:7:" in done.stderr
+    assert not (folder / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "no-such-study"),
+        ("plna",),
+        ("plan",),
+        ("tables", "nowhere"),
+        ("topology", "--sysroot", "nowhere"),
+        ("topology", "--kinds", "Q=0"),
+        ("run", "short.yaml", "--results", "/proc/nope"),
+        ("plan", "short.yaml", "--kinds", "P=4095"),
+    ],
+)
+def test_a_users_mistake_is_one_message_and_status_2(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    done = pinstudy(folder, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.strip()
+
+
+def test_plan_touches_nothing(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    done = pinstudy(folder, "plan", "short.yaml")
+    assert done.returncode == 0
+    assert sorted(folder.rglob("*")) == before
+    assert "LC_ALL=C OMP_NUM_THREADS=1" in done.stdout
+
+
+def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a small tmpfs")
+    results = folder / "results"
+    results.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(results)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("mounting a tmpfs is not permitted here")
+    try:
+        done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
+        assert done.returncode == 1
+        assert "No space left" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert records(folder)
+    finally:
+        subprocess.run(["umount", str(results)], check=True)
+
+
+def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
+    pinstudy(folder, "run", "short.yaml")
+    for style, sign in {
+        "text": "mapping",
+        "markdown": "| ",
+        "csv": ",",
+        "latex": "toprule",
+    }.items():
+        done = pinstudy(folder, "tables", "results/short", "--format", style)
+        assert done.returncode == 0
+        assert sign in done.stdout
