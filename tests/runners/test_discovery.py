@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from configs.errors import UserError
 from runners.discovery import read_topology
 from runners.topology import Topology, topology_json
 from tests.machines import INTEL
+from tests.tools import need_tool
 from tests.trees import CPU, Machine, build_tree, singles, write
 
 
@@ -156,6 +158,20 @@ def test_this_machine_allows_what_the_process_may_use() -> None:
     assert set(topology.allowed) <= set(topology.online)
 
 
+def test_hwloc_sees_the_same_cores_of_this_machine() -> None:
+    hwloc = need_tool("hwloc-calc")
+    topology = read_topology(Path("/"))
+    ours = {frozenset(core.cpus).intersection(topology.allowed) for core in topology.cores} - {
+        frozenset()
+    }
+    theirs = set()
+    for number in range(len(ours)):
+        command = [hwloc, "--physical-output", "--intersect", "pu", f"core:{number}"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        theirs.add(frozenset(int(cpu) for cpu in listed.split(",")))
+    assert theirs == ours
+
+
 def test_links_are_followed_inside_the_recorded_tree(tmp_path: Path) -> None:
     """Real trees reach a PMU through a link of the bus, and a CPU's policy through its own."""
     root = build_tree(tmp_path, "i9-14900k-noht")
@@ -221,6 +237,7 @@ GARBAGE = st.one_of(
     st.binary(max_size=40),
     st.sampled_from([b"", b"\n", b"0-65535\n", b"-1\n", b"9" * 30, b"0-7\n", b"3\n", b"0,0,0\n"]),
 )
+_DECISIVE = ("online", "present", "cpuinfo", "cpus", "cpulist", "midr_el1")
 _MACHINES = ("mtl-m-2", "phone", "hx370", "synthetic-server")
 
 
@@ -240,7 +257,9 @@ def test_no_garbage_in_any_file_raises_or_loses_a_cpu(
     trees: dict[str, tuple[Path, list[Path]]], data: st.DataObject
 ) -> None:
     root, files = trees[data.draw(st.sampled_from(_MACHINES))]
-    spoilt = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
+    decisive = [file for file in files if file.name in _DECISIVE]
+    some = st.sampled_from(decisive) | st.sampled_from(files)
+    spoilt = data.draw(st.lists(some, min_size=1, max_size=12, unique=True))
     before = {file: file.read_bytes() for file in spoilt}
     try:
         for file in spoilt:

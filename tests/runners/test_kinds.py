@@ -80,6 +80,21 @@ def test_without_pmu_files_two_agreeing_values_tell_the_kinds(tmp_path: Path) ->
     assert "base_frequency 2100000" in evidence and "cpuinfo_max_freq 4700000" in evidence
 
 
+@pytest.mark.parametrize("machine", ["i7-1370p", "adl0"])
+def test_without_pmu_and_frequency_files_shared_caches_tell_the_kinds(
+    tmp_path: Path, machine: str
+) -> None:
+    root = build_tree(tmp_path, machine)
+    with_frequencies = kinds(read_topology(root))
+    for name in ("cpu_core", "cpu_atom", "system/cpu/cpufreq"):
+        shutil.rmtree(root / "sys/devices" / name, ignore_errors=True)
+    for cppc in (root / "sys/devices/system/cpu").glob("cpu*/acpi_cppc"):
+        shutil.rmtree(cppc)
+    topology = read_topology(root)
+    assert kinds(topology) == with_frequencies
+    assert "L2 cache" in topology.kinds[1].evidence
+
+
 def test_without_pmu_files_low_power_cores_are_those_without_l3(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "mtl-m-2")
     for name in ("cpu_core", "cpu_atom"):
