@@ -15,6 +15,7 @@ from runners.counters import no_counters, read_counters
 from runners.cpufreq import read_cpufreq
 from runners.energy import EnergyMeter
 from runners.execute import Harness, Observation
+from runners.mappings import needed_tool
 from runners.measured import Measured
 from runners.node import Node
 from runners.openmp_runtime import find_runtime
@@ -22,22 +23,30 @@ from runners.perf_events import event_list, perf_command, read_permission
 from runners.perf_output import parse_perf_output
 from runners.perf_process import CommandBuilder
 from runners.powercap import find_zones
+from runners.tool_versions import build_of, tool_versions
 
 
 class Collectors:
     """A study's collectors on this machine, made once and used around every run."""
 
     def __init__(
-        self, study: Study, node: Node, witness: Path, programs: Mapping[str, Path]
+        self,
+        study: Study,
+        node: Node,
+        witness: Path,
+        programs: Mapping[str, Path],
+        tools: Mapping[str, str],
     ) -> None:
-        """`programs` are the paths of the study's programs; raises UserError for a bad event."""
+        """`programs` and `tools` are paths by name; raises UserError for a bad event."""
         root = node.root
         self._node = node
         self._pmus = read_core_pmus(root)
         self._why_unsupported = why_unsupported(root)
         self._energy = EnergyMeter(find_zones(root)) if "energy" in study.collect else None
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
-        command, problem = _perf(study, root)
+        perf = shutil.which("perf") if "perf" in study.collect else None
+        self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
+        command, problem = _perf(study, perf, root)
         meters = () if self._energy is None else (self._energy,)
         self.harness = Harness(witness, command, problem, meters)
 
@@ -45,10 +54,16 @@ class Collectors:
         """Return what the collectors say of one run."""
         return [
             self._programs[case.variant.program],
+            self._versions_of(case),
             self._counters(case, seen),
             self._energy_reading(),
             self._state(case),
         ]
+
+    def _versions_of(self, case: Case) -> Measured:
+        launchers = [needed_tool(case.mechanism), "perf"]
+        used = {name: self._versions[name] for name in launchers if name in self._versions}
+        return Measured({"versions": used}, {})
 
     def _counters(self, case: Case, seen: Observation) -> Measured:
         if seen.perf_problem:
@@ -76,16 +91,24 @@ class Collectors:
 
 
 def _program_facts(program: Path) -> Measured:
+    fields: dict[str, object] = {}
+    unavailable = {}
     found = find_runtime(program, dict(os.environ))
     if isinstance(found, str):
-        return Measured({}, {"runtime": found})
-    return Measured({"runtime": found.fields()}, {})
+        unavailable["runtime"] = found
+    else:
+        fields["runtime"] = found.fields()
+    build = build_of(program)
+    if build is None:
+        unavailable["build"] = "the program is not one of pinstudy's own; it was not asked"
+    else:
+        fields["build"] = build
+    return Measured(fields, unavailable)
 
 
-def _perf(study: Study, root: Path) -> tuple[CommandBuilder | None, str]:
+def _perf(study: Study, perf: str | None, root: Path) -> tuple[CommandBuilder | None, str]:
     if "perf" not in study.collect:
         return None, "the study does not collect perf's counters"
-    perf = shutil.which("perf")
     if perf is None:
         return None, "perf is not installed; install it with `make setup`"
     events = event_list(study.events, read_permission(root).user_only)

@@ -155,7 +155,9 @@ class Session:
 
     def _bench(self) -> Bench:
         plan = self.outline.plan
-        collectors = Collectors(plan.study, self.workplace.node, self._witness(), plan.programs)
+        collectors = Collectors(
+            plan.study, self.workplace.node, self._witness(), plan.programs, self.workplace.tools
+        )
         return Bench(
             launch=self.outline.launch,
             harness=collectors.harness,

@@ -77,7 +77,7 @@ def check_mechanism(
         raise CannotMapError(
             f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
         )
-    needed = "taskset" if mechanism == "omp-places" else mechanism
+    needed = needed_tool(mechanism)
     if needed is not None and needed not in tools:
         raise CannotMapError(f"{needed} is not installed; install it with `make setup`")
     if mechanism == "likwid-pin" and topology.allowed != topology.online:
@@ -85,6 +85,11 @@ def check_mechanism(
             "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
             f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
         )
+
+
+def needed_tool(mechanism: str | None) -> str | None:
+    """Return the launcher that a mechanism needs: places are combined with taskset."""
+    return "taskset" if mechanism == "omp-places" else mechanism
 
 
 def _why_empty(selection: str, topology: Topology) -> str:

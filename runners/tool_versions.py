@@ -1,0 +1,43 @@
+"""Versions of what takes part in a run: perf, launchers, and our own builds of the programs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from runners.programs import program_folders
+
+ASK_LIMIT_S = 10.0
+MAX_CHARACTERS = 300
+
+
+def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
+    """Return what `--version` prints for each tool, by name; `not known` where it fails."""
+    return {name: ask_version(path) or "not known" for name, path in tools.items()}
+
+
+def build_of(program: Path) -> str | None:
+    """Return compiler and flags of one of our own programs; None for anybody else's.
+
+    Another program is not asked: it may take `--version` for something to compute.
+    """
+    return ask_version(str(program)) if program.parent in program_folders() else None
+
+
+def ask_version(path: str) -> str | None:
+    """Return what `path --version` prints, its lines joined, or None when it fails."""
+    try:
+        answer = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=ASK_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    text = "; ".join(answer.stdout.decode(errors="replace").strip().splitlines())
+    if answer.returncode != 0:
+        return None
+    return "".join(c for c in text if c.isprintable())[:MAX_CHARACTERS] or None
