@@ -1,0 +1,38 @@
+// Results of LULESH 2.0 (LLNL-TR-641973, section 4.3; sizes it does not list, and runs that are cut
+// short, by runs of the original).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "apps/lulesh/solver.hpp"
+#include "apps/lulesh/verification.hpp"
+
+namespace pinstudy::lulesh {
+
+struct Published {
+    Index edge;
+    std::int64_t last_cycle;
+    std::int64_t cycles;
+    const char* origin_energy;
+};
+
+inline std::string as_printed(double energy) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.6e", energy);
+    return text.data();
+}
+
+inline void expect_published(const Published& published, const RegionOptions& options = {}) {
+    Domain domain(published.edge, options);
+    EXPECT_EQ(run(domain, published.last_cycle), Outcome::kFinished);
+    EXPECT_EQ(domain.clock.cycle, published.cycles);
+    EXPECT_EQ(as_printed(domain.fields.e[0]), published.origin_energy);
+    const Verdict verdict = check(summarise(domain));
+    EXPECT_TRUE(verdict.passed) << verdict.reason;
+}
+
+}  // namespace pinstudy::lulesh

@@ -1,0 +1,164 @@
+// Region sizes, runs and EOS factors as LULESH 2.0 has them with glibc's rand(), seed 0.
+#include "apps/lulesh/regions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace pinstudy::lulesh {
+namespace {
+
+RegionLists lists_for(Index edge, const RegionOptions& options) {
+    return {assign_regions(edge * edge * edge, options), options};
+}
+
+struct Expected {
+    Index edge;
+    std::vector<Index> sizes;
+    int runs;
+    double eos_factor;  // three digits behind the point
+};
+
+class DefaultRegions : public ::testing::TestWithParam<Expected> {};
+
+TEST_P(DefaultRegions, HaveTheSizesRunsAndCostOfTheOriginal) {
+    const Expected& expected = GetParam();
+    const RegionOptions options;
+    const auto region_of_element =
+        assign_regions(expected.edge * expected.edge * expected.edge, options);
+    const RegionLists lists(region_of_element, options);
+    int runs = 1;
+    for (std::size_t i = 1; i < region_of_element.size(); ++i) {
+        runs += region_of_element[i] != region_of_element[i - 1] ? 1 : 0;
+    }
+    EXPECT_EQ(lists.sizes, expected.sizes);
+    EXPECT_EQ(runs, expected.runs);
+    EXPECT_EQ(region_of_element[0], 10) << "the first run belongs to region 11";
+    EXPECT_NEAR(lists.eos_factor, expected.eos_factor, 0.0005);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, DefaultRegions,
+    ::testing::Values(
+        Expected{5, {0, 8, 7, 10, 31, 0, 13, 0, 19, 12, 25}, 10, 5.152},
+        Expected{10, {0, 14, 14, 78, 389, 55, 73, 44, 148, 85, 100}, 52, 3.305},
+        Expected{20, {30, 41, 104, 321, 516, 244, 341, 340, 387, 2366, 3310}, 241, 9.321},
+        Expected{30, {123, 457, 493, 2733, 1004, 896, 3236, 2435, 1198, 5980, 8445}, 757, 7.452},
+        Expected{
+            45, {2024, 1308, 4907, 5622, 7949, 6881, 8593, 5672, 14771, 15032, 18366}, 2221, 5.389},
+        Expected{50,
+                 {5294, 1844, 5358, 8889, 9091, 9502, 12402, 10232, 17464, 19971, 24953},
+                 3267,
+                 5.349},
+        Expected{60,
+                 {5808, 7470, 7089, 14914, 13036, 19826, 18742, 21423, 29664, 37335, 40693},
+                 5555,
+                 5.167},
+        Expected{70,
+                 {9786, 15792, 14591, 20658, 21775, 32361, 26709, 43099, 45605, 54503, 58121},
+                 8605,
+                 4.809},
+        Expected{80,
+                 {13895, 19199, 22703, 24862, 34951, 48489, 46610, 63686, 74145, 82234, 81226},
+                 13074,
+                 4.630},
+        Expected{90,
+                 {16671, 25561, 31176, 39481, 51744, 67292, 82948, 96240, 92935, 110368, 114584},
+                 18504,
+                 4.603}),
+    [](const auto& edge) { return "Edge" + std::to_string(edge.param.edge); });
+
+TEST(Regions, HaveTheCostOfTheOriginalForOtherNumbersAndBalances) {
+    struct Case {
+        std::int64_t regions, balance;
+        double eos_factor;
+    };
+    for (const Case& c : {Case{11, 0, 2.918}, Case{11, 2, 4.645}, Case{2, 1, 1.518},
+                          Case{5, 1, 6.526}, Case{20, 1, 4.496}}) {
+        const RegionOptions options{c.regions, c.balance, 1};
+        EXPECT_NEAR(lists_for(30, options).eos_factor, c.eos_factor, 0.0005)
+            << c.regions << " regions, balance " << c.balance;
+    }
+    EXPECT_EQ(lists_for(30, {1, 1, 1}).eos_factor, 2.0);
+}
+
+TEST(Regions, RepeatTheEquationOfStateByTheirPlace) {
+    std::vector<std::int64_t> repetitions;
+    for (std::int64_t region = 0; region < 11; ++region) {
+        repetitions.push_back(eos_repetitions(region, 11, 1));
+    }
+    EXPECT_EQ(repetitions, (std::vector<std::int64_t>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 20}));
+    EXPECT_EQ(eos_repetitions(0, 1, 1), 2);
+    EXPECT_EQ(eos_repetitions(0, 2, 1), 1);
+    EXPECT_EQ(eos_repetitions(1, 2, 1), 2);
+    EXPECT_EQ(eos_repetitions(4, 5, 4), 50);
+    EXPECT_EQ(eos_repetitions(10, 11, 0), 10);
+}
+
+TEST(Regions, RepeatTenfoldInOneTwoOrThreeRegionsByTheirNumber) {
+    const auto tenfold = [](std::int64_t regions) {
+        int count = 0;
+        for (std::int64_t region = 0; region < regions; ++region) {
+            count += eos_repetitions(region, regions, 1) == 20 ? 1 : 0;
+        }
+        return count;
+    };
+    EXPECT_EQ(tenfold(4), 0);
+    EXPECT_EQ(tenfold(5), 1);
+    EXPECT_EQ(tenfold(24), 1);
+    EXPECT_EQ(tenfold(25), 2);
+    EXPECT_EQ(tenfold(44), 2);
+    EXPECT_EQ(tenfold(45), 3);
+}
+
+TEST(Regions, ListEveryElementOnceAndFillUpWithTheLast) {
+    for (const std::int64_t regions : {1, 2, 11, 200}) {
+        const RegionOptions options{regions, 1, 1};
+        const RegionLists lists = lists_for(7, options);
+        std::vector<int> seen(343, 0);
+        std::size_t begin = 0;
+        for (const Index size : lists.sizes) {
+            const auto count = static_cast<std::size_t>(size);
+            for (std::size_t i = begin; i < begin + count; ++i) {
+                ++seen[static_cast<std::size_t>(lists.elements[i])];
+                EXPECT_TRUE(i == begin || lists.elements[i] > lists.elements[i - 1]);
+            }
+            const std::size_t end = begin + (count + kLanes - 1) / kLanes * kLanes;
+            for (std::size_t i = begin + count; i < end; ++i) {
+                EXPECT_EQ(lists.elements[i], lists.elements[begin + count - 1]);
+            }
+            begin = end;
+        }
+        EXPECT_EQ(begin, lists.elements.size());
+        EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+    }
+}
+
+TEST(Regions, AreCutIntoItemsThatCoverThemAndCostAboutTheSame) {
+    const RegionLists lists = lists_for(30, {});
+    std::size_t next = 0;
+    for (const WorkItem& item : lists.items) {
+        EXPECT_EQ(item.begin, next);
+        EXPECT_LT(item.begin, item.end);
+        EXPECT_EQ(item.begin % kLanes, 0u);
+        next = item.end;
+        const auto cost = static_cast<std::int64_t>(item.end - item.begin) * item.repetitions;
+        EXPECT_LE(cost, 20 * 24);
+    }
+    EXPECT_EQ(next, lists.elements.size());
+    EXPECT_GT(lists.items.size(), 100u) << "enough to share among many threads";
+}
+
+TEST(Regions, SumTheirWeightsUpToALimit) {
+    EXPECT_EQ(total_weight(11, 1), 66);
+    EXPECT_EQ(total_weight(11, 0), 11);
+    EXPECT_EQ(total_weight(11, 2), 506);
+    EXPECT_EQ(total_weight(65535, 1), 2147450880);
+    EXPECT_EQ(total_weight(2, 30), 1073741825);
+    EXPECT_EQ(total_weight(2, 31), kLargestWeight + 1);
+    EXPECT_EQ(total_weight(65535, 31), kLargestWeight + 1);
+}
+
+}  // namespace
+}  // namespace pinstudy::lulesh
