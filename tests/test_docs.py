@@ -1,0 +1,73 @@
+"""What README and docs say works: YAML loads, commands exist, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from configs.library import load_app, load_study
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (page.name, block)
+        for page in PAGES
+        for block in re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("yaml"))
+def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    if "variants:" in text.split("apps:")[0]:
+        assert load_app(str(file)).title, page
+    else:
+        assert load_study(file).apps, page
+
+
+@pytest.mark.parametrize(
+    "line",
+    sorted(
+        {
+            line
+            for page in PAGES
+            for line in re.findall(r"`(?:bin/)?pinstudy ([a-z]+ ?[^`]*)`", page.read_text())
+        }
+    ),
+)
+def test_commands_in_the_docs_are_understood(line: str) -> None:
+    name = line.split()[0]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), name, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for option in re.findall(r"--[a-z-]+", line):
+        assert option in done.stdout
+
+
+def test_make_targets_in_the_docs_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        for target in re.findall(r"^make ([a-z]+)", page.read_text(), re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{page.name}: make {target}"
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
