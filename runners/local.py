@@ -18,7 +18,7 @@ from runners.collect import Collectors
 from runners.cpufreq import read_cpufreq
 from runners.launch import Launch, build_launch
 from runners.node import Node, open_node
-from runners.outline import Outline
+from runners.outline import Outline, plural
 from runners.plan import Plan, make_plan
 from runners.programs import LAUNCHERS, WITNESS, find_program, find_tools
 from runners.record import Origin
@@ -61,6 +61,20 @@ class Workplace:
             history = read_history(folder, study, self.node.digest)
         plan = self.plan(study)
         return Outline(plan, history, partial(self.launch, plan))
+
+    def waiting_for_governors(self, plan: Plan) -> list[str]:
+        """Return a line for each governor that cases want and that is not in force now."""
+        waiting: dict[str, list[str]] = {}
+        for case in plan.cases:
+            if case.governor != CURRENT_GOVERNOR:
+                reason = self.node.cpufreq.why_not_in_force(case.governor, case.cpus)
+                waiting.setdefault(case.governor, []).extend([reason] if reason else [])
+        return [
+            f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; set it with "
+            f"`cpupower frequency-set -g {governor}` as root and run again, the rest is made then"
+            for governor, reasons in waiting.items()
+            if reasons
+        ]
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""

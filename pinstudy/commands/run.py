@@ -31,7 +31,8 @@ def command(study: str, kinds: str | None, results: Path, fresh: bool) -> None:
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())
     click.echo("What will be done")
-    for line in session.outline.summary():
+    outline = session.outline
+    for line in [*outline.summary(), *workplace.waiting_for_governors(outline.plan)]:
         click.echo(f"  {line}")
     with TerminalProgress(session.outline) as progress:
         session.run(progress)

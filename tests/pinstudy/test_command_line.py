@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from runners.shards import read_records
 from tests.tools import need_tool
+from tests.trees import build_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -261,3 +263,43 @@ def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
         done = pinstudy(folder, "tables", "results/short", "--format", style)
         assert done.returncode == 0
         assert sign in done.stdout
+
+
+def test_the_published_study_on_the_published_node(folder: Path) -> None:
+    node = build_tree(folder, "i9-14900k-noht")
+    done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json")
+    assert done.returncode == 0, done.stderr
+    outline = json.loads(done.stdout)
+    # Tables 3 to 5: one thread; 6 and 7: Lulesh, 8 and 9: Mandelbrot, with 2 and 8 threads.
+    assert [(t["rows"][0]["app"], t["rows"][0]["threads"]) for t in outline["tables"]] == [
+        ("lulesh", 1),
+        ("mandelbrot", 1),
+        ("lu", 1),
+        ("lulesh", 2),
+        ("lulesh", 8),
+        ("mandelbrot", 2),
+        ("mandelbrot", 8),
+    ]
+    assert (outline["cases"], outline["left_out"], outline["repetitions"]) == (70, 0, 10)
+    for table in outline["tables"]:
+        threads = table["rows"][0]["threads"]
+        pinned = {1: ("0", "8"), 2: ("0-1", "8-9"), 8: ("0-7", "8-15")}[threads]
+        expected = ["0-23", "0-7", pinned[0], "8-23", pinned[1]]
+        assert [row["number"] for row in table["rows"]] == list(range(1, 11))
+        assert [row["cpus"] for row in table["rows"]] == expected * 2
+        assert [row["governor"] for row in table["rows"]] == ["performance"] * 5 + ["powersave"] * 5
+
+
+def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
+    node = build_tree(folder, "i9-14900k-noht")
+    done = pinstudy(folder, "topology", "--sysroot", str(node), "--json")
+    shown = json.loads(done.stdout)
+    assert [(kind["name"], kind["cpus"]) for kind in shown["kinds"]] == [
+        ("P", "0-7"),
+        ("E", "8-23"),
+    ]
+    assert all(kind["evidence"] for kind in shown["kinds"])
+    assert shown["cores"][0] == {"cpus": "0", "kind": "P", "package": 0}
+    assert shown["numa"] == [{"node": 0, "cpus": "0-23"}]
+    assert shown["online"] == "0-23"
+    assert {"level", "size_bytes", "cpus"} <= set(shown["caches"][0])
