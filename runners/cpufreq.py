@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from configs.cpulist import format_cpulist
+from runners.measured import Measured
 from runners.sysfs import Absent, Tree
-
-if TYPE_CHECKING:
-    from runners.record import Measured
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
@@ -97,8 +95,6 @@ class Cpufreq:
 
         Where CPUs differ, each value names its CPUs: `performance on 0-7, powersave on 8-23`.
         """
-        from runners.record import Measured
-
         cpus = tuple(cpus)
         names = {"governor_read": "governor", "driver": "driver"}
         if not self.policies:
