@@ -1,0 +1,87 @@
+"""What a run is worth, and the numbers its program printed."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+
+import pytest
+
+from configs.model import Check, Metric
+from runners.execute import Observation
+from runners.judge import judge, read_metrics, stderr_tail
+from runners.placement import Proof
+from runners.witness_process import Ending
+from tests.runners.cases import DEMO, SMALL, case
+
+PROVED = Proof("proved")
+VIOLATED = Proof("violated", "thread 7 ran on CPU 3")
+
+
+def seen(
+    exit_code: int = 0,
+    number: int = 0,
+    stdout: str = "",
+    timed_out: bool = False,
+    exec_errno: int | None = None,
+) -> Observation:
+    ending = Ending(exit_code << 8 | number, 1.0, 0.9, 0.1, 1 << 20, exec_errno)
+    return Observation(ending, timed_out, stdout, "", (), 3, "", "", ())
+
+
+@pytest.mark.parametrize(
+    ("observation", "proof", "status", "reason"),
+    [
+        (seen(), PROVED, "ok", ""),
+        (seen(), Proof("unproved", "too short"), "ok", ""),
+        (seen(), VIOLATED, "placement-violated", "thread 7 ran on CPU 3"),
+        (seen(exit_code=3), VIOLATED, "check-failed", "own check failed"),
+        (seen(exit_code=5), VIOLATED, "failed", "exit status 5"),
+        (seen(number=signal.SIGSEGV), VIOLATED, "failed", "SIGSEGV"),
+        (seen(number=signal.SIGKILL, timed_out=True), PROVED, "timeout", "limit of 10 s"),
+        (seen(exit_code=127, exec_errno=2), PROVED, "failed", "could not be started: No such file"),
+    ],
+)
+def test_status_and_reason(
+    observation: Observation, proof: Proof, status: str, reason: str
+) -> None:
+    found = judge(case(), observation, proof)
+    assert found[0] == status
+    assert reason in found[1]
+
+
+def test_a_pattern_that_must_be_printed_is_a_check() -> None:
+    app = replace(DEMO, check=Check(pattern="^all well"))
+    assert judge(case(app=app), seen(stdout="x\nall well\n"), PROVED)[0] == "ok"
+    assert judge(case(app=app), seen(stdout="x\n"), PROVED)[0] == "check-failed"
+    quiet = replace(SMALL, quiet=True)
+    assert judge(case(app=app, size=quiet), seen(stdout=""), PROVED)[0] == "ok"
+
+
+def test_the_last_match_is_the_metric() -> None:
+    values, absent = read_metrics(case(), seen(stdout="time = 1\ntime = 2.5e-1\n"))
+    assert values == {"elapsed_s": 0.25}
+    assert not absent
+
+
+@pytest.mark.parametrize("stdout", ["", "time = soon", "time = nan", "time = inf"])
+def test_what_is_no_finite_number_is_absent_with_a_reason(stdout: str) -> None:
+    values, absent = read_metrics(case(), seen(stdout=stdout))
+    assert not values
+    assert absent["elapsed_s"]
+
+
+def test_a_quiet_size_has_no_metrics_and_says_why() -> None:
+    quiet = replace(SMALL, quiet=True)
+    _, absent = read_metrics(case(size=quiet), seen(stdout="time = 1"))
+    assert absent == {"elapsed_s": "the size small silences the program"}
+
+
+def test_metrics_can_be_on_stderr() -> None:
+    app = replace(DEMO, metrics=(Metric("t", r"t=(\d+)", "s", "stderr"),))
+    observation = replace(seen(stdout="t=1"), stderr="t=2")
+    assert read_metrics(case(app=app), observation)[0] == {"t": 2.0}
+
+
+def test_control_characters_never_reach_the_record() -> None:
+    assert stderr_tail("a\x1b[31mred\x00\n") == "a\ufffd[31mred\ufffd"
