@@ -10,11 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from configs.cpulist import format_cpulist
-from configs.errors import StudyError
+from configs.errors import StudyError, UserError
 from configs.model import CURRENT_GOVERNOR, Study
-from runners.capabilities import probe
 from runners.case import Case
-from runners.collect import Collectors
 from runners.cpufreq import read_cpufreq
 from runners.launch import Launch, build_launch
 from runners.node import Node, open_node
@@ -42,6 +40,8 @@ class Workplace:
 
     def findings(self) -> list[tuple[str, str, str]]:
         """Return what was found, a line each: the name, its state, the evidence or the reason."""
+        from runners.capabilities import probe
+
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
             for kind in self.node.topology.kinds
@@ -118,6 +118,12 @@ class Session:
 
         Raises UserError when earlier results do not fit, StudyError when nothing can run here.
         """
+        if not workplace.live:
+            root = workplace.node.root
+            raise UserError(
+                f"--sysroot {root}: a recorded node cannot run programs; see what it would run with "
+                f"`pinstudy plan {study.name} --sysroot {root}`"
+            )
         folder = results_folder(results, study, workplace.node)
         if fresh:
             set_aside(folder)
@@ -168,6 +174,9 @@ class Session:
         )
 
     def _bench(self) -> Bench:
+        # Imported here, as in findings: planning needs none of what measures.
+        from runners.collect import Collectors
+
         plan = self.outline.plan
         collectors = Collectors(
             plan.study, self.workplace.node, self._witness(), plan.programs, self.workplace.tools

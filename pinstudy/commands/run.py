@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from pinstudy.options import KINDS, RESULTS
+from pinstudy.options import KINDS, RESULTS, SYSROOT
 
 
 @click.command("run")
 @click.argument("study")
+@SYSROOT
 @KINDS
 @RESULTS
 @click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
-def command(study: str, kinds: str | None, results: Path, fresh: bool) -> None:
+def command(study: str, sysroot: Path, kinds: str | None, results: Path, fresh: bool) -> None:
     """Run STUDY, or continue it where it was stopped.
 
     STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables
@@ -26,7 +27,7 @@ def command(study: str, kinds: str | None, results: Path, fresh: bool) -> None:
     from pinstudy.progress import TerminalProgress
     from runners.local import Session, open_workplace
 
-    workplace = open_workplace(Path("/"), kinds)
+    workplace = open_workplace(sysroot, kinds)
     session = Session.begin(workplace, load_study(study), results, fresh)
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from pinstudy.options import JSON
+from pinstudy.output import print_json
+
 
 @click.command("tables")
 @click.argument("results", type=click.Path(path_type=Path))
@@ -17,20 +20,26 @@ import click
     show_default=True,
     help="How they are printed.",
 )
+@JSON
 @click.option("--no-files", is_flag=True, help="Print only; leave tables.md, .csv and .tex alone.")
-def command(results: Path, style: str, no_files: bool) -> None:
+def command(results: Path, style: str, as_json: bool, no_files: bool) -> None:
     """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
 
     RESULTS is a folder such as results/quick/mynode.
     """
     from analysis.tables import make_tables, render, write_tables
 
+    rows = []
     for folder in result_folders(results):
         tables = make_tables(folder)
-        click.echo(render(tables, style))
+        rows += [row for table in tables for row in table.exact]
+        if not as_json:
+            click.echo(render(tables, style))
         if not no_files:
             for path in write_tables(tables, folder):
                 click.echo(f"written: {path}", err=True)
+    if as_json:
+        print_json(rows)
 
 
 def result_folders(results: Path) -> list[Path]:
