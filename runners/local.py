@@ -121,7 +121,7 @@ class Session:
         if not workplace.live:
             root = workplace.node.root
             raise UserError(
-                f"--sysroot {root}: a recorded node cannot run programs; see what it would run with "
+                f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
                 f"`pinstudy plan {study.name} --sysroot {root}`"
             )
         folder = results_folder(results, study, workplace.node)
