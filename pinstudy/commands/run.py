@@ -35,8 +35,12 @@ def command(study: str, sysroot: Path, kinds: str | None, results: Path, fresh: 
     outline = session.outline
     for line in [*outline.summary(), *workplace.waiting_for_governors(outline.plan)]:
         click.echo(f"  {line}")
-    with TerminalProgress(session.outline) as progress:
-        session.run(progress)
+    try:
+        with TerminalProgress(outline) as progress:
+            session.run(progress)
+    except KeyboardInterrupt:
+        click.echo("Nothing that was measured is lost; the same command continues.", err=True)
+        raise
     tables = make_tables(session.folder)
     click.echo(render(tables, "text"))
     for path in write_tables(tables, session.folder):
