@@ -4,6 +4,7 @@
 # Result:  PINSTUDY_VARIANTS, the variants to build with this compiler
 #          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
 #          PINSTUDY_FULL_VECTORS, further flags for sources that compute with whole vectors
+#          PINSTUDY_PROGRAM_LINK_FLAGS, further link flags for what is installed
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(pinstudy_runtime libgomp)
@@ -70,8 +71,25 @@ if(pinstudy_full_vectors_accepted)
   set(PINSTUDY_FULL_VECTORS -mprefer-vector-width=512)
 endif()
 
+# With the C++ library inside, a program starts with a quarter of the instructions: its thousands of
+# symbols need not be bound. Sanitizers want the shared one; some distributions have only that.
+set(PINSTUDY_PROGRAM_LINK_FLAGS "")
+if(NOT PINSTUDY_SANITIZE)
+  set(CMAKE_REQUIRED_FLAGS -static-libstdc++)
+  check_cxx_source_compiles(
+    "#include <iostream>\nint main() { std::cout << 1; }" pinstudy_static_libstdcxx_links
+  )
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(pinstudy_static_libstdcxx_links)
+    set(PINSTUDY_PROGRAM_LINK_FLAGS -static-libstdc++ -static-libgcc)
+  endif()
+endif()
+
 set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
-if(PINSTUDY_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # "omp simd" is a hint: that a loop could not be vectorised is no mistake in it.
+  list(APPEND pinstudy_warnings -Wno-pass-failed)
+elseif(PINSTUDY_SANITIZE)
   # GCC's manual: with sanitizers this warning may be wrong; it is, for <regex> (GCC bug 105562).
   list(APPEND pinstudy_warnings -Wno-maybe-uninitialized)
 endif()

@@ -31,36 +31,61 @@ void store(double* to, Vector vector) {
     *reinterpret_cast<Vector*>(to) = vector;
 }
 
-// One step of the textbook on row i, for the columns k+1 to `end`.
-void reduce_row(const double* u, double* a, std::int64_t k, std::int64_t end) {
-    const double multiplier = a[k] / u[k];
-    a[k] = multiplier;
-    for (std::int64_t j = k + 1; j < end; ++j) {
-        a[j] -= multiplier * u[j];
+// The part of kStrip finished rows of U that says what their steps do to each other's columns: the
+// square on the diagonal, with zeros on and below it, and its diagonal.
+struct Corner {
+    double u[kStrip][kStrip];
+    double pivots[kStrip];
+};
+
+Corner corner_of(const Matrix& m, std::int64_t k0) {
+    Corner corner{};
+    for (std::int64_t k = 0; k < kStrip; ++k) {
+        const double* const row = m.row(k0 + k) + k0;
+        corner.pivots[k] = row[k];
+        for (std::int64_t j = 0; j < kStrip; ++j) {
+            corner.u[k][j] = j > k ? row[j] : 0.0;
+        }
+    }
+    return corner;
+}
+
+// Applies kStrip steps to as many elements of a row, which thereby become multipliers. The zeros of
+// the corner leave alone what the step does not concern, and keep the loops free of conditions.
+void reduce_head(const Corner& corner, double* row) {
+    double a[kStrip];
+    std::memcpy(a, row, sizeof a);
+    for (std::int64_t k = 0; k < kStrip; ++k) {
+        const double multiplier = a[k] / corner.pivots[k];
+        row[k] = multiplier;
+        for (std::int64_t j = 0; j < kStrip; ++j) {
+            a[j] -= multiplier * corner.u[k][j];
+        }
     }
 }
 
-// Applies the steps k0 to k0 + kStrip - 1, whose multipliers are known, to kVectors vectors of
-// columns from j in kTileRows rows from i.
+// Applies kStrip steps, whose multipliers are known, to kVectors vectors in each of kTileRows rows:
+// a -= multipliers u. All three point to the first element; a row is `stride` behind the one
+// before.
 template <std::int64_t kVectors>
-void reduce_tile(Matrix& m, std::int64_t k0, std::int64_t i, std::int64_t j) {
-    Vector a[kTileRows][kVectors];
+void reduce_tile(double* a, const double* multipliers, const double* u, std::int64_t stride) {
+    Vector tile[kTileRows][kVectors];
     for (std::int64_t r = 0; r < kTileRows; ++r) {
         for (std::int64_t v = 0; v < kVectors; ++v) {
-            a[r][v] = load(m.row(i + r) + j + v * kLength);
+            tile[r][v] = load(a + r * stride + v * kLength);
         }
     }
-    for (std::int64_t k = k0; k < k0 + kStrip; ++k) {
+    for (std::int64_t k = 0; k < kStrip; ++k) {
         for (std::int64_t v = 0; v < kVectors; ++v) {
-            const Vector u = load(m.row(k) + j + v * kLength);
+            const Vector row = load(u + k * stride + v * kLength);
             for (std::int64_t r = 0; r < kTileRows; ++r) {
-                a[r][v] -= m.row(i + r)[k] * u;
+                tile[r][v] -= multipliers[r * stride + k] * row;
             }
         }
     }
     for (std::int64_t r = 0; r < kTileRows; ++r) {
         for (std::int64_t v = 0; v < kVectors; ++v) {
-            store(m.row(i + r) + j + v * kLength, a[r][v]);
+            store(a + r * stride + v * kLength, tile[r][v]);
         }
     }
 }
@@ -68,24 +93,32 @@ void reduce_tile(Matrix& m, std::int64_t k0, std::int64_t i, std::int64_t j) {
 // Applies the steps k0 to k0 + kStrip - 1, whose rows of U are finished, to the strip of rows that
 // begins with row i0.
 void reduce_strip(Matrix& m, std::int64_t k0, std::int64_t i0) {
-    const std::int64_t trailing = k0 + kStrip;
+    const Corner corner = corner_of(m, k0);
     for (std::int64_t i = i0; i < i0 + kStrip; ++i) {
-        for (std::int64_t k = k0; k < trailing; ++k) {
-            reduce_row(m.row(k), m.row(i), k, trailing);
-        }
+        reduce_head(corner, m.row(i) + k0);
     }
     const std::int64_t end = m.strips() * kStrip;
-    for (std::int64_t j0 = trailing; j0 < end; j0 += kColumnBlock) {
+    for (std::int64_t j0 = k0 + kStrip; j0 < end; j0 += kColumnBlock) {
         const std::int64_t j_end = std::min(j0 + kColumnBlock, end);
         for (std::int64_t i = i0; i < i0 + kStrip; i += kTileRows) {
+            double* const row = m.row(i);
             std::int64_t j = j0;
             for (; j + kTileColumns <= j_end; j += kTileColumns) {
-                reduce_tile<kTileVectors>(m, k0, i, j);
+                reduce_tile<kTileVectors>(row + j, row + k0, m.row(k0) + j, m.stride());
             }
             for (; j < j_end; j += kLength) {
-                reduce_tile<1>(m, k0, i, j);
+                reduce_tile<1>(row + j, row + k0, m.row(k0) + j, m.stride());
             }
         }
+    }
+}
+
+// One step of the textbook on a row, for the columns k+1 to `end`.
+void reduce_row(const double* u, double* a, std::int64_t k, std::int64_t end) {
+    const double multiplier = a[k] / u[k];
+    a[k] = multiplier;
+    for (std::int64_t j = k + 1; j < end; ++j) {
+        a[j] -= multiplier * u[j];
     }
 }
 
@@ -100,6 +133,21 @@ void finish_strip(Matrix& m, std::int64_t k0) {
     }
 }
 
+// Writes row i, of which the first `used` elements are the matrix's and the others zeros.
+void fill_row(Matrix& m, std::int64_t i, std::int64_t used) {
+    double* const row = m.row(i);
+    const auto first = static_cast<double>(1 + i * m.size());
+    // An int, which is enough for a column, becomes a double in one instruction for a whole vector.
+    const int columns = static_cast<int>(used);
+    for (int j = 0; j < columns; ++j) {
+        row[j] = first + j;
+    }
+    std::fill(row + used, row + m.strips() * kStrip, 0.0);
+    if (i < used) {
+        row[i] = 1.0;
+    }
+}
+
 }  // namespace
 
 void fill(Matrix& m) {
@@ -107,11 +155,7 @@ void fill(Matrix& m) {
 #pragma omp parallel for schedule(runtime)
     for (std::int64_t strip = 0; strip < m.strips(); ++strip) {
         for (std::int64_t i = strip * kStrip; i < (strip + 1) * kStrip; ++i) {
-            double* const row = m.row(i);
-            for (std::int64_t j = 0; j < m.strips() * kStrip; ++j) {
-                const bool inside = i < n && j < n;
-                row[j] = !inside ? 0.0 : i == j ? 1.0 : static_cast<double>(1 + i * n + j);
-            }
+            fill_row(m, i, i < n ? n : 0);
         }
     }
 }

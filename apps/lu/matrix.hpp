@@ -24,6 +24,7 @@ class Matrix {
 
     std::int64_t size() const { return size_; }
     std::int64_t strips() const { return strips_of(size_); }
+    std::int64_t stride() const { return stride_; }  // doubles from a row to the next
     double* row(std::int64_t i) { return values_.get() + i * stride_; }
     const double* row(std::int64_t i) const { return values_.get() + i * stride_; }
 
@@ -36,7 +37,7 @@ class Matrix {
     static std::int64_t stride_of(std::int64_t size);
 
     std::int64_t size_;
-    std::int64_t stride_;  // doubles from a row to the next
+    std::int64_t stride_;
     std::unique_ptr<double, Free> values_;
 };
 
