@@ -35,9 +35,10 @@ fail() {
     exit 2
 }
 
-# logged COMMAND...: what it says goes to the log only; it does not inherit the lock.
+# logged COMMAND...: what it says goes to the log only; it does not inherit the lock. In a subshell,
+# because a trap of this shell would otherwise write to the log as well.
 logged() {
-    { printf '\n$ %s\n' "$*" && "$@"; } >>"$log" 2>&1 </dev/null 9>&-
+    (printf '\n$ %s\n' "$*" && exec "$@") >>"$log" 2>&1 </dev/null 9>&-
 }
 
 digest() {

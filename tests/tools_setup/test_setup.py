@@ -194,6 +194,16 @@ def test_a_killed_installation_is_started_anew(machine: FakeMachine) -> None:
     assert not (machine.root / ".venv/half").exists()
 
 
+def test_an_interruption_is_said_and_gone_on_from(machine: FakeMachine) -> None:
+    interrupted = machine.set_up(PIP_SCRIPT="touch .venv/half; kill -TERM $PPID")
+
+    assert interrupted.returncode == 2
+    assert interrupted.stderr.endswith("set-up: interrupted; the same command goes on\n")
+
+    assert machine.set_up().returncode == 0
+    assert not (machine.root / ".venv/half").exists()
+
+
 def test_a_failed_build_is_shown_and_done_again(machine: FakeMachine) -> None:
     failed = machine.set_up(BUILD_SCRIPT="touch build/gcc/good.o; echo error: no semicolon; exit 1")
 
