@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from runners.case import Case
 
 # What a run costs beside the program: perf's start, the record, the look at the node.
 OVERHEAD_S = 0.02
+# likwid-pin up to 5.5 sleeps a second before it starts the program.
+LIKWID_START_S = 1.1
 
 
 def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
@@ -24,20 +26,23 @@ def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
     return case.size.estimate_s / case.threads
 
 
+def overhead_s(case: Case) -> float:
+    """Return what a run of the case takes beside its program, in seconds."""
+    return OVERHEAD_S + (LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0)
+
+
 class Forecast:
     """The expected time of the runs that are left, corrected by every run that is made."""
 
     def __init__(
-        self, cases: Iterable[Case], left: Iterable[str], measured_s: Mapping[str, float]
+        self, cases: Collection[Case], left: Iterable[str], measured_s: Mapping[str, float]
     ) -> None:
         """`left` names the case of each run to be made, `measured_s` has a case's mean seconds."""
         self._left = Counter(left)
         self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
+        self._overhead = {case.case_id: overhead_s(case) for case in cases}
         self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)
-        self._total = sum(
-            count * ((self._each[case_id] or 0.0) + OVERHEAD_S)
-            for case_id, count in self._left.items()
-        )
+        self._total = sum(count * self._one_s(case_id) for case_id, count in self._left.items())
 
     @property
     def left_s(self) -> float | None:
@@ -48,14 +53,17 @@ class Forecast:
         """One run of the case is done (or will not be made); `mean_s` is its new mean time."""
         before = self._each[case_id]
         count = self._left[case_id]
-        self._total -= count * ((before or 0.0) + OVERHEAD_S)
+        self._total -= count * self._one_s(case_id)
         self._left[case_id] = count - 1
         if mean_s is not None:
             self._unknown -= before is None
             self._each[case_id] = mean_s
         elif before is None and count == 1:
             self._unknown -= 1
-        self._total += (count - 1) * ((self._each[case_id] or 0.0) + OVERHEAD_S)
+        self._total += (count - 1) * self._one_s(case_id)
+
+    def _one_s(self, case_id: str) -> float:
+        return (self._each[case_id] or 0.0) + self._overhead[case_id]
 
 
 def duration(seconds: float | None) -> str:
