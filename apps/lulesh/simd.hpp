@@ -33,14 +33,44 @@ using Bits [[gnu::vector_size(kVectorBytes)]] = std::int64_t;
 // Four doubles: the x, y, z of one node or corner and a lane that is not used.
 using Quad [[gnu::vector_size(4 * sizeof(double))]] = double;
 
-inline Real load(const double* from) {
-    Real value;
+// Clang's thread sanitizer looks at no access of more than 16 bytes. For it, and only for it,
+// vectors are read and written lane by lane.
+#if defined(__has_feature)
+    #if __has_feature(thread_sanitizer)
+        #define PINSTUDY_LULESH_ACCESS_BY_LANE 1
+    #endif
+#endif
+
+template <class Lanes>
+Lanes load_vector(const double* from) {
+    Lanes value;
+#ifdef PINSTUDY_LULESH_ACCESS_BY_LANE
+    for (std::size_t lane = 0; lane < sizeof value / sizeof *from; ++lane) {
+        value[lane] = static_cast<const volatile double*>(from)[lane];
+    }
+#else
     std::memcpy(&value, from, sizeof value);
+#endif
     return value;
 }
 
-inline void store(double* to, Real value) {
+template <class Lanes>
+void store_vector(double* to, Lanes value) {
+#ifdef PINSTUDY_LULESH_ACCESS_BY_LANE
+    for (std::size_t lane = 0; lane < sizeof value / sizeof *to; ++lane) {
+        static_cast<volatile double*>(to)[lane] = value[lane];
+    }
+#else
     std::memcpy(to, &value, sizeof value);
+#endif
+}
+
+inline Real load(const double* from) {
+    return load_vector<Real>(from);
+}
+
+inline void store(double* to, Real value) {
+    store_vector(to, value);
 }
 
 inline Real splat(double value) {
@@ -52,13 +82,11 @@ inline Real splat(double value) {
 }
 
 inline Quad load_quad(const double* from) {
-    Quad value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
+    return load_vector<Quad>(from);
 }
 
 inline void store_quad(double* to, Quad value) {
-    std::memcpy(to, &value, sizeof value);
+    store_vector(to, value);
 }
 
 inline Real min(Real a, Real b) {
