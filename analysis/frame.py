@@ -6,9 +6,8 @@ Files are read a line at a time and only the columns below are kept, so that a r
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from configs.errors import UserError
-from runners.shards import SCHEMA
+from runners.shards import read_lines
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
@@ -66,26 +65,22 @@ def read_runs(folder: Path) -> Runs:
     Raises UserError when there are none, when a file cannot be read, or when a record was written
     by a newer pinstudy.
     """
-    shards = sorted((folder / "records").glob("*.jsonl"))
-    if not shards:
+    if not any((folder / "records").glob("*.jsonl")):
         raise UserError(
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             "`pinstudy run quick`"
         )
     rows: list[dict[str, Any]] = []
     torn = unusable = 0
-    for path in shards:
-        for number, line in _lines(path):
-            record = _parse(line)
-            if record is None:
-                torn += 1
-                continue
-            _refuse_newer(record, path, number)
-            row = _row(record)
-            if any(row[key] is None for key in _NEEDED):
-                unusable += 1
-                continue
-            rows.append(row)
+    for record in read_lines(folder / "records"):
+        if record is None:
+            torn += 1
+            continue
+        row = _row(record)
+        if any(row[key] is None for key in _NEEDED):
+            unusable += 1
+            continue
+        rows.append(row)
     return Runs(_each_run_once(_frame(rows)), torn, unusable)
 
 
@@ -94,33 +89,6 @@ def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
     numbers = dict.fromkeys((*MEASURES, *MORE_MEASURES), float)
     return frame.astype(numbers | {"warmup": bool, "kinds_declared": bool})
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield number, line
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def _parse(line: bytes) -> dict[str, Any] | None:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _refuse_newer(record: Mapping[str, Any], path: Path, number: int) -> None:
-    schema = record.get("schema")
-    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
-        raise UserError(
-            f"{path}:{number}: record schema {str(schema)[:20]!r}; this pinstudy reads schemas up "
-            f"to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
-        )
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+from runners.ask import ask
 from runners.core_pmus import read_core_pmus, why_unsupported
 from runners.cpufreq import governor_label, read_cpufreq
 from runners.perf_events import HARDWARE_EVENTS, PerfPermission, event_list, read_permission
@@ -24,7 +24,6 @@ State = Literal["ok", "limited", "missing"]
 _SETUP = "make setup"
 _LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
 _NOT_TRIED = "not tried: the node is a recorded tree"
-_VERSION_LIMIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -245,17 +244,7 @@ def _likwid_pin(node: _Node) -> Iterator[Capability]:
 
 def _word_after(command: str, word: str) -> str | None:
     """Return the word that follows `word` in what `command --version` prints, or None."""
-    try:
-        ended = subprocess.run(
-            [command, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_VERSION_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    words = ended.stdout.decode(errors="replace").split()
+    words = (ask([command, "--version"]) or "").split()
     return next((after for at, after in pairwise(words) if at == word), None)
 
 

@@ -8,13 +8,12 @@ strip the compiler's own mark from the library).
 from __future__ import annotations
 
 import re
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.ask import ask
+
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
-ASK_LIMIT_S = 10.0
 _LOADED = re.compile(r"^\s*(lib(?:gomp|omp|iomp5))\.so\S* => (/.+) \(0x", re.MULTILINE)
 
 
@@ -33,7 +32,8 @@ class OpenMPRuntime:
 
 def find_runtime(program: Path, environment: dict[str, str]) -> OpenMPRuntime | str:
     """Return the OpenMP runtime that the loader would give the program, or why it is not known."""
-    answer = _ask(["ldd", str(program)], environment)
+    # ldd ends with status 1 for a static program and says so on stdout.
+    answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
     if answer is None:
         return "ldd could not be asked"
     return runtime_from_ldd(answer)
@@ -49,29 +49,10 @@ def runtime_from_ldd(text: str) -> OpenMPRuntime | str:
 
 
 def _version(path: Path) -> str:
-    owner = _ask(["dpkg-query", "-S", str(path)])
+    owner = ask(["dpkg-query", "-S", str(path)])
     if owner:
         package = owner.split(": ")[0]
-        answer = _ask(["dpkg-query", "-W", "-f", "${Package} ${Version}", package])
+        answer = ask(["dpkg-query", "-W", "-f", "${Package} ${Version}", package])
     else:
-        answer = _ask(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
+        answer = ask(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
     return answer.strip() if answer else "not known: the file belongs to no package"
-
-
-def _ask(command: Sequence[str], environment: dict[str, str] | None = None) -> str | None:
-    """Return the standard output of a command, or None when it failed or is not there."""
-    try:
-        answer = subprocess.run(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # ldd ends with status 1 for a static program and says so on stdout.
-    if answer.returncode != 0 and command[0] != "ldd":
-        return None
-    return answer.stdout.decode(errors="replace")

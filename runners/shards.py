@@ -82,35 +82,41 @@ class Shard:
         return max((int(match["attempt"]) for match in mine), default=0)
 
 
-def read_records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of all shards of a folder, oldest attempt first; torn lines are skipped.
+def read_lines(folder: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the record of each line of all shards of a folder, oldest attempt first.
 
-    Raises UserError when a shard cannot be read or was written by a newer pinstudy.
+    A line that is no record, such as one torn by a power cut, is None. Raises UserError when a
+    shard cannot be read or was written by a newer pinstudy.
     """
-    shards = sorted(path for path in folder.glob("*.jsonl") if _SHARD.fullmatch(path.name))
-    for path in shards:
+    for path in sorted(folder.glob("*.jsonl")):
         try:
-            lines = path.read_bytes().splitlines()
+            with path.open("rb") as stream:
+                for number, line in enumerate(stream, 1):
+                    if line.strip():
+                        yield _parse(line, path, number)
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-        for number, line in enumerate(lines, 1):
-            record = _parse(line)
-            if record is None:
-                continue
-            if not isinstance(record.get("schema"), int) or record["schema"] > SCHEMA:
-                raise UserError(
-                    f"{path}:{number}: record schema {record.get('schema')!r}; this pinstudy reads "
-                    f"schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
-                )
-            yield record
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def read_records(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a folder as `read_lines` does, without the torn lines."""
+    return (record for record in read_lines(folder) if record is not None)
+
+
+def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return record if isinstance(record, dict) else None
+    if not isinstance(record, dict):
+        return None
+    schema = record.get("schema")
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        raise UserError(
+            f"{path}:{number}: record schema {schema!r}; this pinstudy reads schemas up to "
+            f"{SCHEMA}: use the pinstudy that wrote it, or a newer one"
+        )
+    return record
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -51,13 +51,14 @@ class History:
     def add(self, record: Mapping[str, Any]) -> None:
         """Take one record into account; an interrupted run stays to be made."""
         status, case_id = record.get("status"), str(record.get("case_id"))
+        repetition, elapsed_s = record.get("repetition"), record.get("elapsed_s")
         if status == LEFT_OUT:
             self.left_out.add((case_id, str(record.get("reason"))))
-        elif status in FINAL:
-            self.done.add((case_id, bool(record.get("warmup")), int(record.get("repetition", 0))))
-            if status == OK:
+        elif status in FINAL and isinstance(repetition, int):
+            self.done.add((case_id, bool(record.get("warmup")), repetition))
+            if status == OK and isinstance(elapsed_s, float):
                 count, total_s = self.times.get(case_id, (0, 0.0))
-                self.times[case_id] = (count + 1, total_s + float(record["elapsed_s"]))
+                self.times[case_id] = (count + 1, total_s + elapsed_s)
 
     def mean_s(self, case_id: str) -> float | None:
         """Return the mean seconds of a case's good runs, or None when there is none."""
@@ -185,4 +186,3 @@ def _record_left_out(
             record = left_out_record(origin, item, order)
             shard.append(record)
             history.add(record)
-

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from runners.ask import ask
 from runners.programs import program_folders
 
-ASK_LIMIT_S = 10.0
 MAX_CHARACTERS = 300
 
 
@@ -27,17 +26,6 @@ def build_of(program: Path) -> str | None:
 
 def ask_version(path: str) -> str | None:
     """Return what `path --version` prints, its lines joined, or None when it fails."""
-    try:
-        answer = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=ASK_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    text = "; ".join(answer.stdout.decode(errors="replace").strip().splitlines())
-    if answer.returncode != 0:
-        return None
+    answer = ask([path, "--version"])
+    text = "; ".join((answer or "").strip().splitlines())
     return "".join(c for c in text if c.isprintable())[:MAX_CHARACTERS] or None

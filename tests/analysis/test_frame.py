@@ -83,7 +83,7 @@ def test_a_folder_without_records_is_said_to_be_one(tmp_path: Path) -> None:
 def test_a_shard_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "records" / "node1-0001.jsonl").mkdir(parents=True)
 
-    with pytest.raises(UserError, match=r"0001\.jsonl: cannot be read: Is a directory"):
+    with pytest.raises(UserError, match=r"0001\.jsonl: cannot be read \(Is a directory\)"):
         read_runs(tmp_path)
 
 
