@@ -97,7 +97,7 @@ void Fields::fill_outside(const Mesh& mesh) {
 }
 
 double memory_bytes(std::int64_t edge) {
-    constexpr double kElement = sizeof(double) * (9 + 6) + sizeof(Index) * (kCorners + kFaces + 1);
+    constexpr double kElement = sizeof(double) * (9 + 6) + sizeof(Index) * (kCorners + kFaces + 2);
     constexpr double kNode = sizeof(double) * (3 * kNodeStride + 1) + sizeof(Index) * kCorners + 1;
     const auto n = static_cast<double>(edge);
     return kElement * n * n * n + kNode * (n + 1) * (n + 1) * (n + 1);

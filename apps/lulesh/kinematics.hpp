@@ -5,8 +5,9 @@
 
 namespace pinstudy::lulesh {
 
-// The exact volume of hexahedra whose faces are bilinear.
-Real hexahedron_volume(const Corners& corners);
+// The exact volume of hexahedra whose faces are bilinear. Never inlined, where the compiler might
+// contract its products differently: an element that did not move must have the very volume it had.
+[[gnu::noinline]] Real hexahedron_volume(const Corners& corners);
 
 // Four times the volume over the square root of the largest face measure, which for a
 // parallelepiped is the distance between its two largest faces.

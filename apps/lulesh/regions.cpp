@@ -8,10 +8,10 @@ namespace pinstudy::lulesh {
 namespace {
 
 // An element's work besides the equation of state (viscosity, constraints, access to memory), in
-// evaluations of it; and the size of a work item in the same unit. An item takes some microseconds:
-// long against handing it out, short against a cycle.
+// evaluations of it; and the size of a work item in the same unit. An item takes about a
+// microsecond: long against handing it out, and small meshes still have some for every thread.
 constexpr std::int64_t kFixedCost = 2;
-constexpr std::int64_t kItemCost = 384;
+constexpr std::int64_t kItemCost = 192;
 
 // k^exponent, or kLargestWeight + 1 if it is larger than kLargestWeight.
 std::int64_t bounded_power(std::int64_t k, std::int64_t exponent) {
