@@ -1,17 +1,17 @@
 // pinstudy-witness: starts one program when told to, and says when and how it ended.
 //
-// It stands between the launcher (taskset, likwid-pin, ...) and the program, so that counters can be
-// attached to the program alone: neither the launcher's start-up nor this process is inside the
+// It stands between the launcher (taskset, likwid-pin, ...) and the program, so that counters can
+// be attached to the program alone: neither the launcher's start-up nor this process is inside the
 // counted or the timed window. Because it is the program's parent, it sees the real exit status and
 // signal (perf before 7.0 reports 0 for a program that a signal killed) and it keeps the dead
 // program as a zombie until its last CPU mask has been read. It sets no CPU mask itself.
 //
 // Usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD
 //
-// From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line with
-// their size in bytes; arguments do not come by argv because likwid-pin joins argv with blanks.
-// Then single bytes: 'g' starts the program, 'r' reaps it. End of file at any time means that the
-// study is gone: the program is killed. To REPORT_FD it writes one line each:
+// From COMMAND_FD it reads the program's arguments, each ended by a NUL byte, preceded by a line
+// with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
+// blanks. Then single bytes: 'g' starts the program, 'r' reaps it. End of file at any time means
+// that the study is gone: the program is killed. To REPORT_FD it writes one line each:
 //   ready PID                               the program waits, before exec
 //   failed ERRNO                            exec failed
 //   ended START_NS END_NS                   CLOCK_MONOTONIC around the program, from exec to death
@@ -81,8 +81,10 @@ int descriptor(const char* text) {
 bool read_byte(int fd, char& byte) {
     for (;;) {
         const ssize_t got = read(fd, &byte, 1);
-        if (got == 1) return true;
-        if (got == 0 || errno != EINTR) return false;
+        if (got == 1)
+            return true;
+        if (got == 0 || errno != EINTR)
+            return false;
     }
 }
 
@@ -90,8 +92,10 @@ void write_all(int fd, const std::string& text) {
     std::size_t done = 0;
     while (done < text.size()) {
         const ssize_t put = write(fd, text.data() + done, text.size() - done);
-        if (put < 0 && errno != EINTR) return;  // the reader is gone; end of file will say so
-        if (put > 0) done += static_cast<std::size_t>(put);
+        if (put < 0 && errno != EINTR)
+            return;  // the reader is gone; end of file will say so
+        if (put > 0)
+            done += static_cast<std::size_t>(put);
     }
 }
 
@@ -102,10 +106,12 @@ std::string read_arguments(int fd) {
     while (read_byte(fd, byte) && byte >= '0' && byte <= '9' && size <= kMaxArgumentBytes) {
         size = size * 10 + static_cast<std::size_t>(byte - '0');
     }
-    if (byte != '\n' || size == 0 || size > kMaxArgumentBytes) return {};
+    if (byte != '\n' || size == 0 || size > kMaxArgumentBytes)
+        return {};
     std::string arguments(size, '\0');
     for (char& character : arguments) {
-        if (!read_byte(fd, character)) return {};
+        if (!read_byte(fd, character))
+            return {};
     }
     return arguments.back() == '\0' ? arguments : std::string{};
 }
@@ -124,7 +130,8 @@ std::vector<char*> argument_pointers(std::string& arguments) {
     // Its own process group, so that whatever it starts can be ended with it.
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != witness) _exit(127);
+    if (getppid() != witness)
+        _exit(127);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -134,9 +141,11 @@ std::vector<char*> argument_pointers(std::string& arguments) {
         start.exec_errno = errno;
         _exit(127);
     }
-    if (empty > STDERR_FILENO) close(empty);
+    if (empty > STDERR_FILENO)
+        close(empty);
     char byte = 0;
-    if (!read_byte(gate, byte)) _exit(127);
+    if (!read_byte(gate, byte))
+        _exit(127);
     start.monotonic_ns = monotonic_ns();
     execvp(arguments[0], arguments);
     start.exec_errno = errno;
@@ -153,10 +162,12 @@ void wait_for_death(pid_t program, int command, int child_signals) {
             return;
         }
         pollfd watched[2] = {{child_signals, POLLIN, 0}, {orphaned ? -1 : command, POLLIN, 0}};
-        if (poll(watched, 2, -1) < 0) continue;
+        if (poll(watched, 2, -1) < 0)
+            continue;
         if (watched[0].revents != 0) {
             signalfd_siginfo drained{};
-            if (read(child_signals, &drained, sizeof drained) < 0) continue;
+            if (read(child_signals, &drained, sizeof drained) < 0)
+                continue;
         }
         char byte = 0;
         if (watched[1].revents != 0 && !read_byte(command, byte)) {
@@ -166,29 +177,34 @@ void wait_for_death(pid_t program, int command, int child_signals) {
     }
 }
 
-/// Ends whatever outlived the program; as a subreaper this process is handed its orphans, also those
-/// that left its process group.
+/// Ends whatever outlived the program; as a subreaper this process is handed its orphans, also
+/// those that left its process group.
 void end_descendants() {
     for (;;) {
         while (waitpid(-1, nullptr, WNOHANG) > 0) {
         }
-        if (errno == ECHILD) return;
+        if (errno == ECHILD)
+            return;
         const std::string self = std::to_string(getpid());
         std::ifstream children("/proc/self/task/" + self + "/children");
         bool any = false;
-        for (pid_t child = 0; children >> child; any = true) kill(child, SIGKILL);
-        if (!any || waitpid(-1, nullptr, 0) < 0) return;
+        for (pid_t child = 0; children >> child; any = true)
+            kill(child, SIGKILL);
+        if (!any || waitpid(-1, nullptr, 0) < 0)
+            return;
     }
 }
 
 int witness(const Descriptors& fds) {
     std::string arguments = read_arguments(fds.command);
-    if (arguments.empty()) return 1;
+    if (arguments.empty())
+        return 1;
     const std::vector<char*> pointers = argument_pointers(arguments);
 
-    void* page = mmap(nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
-    if (page == MAP_FAILED) give_up("mmap");
+    void* page =
+        mmap(nullptr, sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        give_up("mmap");
     Start& start = *static_cast<Start*>(page);
 
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -199,11 +215,13 @@ int witness(const Descriptors& fds) {
     sigprocmask(SIG_BLOCK, &children, nullptr);
     const int child_signals = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
     int gate[2];
-    if (child_signals < 0 || pipe2(gate, O_CLOEXEC) != 0) give_up("pipe");
+    if (child_signals < 0 || pipe2(gate, O_CLOEXEC) != 0)
+        give_up("pipe");
 
     const pid_t self = getpid();
     const pid_t program = fork();
-    if (program < 0) give_up("fork");
+    if (program < 0)
+        give_up("fork");
     if (program == 0) {
         close(gate[1]);
         std::signal(SIGPIPE, SIG_DFL);
@@ -214,28 +232,32 @@ int witness(const Descriptors& fds) {
     write_all(fds.report, "ready " + std::to_string(program) + "\n");
 
     char byte = 0;
-    if (read_byte(fds.command, byte) && byte == 'g') write_all(gate[1], "g");
+    if (read_byte(fds.command, byte) && byte == 'g')
+        write_all(gate[1], "g");
     close(gate[1]);
     wait_for_death(program, fds.command, child_signals);
     const std::int64_t end_ns = monotonic_ns();
 
-    if (start.exec_errno != 0) write_all(fds.report, "failed " + std::to_string(start.exec_errno) + "\n");
-    write_all(fds.report, "ended " + std::to_string(start.monotonic_ns) + " " + std::to_string(end_ns) + "\n");
-    read_byte(fds.command, byte);  // 'r', or the study is gone: either way there is no one to wait for
+    if (start.exec_errno != 0)
+        write_all(fds.report, "failed " + std::to_string(start.exec_errno) + "\n");
+    write_all(fds.report,
+              "ended " + std::to_string(start.monotonic_ns) + " " + std::to_string(end_ns) + "\n");
+    read_byte(fds.command,
+              byte);  // 'r', or the study is gone: either way there is no one to wait for
     kill(-program, SIGKILL);
 
     int status = 0;
     rusage usage{};
-    if (wait4(program, &status, 0, &usage) != program) give_up("wait4");
+    if (wait4(program, &status, 0, &usage) != program)
+        give_up("wait4");
     end_descendants();
     const auto microseconds = [](const timeval& time) {
         return std::to_string(std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec);
     };
-    write_all(fds.report, "reaped " + std::to_string(status) + " " + microseconds(usage.ru_utime) +
-                              " " + microseconds(usage.ru_stime) + " " +
-                              std::to_string(usage.ru_maxrss) + " " +
-                              std::to_string(usage.ru_nvcsw) + " " +
-                              std::to_string(usage.ru_nivcsw) + "\n");
+    write_all(fds.report,
+              "reaped " + std::to_string(status) + " " + microseconds(usage.ru_utime) + " " +
+                  microseconds(usage.ru_stime) + " " + std::to_string(usage.ru_maxrss) + " " +
+                  std::to_string(usage.ru_nvcsw) + " " + std::to_string(usage.ru_nivcsw) + "\n");
     return 0;
 }
 
@@ -246,6 +268,6 @@ int main(int argc, char** argv) {
         std::fputs("usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n", stderr);
         return 2;
     }
-    return witness({descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]),
-                    descriptor(argv[4])});
+    return witness(
+        {descriptor(argv[1]), descriptor(argv[2]), descriptor(argv[3]), descriptor(argv[4])});
 }
