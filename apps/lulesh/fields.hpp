@@ -1,5 +1,5 @@
 // What the mesh carries: the state of the gas, and the quantities one phase of a cycle leaves for
-// the next. All are allocated once; none lives longer in registers than it must in memory.
+// the next. All are allocated once; what one phase alone needs stays in registers.
 #pragma once
 
 #include "apps/lulesh/array.hpp"

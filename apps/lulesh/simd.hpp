@@ -17,11 +17,6 @@
 
 #include "apps/common/vector.hpp"
 
-// Wide vectors are arguments of inline functions only: no call depends on how they are passed.
-#if defined(__GNUC__) && !defined(__clang__)
-    #pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
 namespace pinstudy::lulesh {
 
 // Elements that are computed at a time.
