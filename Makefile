@@ -2,6 +2,7 @@
 
 STUDY ?= quick
 ARGS ?=
+APP ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup study test lint sanitize bench lock clean
@@ -25,9 +26,9 @@ lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint
 	@tools/lint.sh
 
-sanitize: ## Build the programs with each sanitizer and run their tests
+sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize
-	@tools/sanitize.sh
+	@tools/sanitize.sh $(APP)
 
 bench: ## Measure the harness's cost per run and the programs' speed
 	@tools/setup.sh bench

@@ -1,22 +1,26 @@
 #!/usr/bin/env bash
-# Builds the programs with the sanitizers and runs their fast tests, after
-# `tools/setup.sh sanitize`: address and undefined behaviour together, threads apart, since the two
-# cannot be in one program. Runs both; fails if any of them fails.
+# Builds the programs with each sanitizer and runs their fast tests, after
+# `tools/setup.sh sanitize`. Runs all of them; fails if any of them fails.
 #
-# usage: tools/sanitize.sh [address|thread]...
+# usage: tools/sanitize.sh [APP]    only this app's tests (lu, for example), which takes a fifth of
+#                                   the time
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
-[ $# -gt 0 ] || set -- address thread
+unset MAKEFLAGS MFLAGS MAKELEVEL
+app=${1-}
 status=0
 
-for sanitizer in "$@"; do
+build() {
+    cmake --preset "$1" && make --directory "build/$1${app:+/tests/apps/$app}" --jobs "$(nproc)"
+}
+
+for sanitizer in address undefined thread; do
     preset=sanitize-$sanitizer
     log=build/$preset.log
     echo "builds with the $sanitizer sanitizer (log: $log)"
-    if cmake --preset "$preset" >"$log" 2>&1 &&
-        cmake --build --preset "$preset" --parallel "$(nproc)" >>"$log" 2>&1; then
-        ctest --preset "$preset" || status=1
+    if build "$preset" >"$log" 2>&1; then
+        ctest --preset "$preset" --tests-regex "^$app" || status=1
     else
         tail -n 20 "$log" >&2
         status=1
