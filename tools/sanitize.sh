@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the programs with each sanitizer and runs their fast tests, after
-# `tools/setup.sh sanitize`. Runs all of them; fails if any of them fails.
+# Builds the programs with the sanitizers (address and undefined behaviour together, threads by
+# themselves) and runs their fast tests, after `tools/setup.sh sanitize`. Fails if any of them fails,
+# but runs all.
 #
 # usage: tools/sanitize.sh [APP]    only this app's tests (lu, for example), which takes a fifth of
 #                                   the time
@@ -15,10 +16,9 @@ build() {
     cmake --preset "$1" && make --directory "build/$1${app:+/tests/apps/$app}" --jobs "$(nproc)"
 }
 
-for sanitizer in address undefined thread; do
-    preset=sanitize-$sanitizer
+for preset in sanitize-address sanitize-thread; do
     log=build/$preset.log
-    echo "builds with the $sanitizer sanitizer (log: $log)"
+    echo "builds $preset (log: $log)"
     if build "$preset" >"$log" 2>&1; then
         ctest --preset "$preset" --tests-regex "^$app" || status=1
     else
