@@ -68,7 +68,7 @@ void Fields::fill_elements(const Mesh& mesh, Range blocks) {
           &gradients.delv_zeta, &gradients.delx_xi, &gradients.delx_eta, &gradients.delx_zeta}) {
         fill(*field, 0.0);
     }
-    if (begin == 0) {
+    if (begin == 0 && end > 0) {  // a thread without blocks has an empty range there, too
         e[0] = deposited_energy(mesh.edge);
     }
 }
