@@ -42,6 +42,36 @@ WAIT_POLICIES = ("active", "passive", "runtime-default")
 CURRENT_GOVERNOR = "current"
 
 
+# Who sets governors at a site.
+GOVERNOR_SETTERS = {
+    "pinstudy": "pinstudy writes the kernel's files, where it may",
+    "slurm": "Slurm does, by --cpu-freq",
+    "nobody": "nobody: cases run under the governor that is in force",
+}
+
+
+@dataclass(frozen=True)
+class GovernorRule:
+    """Who sets governors: a word of GOVERNOR_SETTERS, or `command`.
+
+    `set` are the arguments of that command, in which `{governor}` and `{cpus}` are replaced;
+    `restore` are those of another that sets it back, when it is another.
+    """
+
+    by: str = "pinstudy"
+    set: tuple[str, ...] = ()
+    restore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is special about a place with many nodes."""
+
+    name: str
+    title: str
+    governor: GovernorRule = field(default_factory=GovernorRule)
+
+
 @dataclass(frozen=True)
 class Mapping:
     """Which CPUs (selection) x how tightly x by what; `mechanism` None is the default one."""

@@ -12,7 +12,6 @@ from configs.model import Study
 from runners.case import Case
 from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import no_counters, read_counters
-from runners.cpufreq import read_cpufreq
 from runners.energy import EnergyMeter
 from runners.execute import Harness, Observation
 from runners.mappings import needed_tool
@@ -57,7 +56,6 @@ class Collectors:
             self._versions_of(case),
             self._counters(case, seen),
             self._energy_reading(),
-            self._state(case),
         ]
 
     def _versions_of(self, case: Case) -> Measured:
@@ -83,11 +81,6 @@ class Collectors:
             return Measured({}, {"energy_pkg_j": "the study does not collect energy"})
         reading = self._energy.reading()
         return Measured(reading.fields, reading.unavailable)
-
-    def _state(self, case: Case) -> Measured:
-        """Read back what the CPUs of the case run under, and how busy the node is."""
-        state = read_cpufreq(self._node.root).state_of(case.cpus)
-        return Measured({"load_1min": os.getloadavg()[0]} | state.fields, state.unavailable)
 
 
 def _program_facts(program: Path) -> Measured:

@@ -62,6 +62,10 @@ class Cpufreq:
         """Return the policy that scales a CPU, or None."""
         return next((policy for policy in self.policies if cpu in policy.cpus), None)
 
+    def directories(self, cpus: Iterable[int]) -> tuple[str, ...]:
+        """Return the directories of the policies that scale these CPUs."""
+        return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(tuple(cpus)))
+
     def why_not_in_force(self, governor: str, cpus: Iterable[int]) -> str | None:
         """Return why `governor` is not what scales these CPUs now; None when it is."""
         cpus = tuple(cpus)
@@ -91,23 +95,34 @@ class Cpufreq:
         return None
 
     def state_of(self, cpus: Iterable[int]) -> Measured:
-        """Return the governor and the driver of these CPUs as fields of a run's record.
+        """Return how these CPUs are scaled, as fields of a run's record.
 
-        Where CPUs differ, each value names its CPUs: `performance on 0-7, powersave on 8-23`.
+        Where CPUs differ, a governor, driver or EPP names its CPUs (`performance on 0-7, powersave
+        on 8-23`); `min_khz` and `max_khz` are the CPUs, as a list, of each limit.
         """
         cpus = tuple(cpus)
-        names = {"governor_read": "governor", "driver": "driver"}
+        names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
+        limits = ("min_khz", "max_khz")
         if not self.policies:
-            return Measured({}, dict.fromkeys(names, self.reason))
+            absent = (*names, "driver_mode", "turbo", *limits)
+            return Measured({}, dict.fromkeys(absent, self.reason))
         fields: dict[str, Any] = {}
         unavailable = {}
-        for name, attribute in names.items():
+        for name in (*names, *limits):
+            attribute = names.get(name, name)
             found = self._values(attribute, cpus)
-            if None not in found and found:
+            if None in found or not found:
+                reasons = (of.unavailable.get(attribute) for of in self._policies_of(cpus))
+                unavailable[name] = next(filter(None, reasons), "no policy covers these CPUs")
+            elif name in limits:
+                fields[name] = {str(khz): format_cpulist(on) for khz, on in found.items()}
+            else:
                 fields[name] = _listed(found)
-                continue
-            reasons = (policy.unavailable.get(attribute) for policy in self._policies_of(cpus))
-            unavailable[name] = next(filter(None, reasons), "no policy covers these CPUs")
+        for name, value in (("driver_mode", self.mode), ("turbo", self.turbo)):
+            if value is None:
+                unavailable[name] = "the driver does not tell it"
+            else:
+                fields[name] = value
         return Measured(fields, unavailable)
 
     def _without_policy(self, governor: str, cpus: tuple[int, ...]) -> str | None:

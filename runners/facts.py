@@ -14,15 +14,12 @@ from configs.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.cpufreq import Cpufreq
 from runners.evidence.tiers import CAPACITY, read_sign
+from runners.power_limits import read_power_limits
 from runners.sysfs import Absent, Tree
 from runners.topology import Topology, topology_json
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
-_POWERCAP = "/sys/class/powercap"
-# Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
-_POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
-_CONSTRAINTS = range(3)
 _TEXTS = {
     "architecture": "/proc/sys/kernel/arch",
     "kernel_build": "/proc/sys/kernel/version",
@@ -67,7 +64,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
         ("itmt_enabled", _first(tree, _ITMT)),
         ("memory_bytes", _memory_bytes(tree)),
         ("transparent_hugepages", _chosen(tree, _THP)),
-        ("power_limits", _power_limits(tree)),
+        ("power_limits", read_power_limits(tree)),
         *_processor(tree).items(),
     ):
         if isinstance(value, Absent):
@@ -180,29 +177,3 @@ def _chosen(tree: Tree, path: str) -> str | Absent:
         return text
     match = re.search(r"\[([a-z_]+)\]", text)
     return match[1] if match else Absent(f"{path} marks no choice")
-
-
-def _power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
-    """Return the limits of each package and of the platform: watts, and over how many seconds."""
-    names = tree.names(_POWERCAP)
-    if isinstance(names, Absent):
-        return names
-    limits = []
-    for zone in filter(_POWER_ZONE.fullmatch, names):
-        label = tree.text(f"{_POWERCAP}/{zone}/name")
-        for number in _CONSTRAINTS:
-            constraint = f"{_POWERCAP}/{zone}/constraint_{number}"
-            name = tree.text(f"{constraint}_name")
-            power = tree.integer(f"{constraint}_power_limit_uw")
-            window = tree.integer(f"{constraint}_time_window_us")
-            if isinstance(power, Absent) and power.missing:
-                continue
-            limit: dict[str, Any] = {
-                "zone": zone,
-                "domain": None if isinstance(label, Absent) else label,
-                "name": None if isinstance(name, Absent) else name,
-                "power_w": None if isinstance(power, Absent) else power / 1e6,
-                "window_s": None if isinstance(window, Absent) else window / 1e6,
-            }
-            limits.append(limit | ({"reason": power.reason} if isinstance(power, Absent) else {}))
-    return limits or Absent(f"{_POWERCAP} has no zone with a power limit")

@@ -15,18 +15,20 @@ FAILED = "failed"
 TIMEOUT = "timeout"
 CHECK_FAILED = "check-failed"
 PLACEMENT_VIOLATED = "placement-violated"
+SETTINGS_CHANGED = "settings-changed"
 INTERRUPTED = "interrupted"
 LEFT_OUT = "left-out"
 
 # A run with one of these is part of the study; an interrupted one is made again.
-FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
+FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED)
 
 STDERR_TAIL_CHARACTERS = 2000
 
 
-def judge(case: Case, seen: Observation, proof: Proof) -> tuple[str, str]:
+def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
     """Return the run's status and, unless it is `ok`, the reason in words.
 
+    `changed` says which settings were changed by somebody else meanwhile; empty when none was.
     A quiet size prints nothing, so that the exit status alone tells of the program's own check.
     """
     app = case.app
@@ -50,6 +52,8 @@ def judge(case: Case, seen: Observation, proof: Proof) -> tuple[str, str]:
         return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
     if proof.verdict == "violated":
         return PLACEMENT_VIOLATED, proof.reason
+    if changed:
+        return SETTINGS_CHANGED, changed
     return OK, ""
 
 

@@ -11,16 +11,19 @@ from pathlib import Path
 
 from configs.cpulist import format_cpulist
 from configs.errors import StudyError, UserError
-from configs.model import CURRENT_GOVERNOR, Study
+from configs.model import CURRENT_GOVERNOR, Site, Study
 from runners.case import Case
-from runners.cpufreq import read_cpufreq
+from runners.governors import Governors
 from runners.launch import Launch, build_launch
+from runners.leftover import told_problems
 from runners.node import Node, open_node
+from runners.node_lock import NodeLock
 from runners.outline import Outline, plural
 from runners.plan import Plan, make_plan
 from runners.programs import LAUNCHERS, WITNESS, find_program, find_tools
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
+from runners.state import read_state
 from runners.study import Bench, History, Progress, read_history, run_study, set_aside
 
 LIVE_ROOT = Path("/")
@@ -28,10 +31,14 @@ LIVE_ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Workplace:
-    """A node and what is installed on it; a recorded node is taken to have every tool."""
+    """A node and what is installed on it; a recorded node is taken to have every tool.
+
+    `site` says what is special about the place; None when nothing is.
+    """
 
     node: Node
     tools: Mapping[str, str]
+    site: Site | None = None
 
     @property
     def live(self) -> bool:
@@ -62,18 +69,34 @@ class Workplace:
         plan = self.plan(study)
         return Outline(plan, history, partial(self.launch, plan))
 
-    def waiting_for_governors(self, plan: Plan) -> list[str]:
-        """Return a line for each governor that cases want and that is not in force now."""
+    def governors(self) -> Governors:
+        """Return the switch for this node's governors."""
+        rule = self.site.governor if self.site else None
+        environment = os.environ if self.live else {}
+        return Governors(self.node.root, self.node.topology.cores, rule, environment)
+
+    def governor_outlook(self, plan: Plan) -> list[str]:
+        """Return in lines which governors will be set, and which cases wait for theirs."""
+        governors = self.governors()
+        asked = {(case.governor, case.cpus) for case in plan.cases}
+        why_not = {key: governors.why_not(*key) for key in sorted(asked)}
+        switched = {
+            key[0] for key, reason in why_not.items() if reason is None and governors.switches(*key)
+        }
+        lines = []
+        if switched:
+            lines.append(
+                f"governors {', '.join(sorted(switched))} will be set on the CPUs of their cases and "
+                f"put back at the end (journal: {governors.journal.path})"
+            )
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if case.governor != CURRENT_GOVERNOR:
-                reason = self.node.cpufreq.why_not_in_force(case.governor, case.cpus)
-                waiting.setdefault(case.governor, []).extend([reason] if reason else [])
-        return [
-            f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; set it with "
-            f"`cpupower frequency-set -g {governor}` as root and run again, the rest is made then"
+            if reason := why_not[case.governor, case.cpus]:
+                waiting.setdefault(case.governor, []).append(reason)
+        return lines + [
+            f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
+            f"{governor} is in force, run again: the rest is made then"
             for governor, reasons in waiting.items()
-            if reasons
         ]
 
     def launch(self, plan: Plan, case: Case) -> Launch:
@@ -91,12 +114,12 @@ class Workplace:
         return self.node.cpufreq.why_not_offered(governor, cpus)
 
 
-def open_workplace(sysroot: Path, kinds: str | None) -> Workplace:
+def open_workplace(sysroot: Path, kinds: str | None, site: Site | None = None) -> Workplace:
     """Return this machine, or the node of a recorded tree; raises UserError when there is none."""
     node = open_node(sysroot, kinds)
     if sysroot == LIVE_ROOT:
-        return Workplace(node, find_tools())
-    return Workplace(node, {name: name for name in LAUNCHERS})
+        return Workplace(node, find_tools(), site)
+    return Workplace(node, {name: name for name in LAUNCHERS}, site)
 
 
 def results_folder(results: Path, study: Study, node: Node) -> Path:
@@ -106,11 +129,15 @@ def results_folder(results: Path, study: Study, node: Node) -> Path:
 
 @dataclass
 class Session:
-    """One attempt at a study: what it runs and where it writes."""
+    """One attempt at a study: what it runs and where it writes.
+
+    `left_changed` says after a run which settings could not be put back; empty when all were.
+    """
 
     workplace: Workplace
     outline: Outline
     folder: Path
+    left_changed: str = ""
 
     @classmethod
     def begin(cls, workplace: Workplace, study: Study, results: Path, fresh: bool) -> Session:
@@ -134,9 +161,30 @@ class Session:
         return cls(workplace, outline, folder)
 
     def run(self, progress: Progress) -> None:
-        """Make every run that is left; each is recorded before the next one starts."""
+        """Make every run that is left; each is recorded before the next one starts.
+
+        Raises StudyError when another study is at work on the node.
+        """
         if not self.outline.left:
             return
+        with NodeLock(self.workplace.node.root):
+            governors = self.workplace.governors()
+            try:
+                self._run(progress, governors)
+            finally:
+                self._restore(governors)
+
+    def raise_if_failed(self) -> None:
+        """Raise StudyError when settings stay changed, or the study has not a single good run."""
+        if self.left_changed:
+            raise StudyError(self.left_changed)
+        if not self.outline.history.times:
+            raise StudyError(
+                f"no run of study {self.outline.study.name} was good; {self.folder / 'records'} "
+                "has the reason of each"
+            )
+
+    def _run(self, progress: Progress, governors: Governors) -> None:
         node = self.workplace.node
         shard = Shard(self.folder / "records", node.node_id)
         try:
@@ -146,19 +194,16 @@ class Session:
                 self.outline.history,
                 shard,
                 self._origin(shard.attempt),
-                self._bench(),
+                self._bench(governors),
                 progress,
             )
         finally:
             shard.close()
 
-    def raise_if_failed(self) -> None:
-        """Raise StudyError when the study has not a single good run."""
-        if not self.outline.history.times:
-            raise StudyError(
-                f"no run of study {self.outline.study.name} was good; {self.folder / 'records'} "
-                "has the reason of each"
-            )
+    def _restore(self, governors: Governors) -> None:
+        done = governors.restore()
+        if done and done.problems:
+            self.left_changed = told_problems(governors.journal, done.entry, done.problems)
 
     def _origin(self, attempt: int) -> Origin:
         study, node = self.outline.study, self.workplace.node
@@ -173,7 +218,7 @@ class Session:
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
         )
 
-    def _bench(self) -> Bench:
+    def _bench(self, governors: Governors) -> Bench:
         # Imported here, as in findings: planning needs none of what measures.
         from runners.collect import Collectors
 
@@ -185,14 +230,9 @@ class Session:
             launch=self.outline.launch,
             harness=collectors.harness,
             collect=collectors.measured,
-            governor_problem=self._governor_problem,
+            settle=lambda case: governors.settle(case.governor, case.cpus),
+            state=lambda case: read_state(self.workplace.node, case.cpus),
         )
-
-    def _governor_problem(self, case: Case) -> str | None:
-        if case.governor == CURRENT_GOVERNOR:
-            return None
-        cpufreq = read_cpufreq(self.workplace.node.root)
-        return cpufreq.why_not_in_force(case.governor, case.cpus)
 
     @staticmethod
     def _witness() -> Path:

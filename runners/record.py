@@ -18,6 +18,7 @@ from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.placement import Proof, ThreadTrace, prove
 from runners.shards import SCHEMA
+from runners.state import changes
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,17 @@ def run_record(
     launch: Launch,
     seen: Observation,
     started_at: str,
+    states: tuple[Measured, Measured],
     collected: list[Measured],
 ) -> dict[str, Any]:
-    """Return the record of a run that was carried through, whatever its status."""
+    """Return the record of a run that was carried through, whatever its status.
+
+    `states` are what was in force before the run and after it.
+    """
+    before, after = states
     ending = seen.ending
     proof = prove(seen.threads, case.mapping.tightness, case.mask, case.threads, ending.elapsed_s)
-    status, reason = judge(case, seen, proof)
+    status, reason = judge(case, seen, proof, changes(before.fields, after.fields))
     metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
     if proof.verdict == "unproved":
@@ -73,8 +79,9 @@ def run_record(
         },
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen.threads, seen.looks),
+        "governor_before": before.fields.get("governor_read"),
     }
-    for measured in collected:
+    for measured in (after, *collected):
         record |= measured.fields
         unavailable |= measured.unavailable
     return record | {"unavailable": unavailable}

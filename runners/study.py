@@ -123,12 +123,17 @@ def forecast(plan: Plan, left: Iterable[PlannedRun], history: History) -> Foreca
 
 @dataclass(frozen=True)
 class Bench:
-    """What the loop needs from the machine: how to launch, run and measure a case."""
+    """What the loop needs from the machine: how to settle, launch, run and measure a case.
+
+    `settle` puts the case's governor in force, or returns why it cannot be; `state` reads what is
+    in force.
+    """
 
     launch: Callable[[Case], Launch]
     harness: Harness
     collect: Callable[[Case, Observation], list[Measured]]
-    governor_problem: Callable[[Case], str | None]
+    settle: Callable[[Case], str | None]
+    state: Callable[[Case], Measured]
 
 
 def run_study(
@@ -145,7 +150,7 @@ def run_study(
     ahead = forecast(plan, left, history)
     for planned in left:
         case = cases[planned.case_id]
-        problem = bench.governor_problem(case)
+        problem = bench.settle(case)
         if problem is not None:
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             progress.skipped(case, problem)
@@ -162,9 +167,11 @@ def _one_run(
 ) -> dict[str, Any]:
     started_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
     launch = bench.launch(case)
+    before = bench.state(case)
     try:
         seen = execute(launch, case.app.limit_s, bench.harness)
         collected = bench.collect(case, seen)
+        after = bench.state(case)
     except KeyboardInterrupt:
         reason = "stopped by the user or a signal while it ran"
         shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
@@ -173,7 +180,8 @@ def _one_run(
         record = unfinished_record(origin, planned, case, started_at, FAILED, str(error))
         shard.append(record)
         return record
-    record = run_record(origin, planned, case, launch, seen, started_at, collected)
+    states = (before, after)
+    record = run_record(origin, planned, case, launch, seen, started_at, states, collected)
     shard.append(record)
     return record
 

@@ -1,4 +1,4 @@
-"""Small readers of the kernel's files under a root, maybe a recorded tree: a value, or why not.
+"""Small accesses to the kernel's files under a root, maybe a recorded tree: a value, or why not.
 
 Every path is a path *of the node* (`/sys/…`, `/proc/…`), and reasons name it as such. In a recorded
 tree symbolic links are followed as the node itself would follow them: an absolute target starts
@@ -29,6 +29,8 @@ _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH})
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+# Recorded trees hold ordinary files, which must not keep the end of a longer value.
+_WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,27 @@ class Tree:
             return _absent(path, error)
         return raw if len(raw) == size else Absent(f"{path} has no {size} bytes at {offset:#x}")
 
+    def put(self, path: str, text: str) -> Absent | None:
+        """Write a text into a file that is there; return why that failed, or None."""
+        try:
+            descriptor = os.open(self._locate(path), _WRITE_FLAGS)
+            try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise OSError(errno.EINVAL, "not a regular file")
+                os.write(descriptor, f"{text}\n".encode())
+            finally:
+                os.close(descriptor)
+        except (OSError, ValueError) as error:
+            return _absent(path, error, "write")
+        return None
+
+    def writable(self, path: str) -> bool:
+        """Whether this process may write a file that is there."""
+        try:
+            return os.access(self._locate(path), os.W_OK)
+        except (OSError, ValueError):
+            return False
+
     def is_directory(self, path: str) -> bool:
         """Whether a directory is there."""
         try:
@@ -187,14 +210,14 @@ def _read(host_path: str, limit: int) -> bytes:
         os.close(descriptor)
 
 
-def _absent(path: str, error: OSError | ValueError) -> Absent:
+def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> Absent:
     number = error.errno if isinstance(error, OSError) else None
     if number in _MISSING:
         return Absent(f"{path} is missing", missing=True)
     if number in _DENIED:
-        return Absent(f"no permission to read {path}")
+        return Absent(f"no permission to {what_for} {path}")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Absent(f"reading {path} failed: {what}")
+    return Absent(f"cannot {what_for} {path}: {what}")
 
 
 def _shown(text: str) -> str:

@@ -33,7 +33,7 @@ def command(study: str, sysroot: Path, kinds: str | None, as_json: bool, results
         click.echo(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    for line in [*outline.summary(), *workplace.waiting_for_governors(outline.plan)]:
+    for line in [*outline.summary(), *workplace.governor_outlook(outline.plan)]:
         click.echo(line)
 
 

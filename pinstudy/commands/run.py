@@ -33,13 +33,15 @@ def command(study: str, sysroot: Path, kinds: str | None, results: Path, fresh: 
     print_columns((name, state, text) for name, state, text in workplace.findings())
     click.echo("What will be done")
     outline = session.outline
-    for line in [*outline.summary(), *workplace.waiting_for_governors(outline.plan)]:
+    for line in [*outline.summary(), *workplace.governor_outlook(outline.plan)]:
         click.echo(f"  {line}")
     try:
         with TerminalProgress(outline) as progress:
             session.run(progress)
     except KeyboardInterrupt:
         click.echo("Nothing that was measured is lost; the same command continues.", err=True)
+        if session.left_changed:
+            click.echo(session.left_changed, err=True)
         raise
     tables = make_tables(session.folder)
     click.echo(render(tables, "text"))

@@ -80,7 +80,9 @@ def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
     assert (cpufreq.mode, cpufreq.turbo) == (None, None)
     state = cpufreq.state_of((0, 1))
     assert state.fields == {}
-    assert set(state.unavailable) == {"governor_read", "driver"}
+    assert set(state.unavailable) == {
+        *("governor_read", "driver", "driver_mode", "epp", "turbo", "min_khz", "max_khz")
+    }
 
 
 def test_a_cpu_that_no_policy_covers_is_named(tmp_path: Path) -> None:
@@ -97,9 +99,15 @@ def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
     assert cpufreq.state_of((0, 1)).fields == {
         "governor_read": "powersave",
         "driver": "intel_pstate",
+        "driver_mode": "active",
+        "epp": "balance_performance",
+        "turbo": True,
+        "min_khz": {"400000": "0-1"},
+        "max_khz": {"5700000": "0-1"},
     }
-    mixed = cpufreq.state_of((7, 8, 9)).fields["governor_read"]
-    assert mixed == "powersave on 7,9, performance on 8"
+    mixed = cpufreq.state_of((7, 8, 9)).fields
+    assert mixed["governor_read"] == "powersave on 7,9, performance on 8"
+    assert mixed["max_khz"] == {"5700000": "7", "4400000": "8-9"}
 
 
 @pytest.mark.parametrize("spoil", ["", "garbage"])
@@ -112,7 +120,8 @@ def test_what_cannot_be_read_is_absent_with_its_reason(tmp_path: Path, spoil: st
     assert first.highest_khz is None and first.governor is None
     assert set(first.unavailable) == {"highest_khz", "governor"}
     state = cpufreq.state_of((0,))
-    assert state.fields == {"driver": "intel_pstate"}
+    assert state.fields["driver"] == "intel_pstate"
+    assert "governor_read" not in state.fields
     assert "policy0/scaling_governor is missing" in state.unavailable["governor_read"]
 
 

@@ -119,7 +119,7 @@ def test_a_pipe_without_a_writer_does_not_block(tmp_path: Path) -> None:
     [
         (errno.EACCES, f"no permission to read {PATH}"),
         (errno.EPERM, f"no permission to read {PATH}"),
-        (errno.EIO, f"reading {PATH} failed: Input/output error"),
+        (errno.EIO, f"cannot read {PATH}: Input/output error"),
         (errno.ENODEV, f"{PATH} is missing"),
     ],
 )

@@ -1,0 +1,171 @@
+"""Puts the governor of each case in force, and at the end everything as it was.
+
+Only the policies that a case needs are switched: those of its CPUs, and of their SMT siblings,
+which share a clock. All others are as they were before the study, so that a case does not depend
+on the one before it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from configs.errors import StudyError
+from configs.model import CURRENT_GOVERNOR, GovernorRule
+from runners.cpufreq import Cpufreq, read_cpufreq
+from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.restore import Restored, restore
+from runners.settings import EPP, GOVERNOR, Setting, put_in_force, read_scaling
+from runners.site_command import SiteCommand
+from runners.sysfs import Absent, Tree
+from runners.topology import Core
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# Set in every job step that was started with --cpu-freq (srun(1)).
+SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
+PERFORMANCE = "performance"
+_AVAILABLE_EPP = "energy_performance_available_preferences"
+# The EPP of the firmware (Linux Documentation/admin-guide/pm/intel_pstate.rst).
+_DEFAULT_EPP = "default"
+
+
+class Governors:
+    """Switches the governors of one node during one study; `restore` must be called at the end."""
+
+    def __init__(
+        self,
+        root: Path,
+        cores: Iterable[Core],
+        rule: GovernorRule | None = None,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`rule` is the site's, by default that pinstudy writes the kernel's files."""
+        self._root = root
+        self._tree = Tree(root)
+        self._cores = tuple(cores)
+        self._rule = rule or GovernorRule()
+        self._environment = environment
+        self.journal = Journal(state_folder(root, environment), STUDY)
+        self._saved: tuple[Setting, ...] | None = None
+
+    def why_not(self, governor: str, cpus: Sequence[int]) -> str | None:
+        """Return why a case of this governor cannot run now, or None; changes nothing."""
+        if governor == CURRENT_GOVERNOR:
+            return None
+        now = read_cpufreq(self._root)
+        problem = now.why_not_in_force(governor, cpus)
+        if problem is None:
+            return None
+        return now.why_not_offered(governor, cpus) or self._why_not_settable(now, cpus, problem)
+
+    def switches(self, governor: str, cpus: Sequence[int]) -> bool:
+        """Whether a case of this governor will have it set, rather than finding it in force."""
+        if governor == CURRENT_GOVERNOR:
+            return False
+        return read_cpufreq(self._root).why_not_in_force(governor, cpus) is not None
+
+    def settle(self, governor: str, cpus: Sequence[int]) -> str | None:
+        """Put a case's governor in force and read it back; return why that is not possible.
+
+        With the governor `current` all settings are as they were before the study.
+        """
+        now = read_cpufreq(self._root)
+        if self._saved is None:
+            if governor == CURRENT_GOVERNOR:
+                return None
+            problem = now.why_not_in_force(governor, cpus)
+            siblings = now.why_not_in_force(governor, self._with_siblings(cpus))
+            if siblings is None:
+                return None
+            refused = now.why_not_offered(governor, cpus)
+            refused = refused or self._why_not_settable(now, cpus, siblings) or self._save()
+            if refused is not None:
+                return None if problem is None else refused
+        return self._switch(governor, now.directories(self._with_siblings(cpus)))
+
+    def restore(self) -> Restored | None:
+        """Put everything back as it was; None when nothing was changed."""
+        if self._saved is None:
+            return None
+        self._saved = None
+        return restore(self._root, self.journal)
+
+    def _with_siblings(self, cpus: Sequence[int]) -> tuple[int, ...]:
+        used = set(cpus)
+        shared = (core.cpus for core in self._cores if used.intersection(core.cpus))
+        return tuple(sorted(used.union(*shared)))
+
+    def _why_not_settable(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
+        """Return the problem that the governor is not in force, with why it cannot be set."""
+        if SLURM_REQUEST in self._environment and self._rule.by != "command":
+            return f"{problem}; in this job Slurm sets it: ask for it with --cpu-freq"
+        if self._rule.by == "slurm":
+            return f"{problem}; here Slurm sets it: start pinstudy by `srun --cpu-freq=…`"
+        if self._rule.by == "nobody":
+            return f"{problem}; at this site nobody sets it"
+        # Who plans for a recorded node will have its root's permissions there.
+        if self._rule.by == "pinstudy" and self._tree.live:
+            files = [f"{of}/{GOVERNOR}" for of in now.directories(self._with_siblings(cpus))]
+            locked = next((path for path in files if not self._tree.writable(path)), None)
+            if locked is not None:
+                return f"{problem}; no permission to write {locked}: run as root"
+        if self._saved is None and self.journal.exists():
+            return (
+                f"{problem}; {self.journal.path} has settings of an earlier study that are not "
+                "put back yet: see `pinstudy restore`"
+            )
+        return None
+
+    def _save(self) -> str | None:
+        """Write down how everything is before the first change; return why that failed."""
+        settings = read_scaling(self._tree)
+        if isinstance(settings, Absent):
+            return f"settings are not changed, because they cannot be saved: {settings.reason}"
+        boot_id = self._tree.text(BOOT_ID)
+        command = self._rule.restore or self._rule.set
+        try:
+            self.journal.write(
+                new_entry(settings, "" if isinstance(boot_id, Absent) else boot_id, command)
+            )
+        except StudyError as error:
+            return str(error)
+        self._saved = settings
+        return None
+
+    def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
+        saved = {setting.path: setting.value for setting in self._saved or ()}
+        wanted: list[Setting] = []
+        freed: list[str] = []
+        for path, value in saved.items():
+            folder, _, name = path.rpartition("/")
+            switched = governor != CURRENT_GOVERNOR and folder in needed
+            if name == GOVERNOR:
+                wanted.append(Setting(path, governor if switched else value))
+            elif name == EPP:
+                before = saved.get(f"{folder}/{GOVERNOR}")
+                if not switched or before == governor or PERFORMANCE not in (before, governor):
+                    wanted.append(Setting(path, value))
+                elif governor != PERFORMANCE:
+                    freed.append(path)
+        command = SiteCommand(self._tree, self._rule.set) if self._rule.set else None
+        problems = put_in_force(self._tree, wanted, command)
+        if problems:
+            return f"the governor {governor} could not be set: {next(iter(problems.values()))}"
+        return self._free_epp(governor, freed)
+
+    def _free_epp(self, governor: str, paths: Sequence[str]) -> str | None:
+        """Undo the EPP that `performance` has left behind, on drivers that leave it.
+
+        amd-pstate keeps EPP 0 when the governor goes from performance to powersave (Linux 6.12
+        drivers/cpufreq/amd-pstate.c), which would make both governors the same.
+        """
+        for path in paths:
+            if self._tree.text(path) != PERFORMANCE:
+                continue
+            offered = self._tree.text(f"{path.rpartition('/')[0]}/{_AVAILABLE_EPP}")
+            if isinstance(offered, Absent) or _DEFAULT_EPP not in offered.split():
+                return f"the governor {governor} has no EPP of its own: {path} stays {PERFORMANCE}"
+            if failed := self._tree.put(path, _DEFAULT_EPP):
+                return f"the governor {governor} has no EPP of its own: {failed.reason}"
+        return None

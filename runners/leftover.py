@@ -1,0 +1,58 @@
+"""Settings that a study has left changed because it was killed: found and put back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from configs.errors import UserError
+from runners.journal import STUDY, SYSTEM_FOLDER, Entry, Journal, state_folder
+from runners.node_lock import NodeLock, is_locked
+from runners.restore import restore
+
+_MAX_SHOWN = 3
+
+
+def put_back_leftovers(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Replay the journal of a study that is gone; return what to tell the user, a line each.
+
+    The journal of a study that is still at work is left alone. Another user's cannot be replayed:
+    the line says who can.
+    """
+    mine = Journal(state_folder(root, environment), STUDY)
+    lines: list[str] = []
+    if mine.exists() and not is_locked(root):
+        lines.append(_replay(root, mine))
+    system = Journal(SYSTEM_FOLDER, STUDY)
+    if root == Path("/") and system.path != mine.path and system.exists() and not is_locked(root):
+        lines.append(
+            f"a study of root that was killed has left settings of this node changed "
+            f"({system.path}); put them back with `sudo pinstudy restore`"
+        )
+    return lines
+
+
+def _replay(root: Path, journal: Journal) -> str:
+    try:
+        with NodeLock(root):
+            done = restore(root, journal)
+    except UserError as error:
+        return str(error)
+    if done is None:
+        return "another pinstudy has just put the settings back"
+    if not done.problems:
+        return f"put back the settings that a study had left changed ({done.entry.told})"
+    return told_problems(journal, done.entry, done.problems)
+
+
+def told_problems(journal: Journal, entry: Entry, problems: Mapping[str, str]) -> str:
+    """Return in one line what could not be put back, and what to do."""
+    reasons = list(problems.values())
+    more = f" and {len(reasons) - _MAX_SHOWN} more" if len(reasons) > _MAX_SHOWN else ""
+    return (
+        f"{len(reasons)} of {len(entry.settings)} settings could not be put back: "
+        f"{'; '.join(reasons[:_MAX_SHOWN])}{more}; {journal.path} keeps what they were: "
+        "try `pinstudy restore` (as the user who changed them), or give up with "
+        "`pinstudy restore --forget`"
+    )

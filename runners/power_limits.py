@@ -1,0 +1,64 @@
+"""The power limits of packages and of the platform: PL1 and PL2, over how many seconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runners.sysfs import Absent, Tree
+
+_POWERCAP = "/sys/class/powercap"
+# Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
+_POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
+_CONSTRAINTS = range(3)
+# Linux Documentation/power/powercap/powercap.rst, "Constraint names".
+_NAMES = {
+    "long_term": (("pl1_w", "power_w"), ("tau_s", "window_s")),
+    "short_term": (("pl2_w", "power_w"),),
+}
+
+
+def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
+    """Return every limit: its zone, domain, name, watts, window in seconds.
+
+    A limit that may not be read has None for its watts, and the `reason`.
+    """
+    names = tree.names(_POWERCAP)
+    if isinstance(names, Absent):
+        return names
+    limits = []
+    for zone in filter(_POWER_ZONE.fullmatch, names):
+        label = tree.text(f"{_POWERCAP}/{zone}/name")
+        for number in _CONSTRAINTS:
+            constraint = f"{_POWERCAP}/{zone}/constraint_{number}"
+            name = tree.text(f"{constraint}_name")
+            power = tree.integer(f"{constraint}_power_limit_uw")
+            window = tree.integer(f"{constraint}_time_window_us")
+            if isinstance(power, Absent) and power.missing:
+                continue
+            limit: dict[str, Any] = {
+                "zone": zone,
+                "domain": None if isinstance(label, Absent) else label,
+                "name": None if isinstance(name, Absent) else name,
+                "power_w": None if isinstance(power, Absent) else power / 1e6,
+                "window_s": None if isinstance(window, Absent) else window / 1e6,
+            }
+            limits.append(limit | ({"reason": power.reason} if isinstance(power, Absent) else {}))
+    return limits or Absent(f"{_POWERCAP} has no zone with a power limit")
+
+
+def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return `pl1_w`, `tau_s` and `pl2_w` of each domain, as far as they are known.
+
+    The same package seen through two interfaces (MSR and MMIO) is held by the lower limit.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for limit in limits:
+        for field, source in _NAMES.get(limit["name"] or "", ()):
+            value = limit[source]
+            if value is None or limit["domain"] is None:
+                continue
+            of = found.setdefault(limit["domain"], {})
+            of[field] = min(value, of.get(field, value))
+    return found

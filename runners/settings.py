@@ -1,0 +1,123 @@
+"""A node's settings that a study or `pinstudy tune` may change: read, put in force, read back.
+
+A setting is a file of the kernel and its text. Order matters: a governor comes before the EPP,
+which drivers reset or refuse together with the governor, then the frequency limits, then turbo
+(Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from runners.cpufreq import CPUS, POLICIES, policy_directories
+from runners.sysfs import Absent, Tree
+
+GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
+# The upper limit first: what a study or a governor lowers is raised again, and a lower limit
+# above the upper one is refused. Where it is the other way round, the second pass succeeds.
+_POLICY_FILES = (GOVERNOR, EPP, "scaling_max_freq", "scaling_min_freq", "boost")
+TURBO_FILES = (f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost")
+KERNEL_FILES = (
+    "/proc/sys/kernel/nmi_watchdog",
+    "/proc/sys/kernel/numa_balancing",
+    "/proc/sys/kernel/sched_autogroup_enabled",
+)
+_OTHER_FILES = frozenset(TURBO_FILES + KERNEL_FILES)
+# A limit may need its counterpart first, and a driver may reset an EPP late.
+_PASSES = 3
+
+_POLICY_FILE = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/({'|'.join(_POLICY_FILES)})", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A file of the node, by its path there, and the text that it holds or shall hold."""
+
+    path: str
+    value: str
+
+    @property
+    def known(self) -> bool:
+        """Whether this is a file that pinstudy changes, with a value that such a file can have."""
+        if _POLICY_FILE.fullmatch(self.path) is None and self.path not in _OTHER_FILES:
+            return False
+        return _VALUE.fullmatch(self.value) is not None
+
+
+def read_scaling(tree: Tree) -> tuple[Setting, ...] | Absent:
+    """Return all that belongs to frequency scaling, in the order in which it is put back.
+
+    `Absent` when a file that is there cannot be read: it could not be put back either.
+    """
+    directories = dict.fromkeys(policy_directories(tree).values())
+    paths = [f"{of}/{name}" for name in _POLICY_FILES for of in directories]
+    return read_settings(tree, (*paths, *TURBO_FILES))
+
+
+def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Absent:
+    """Return the settings at these paths, without those that are not there.
+
+    `Absent` when one cannot be read, or holds what a setting cannot be.
+    """
+    found = []
+    for path in paths:
+        value = tree.text(path)
+        if isinstance(value, Absent):
+            if value.missing:
+                continue
+            return value
+        setting = Setting(path, value)
+        if not setting.known:
+            return Absent(f"{path} holds {value[:40]!r}, which is no setting")
+        found.append(setting)
+    return tuple(found)
+
+
+# Sets governors by other means than their files; returns why by path for those that failed.
+GovernorSetter = Callable[[Sequence[Setting]], dict[str, Absent]]
+
+
+def put_in_force(
+    tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None = None
+) -> dict[str, str]:
+    """Put every setting in force that is not, read all back; return why by path for failures.
+
+    What is in force already is not written. `set_governors` takes the place of writing governors.
+    """
+    problems: dict[str, str] = {}
+    for _ in range(_PASSES):
+        refused = _write(tree, settings, set_governors)
+        problems = {
+            setting.path: _why(setting, refused.get(setting.path), found)
+            for setting in settings
+            if (found := tree.text(setting.path)) != setting.value
+        }
+        if not problems:
+            break
+    return problems
+
+
+def _write(
+    tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None
+) -> dict[str, Absent]:
+    refused: dict[str, Absent] = {}
+    if set_governors is not None:
+        governors = [setting for setting in settings if setting.path.endswith(GOVERNOR)]
+        differing = [setting for setting in governors if tree.text(setting.path) != setting.value]
+        refused |= set_governors(differing) if differing else {}
+        settings = [setting for setting in settings if setting not in governors]
+    for setting in settings:
+        if tree.text(setting.path) != setting.value:
+            failed = tree.put(setting.path, setting.value)
+            refused |= {} if failed is None else {setting.path: failed}
+    return refused
+
+
+def _why(setting: Setting, refused: Absent | None, found: str | Absent) -> str:
+    reason = refused or (found if isinstance(found, Absent) else None)
+    if reason is not None:
+        return f"{reason.reason} (wanted: {setting.value})"
+    return f"{setting.path} is {found}, not {setting.value}, after it was written"

@@ -1,0 +1,62 @@
+"""A site's own command that sets governors, where users may not write the kernel's files."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from configs.cpulist import format_cpulist
+from runners.cpufreq import policy_directories
+from runners.settings import Setting
+from runners.sysfs import Absent, Tree
+
+# Such a command asks a daemon or sudo; one that takes longer hangs, or waits for a password.
+LIMIT_S = 60.0
+_MAX_SAID = 300
+
+
+class SiteCommand:
+    """Runs the command once for each governor; `{governor}` and `{cpus}` stand in its arguments."""
+
+    def __init__(self, tree: Tree, arguments: Sequence[str]) -> None:
+        self._tree = tree
+        self._arguments = tuple(arguments)
+
+    def __call__(self, settings: Sequence[Setting]) -> dict[str, Absent]:
+        """Set these governors; return why by path for those whose command failed."""
+        failed: dict[str, Absent] = {}
+        for governor in dict.fromkeys(setting.value for setting in settings):
+            paths = [setting.path for setting in settings if setting.value == governor]
+            problem = self._run(governor, format_cpulist(self._cpus(paths)))
+            failed |= {} if problem is None else dict.fromkeys(paths, problem)
+        return failed
+
+    def _cpus(self, paths: Sequence[str]) -> list[int]:
+        folders = {path.rpartition("/")[0] for path in paths}
+        directories = policy_directories(self._tree)
+        return sorted(cpu for cpu, directory in directories.items() if directory in folders)
+
+    def _run(self, governor: str, cpus: str) -> Absent | None:
+        command = [
+            argument.replace("{governor}", governor).replace("{cpus}", cpus)
+            for argument in self._arguments
+        ]
+        shown = " ".join(command)
+        try:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=LIMIT_S,
+                check=False,
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            return Absent(f"`{shown}` did not end within {LIMIT_S:g} s")
+        except OSError as error:
+            return Absent(f"`{shown}` cannot be started: {error.strerror}")
+        if done.returncode == 0:
+            return None
+        said = " ".join(done.stderr.decode(errors="replace").split())[:_MAX_SAID]
+        return Absent(f"`{shown}` ended with status {done.returncode}: {said or 'no message'}")

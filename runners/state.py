@@ -1,0 +1,50 @@
+"""The state that a run is made in: how its CPUs are scaled, power limits, kernel, microcode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from runners.cpufreq import read_cpufreq
+from runners.measured import Measured
+from runners.node import Node
+from runners.power_limits import limits_by_domain, read_power_limits
+from runners.sysfs import Absent, Tree
+
+# The same for every run of a boot, and repeated in every record, which may travel alone.
+_FACTS = ("smt", "kernel", "microcode")
+# A run whose settings were changed meanwhile is of no case.
+_SETTLED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
+
+
+def read_state(node: Node, cpus: Iterable[int]) -> Measured:
+    """Return how these CPUs are scaled now, the power limits, and the node's own state."""
+    state = read_cpufreq(node.root).state_of(cpus)
+    fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
+    absent = node.facts["unavailable"]
+    unavailable = {name: absent[name] for name in _FACTS if name in absent}
+    limits = read_power_limits(Tree(node.root))
+    if isinstance(limits, Absent):
+        unavailable["power_limits"] = limits.reason
+    elif known := limits_by_domain(limits):
+        fields["power_limits"] = known
+    else:
+        reasons = (limit.get("reason") for limit in limits)
+        unavailable["power_limits"] = next(filter(None, reasons), "none is named PL1 or PL2")
+    return Measured(state.fields | fields, state.unavailable | unavailable)
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return in words which settings differ between two states; empty when none does."""
+    return "; ".join(
+        f"{name.removesuffix('_read')} was {_shown(before.get(name))} before the run and "
+        f"{_shown(after.get(name))} after it"
+        for name in _SETTLED
+        if before.get(name) != after.get(name)
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{khz} kHz on {cpus}" for khz, cpus in value.items())
+    return "unreadable" if value is None else str(value)
