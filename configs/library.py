@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from configs.errors import UserError
-from configs.model import App, Mapping, Study
+from configs.model import App, Mapping, Site, Study
 from configs.words import unknown_word
 
 CONFIGS = Path(__file__).resolve().parent
@@ -28,7 +28,7 @@ def load_study(name_or_path: str | os.PathLike[str]) -> Study:
     from configs.load import parse_study
     from configs.yaml_text import read_bytes
 
-    path = _study_path(os.fspath(name_or_path))
+    path = _own_or_installed(os.fspath(name_or_path), "study")
     return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent))
 
 
@@ -43,6 +43,18 @@ def load_app(name_or_path: str, beside: Path | None = None) -> App:
 
     path = _app_path(name_or_path, beside)
     return parse_app(read_bytes(path), display_path(path))
+
+
+def load_site(name_or_path: str) -> Site:
+    """Return a site of the installation by its name, or a user's own by the path of its file.
+
+    Raises UserError when there is none, ConfigError with every mistake in its file.
+    """
+    from configs.load import parse_site
+    from configs.yaml_text import read_bytes
+
+    path = _own_or_installed(name_or_path, "site")
+    return parse_site(read_bytes(path), display_path(path))
 
 
 def load_mapping(name: str) -> Mapping:
@@ -103,16 +115,18 @@ class _Shelf:
         return self.mappings[name]
 
 
-def _study_path(text: str) -> Path:
+def _own_or_installed(text: str, what: str) -> Path:
+    """Return the file of a study or site: a path as it is, a name from the installation."""
     if is_file_name(text):
         return Path(text)
-    names = list_studies()
+    folder = CONFIGS / {"study": "studies", "site": "sites"}[what]
+    names = _names_in(folder)
     if text not in names:
         raise UserError(
-            f"{unknown_word('study', text, names)}; for a file of your own give its path, "
-            f"such as ./study.yaml"
+            f"{unknown_word(what, text, names)}; for a file of your own give its path, "
+            f"such as ./{what}.yaml"
         )
-    return _file_of(CONFIGS / "studies", text)
+    return _file_of(folder, text)
 
 
 def _app_path(text: str, beside: Path | None) -> Path:

@@ -15,9 +15,10 @@ from configs.digest import study_digest
 from configs.errors import ConfigError, Problem
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
-from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Study
+from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Site, Study
 from configs.resolve import Resolver, Shelf
 from configs.schema import load, placed
+from configs.site import SiteSchema
 from configs.study import StudySchema
 from configs.yaml_nodes import Document, parse_yaml
 
@@ -51,6 +52,16 @@ def parse_app(data: bytes, path: str) -> App:
     name: str | None = app.name if isinstance(app, App) else app.get("name")
     _raise_any(problems + _name_problems(document, name, "app"))
     named: App = replace(app, name=PurePath(path).stem)
+    return named
+
+
+def parse_site(data: bytes, path: str) -> Site:
+    """Return the site of a file's bytes, named as its file; raises ConfigError."""
+    document = parse_yaml(data, path)
+    site, problems = load(SiteSchema(), document)
+    name: str | None = site.name if isinstance(site, Site) else site.get("name")
+    _raise_any(problems + _name_problems(document, name, "site"))
+    named: Site = replace(site, name=PurePath(path).stem)
     return named
 
 

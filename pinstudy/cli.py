@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -20,8 +21,11 @@ COMMANDS = {
     "plan": "Show what a study would run here, without running anything.",
     "run": "Run a study, or continue it.",
     "tables": "Print and write the tables of results.",
+    "tune": "Put this node into a quiet state for measuring.",
+    "restore": "Put back the settings that a study or `tune` has changed.",
     "apps": "List the programs that can be studied.",
     "mappings": "List the mappings and what they mean on this node.",
+    "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
 }
 
 INTERRUPTED_STATUS = 130
@@ -64,12 +68,18 @@ class LazyGroup(click.Group):
     epilog="'pinstudy COMMAND --help' tells more of each.",
 )
 @click.version_option(VERSION, prog_name="pinstudy")
-def group() -> None:
+@click.pass_context
+def group(ctx: click.Context) -> None:
     """To pin or not to pin?
 
     Measures, on the node in front of you, which thread mapping and governor give an OpenMP
     program the best time and energy.
     """
+    if ctx.invoked_subcommand != "restore":
+        from runners.leftover import put_back_leftovers
+
+        for line in put_back_leftovers(Path("/")):
+            click.echo(f"pinstudy: {line}", err=True)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

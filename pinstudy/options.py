@@ -23,6 +23,11 @@ KINDS = click.option(
     help="Declare the core kinds by hand; every record says that they were declared.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+SITE = click.option(
+    "--site",
+    metavar="SITE",
+    help="What is special about this place: a name of configs/sites, or a file (docs/sites.md).",
+)
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),

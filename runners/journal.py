@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ STATE_VARIABLE = "PINSTUDY_STATE"
 SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs of five settings of some 100 bytes.
 _MAX_BYTES = 8 * 1024 * 1024
-_MAX_COMMAND = 100
+_MAX_ARGUMENTS = 100
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,8 @@ def new_entry(
 ) -> Entry:
     """Return the entry of this process."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    command = tuple(
-        "".join(c if c.isprintable() else "?" for c in argument)
-        for argument in sys.argv[:_MAX_COMMAND]
-    )
+    arguments = ("".join(c if c.isprintable() else "?" for c in text) for text in sys.argv[1:])
+    command = ("pinstudy", *islice(arguments, _MAX_ARGUMENTS))
     return Entry(tuple(settings), boot_id, os.getpid(), now, command, tuple(restore_command))
 
 

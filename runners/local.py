@@ -85,9 +85,10 @@ class Workplace:
         }
         lines = []
         if switched:
+            noun = "governor" if len(switched) == 1 else "governors"
             lines.append(
-                f"governors {', '.join(sorted(switched))} will be set on the CPUs of their cases and "
-                f"put back at the end (journal: {governors.journal.path})"
+                f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
+                f"back at the end (journal: {governors.journal.path})"
             )
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pinstudy.options import RESULTS, node_options
+from pinstudy.options import RESULTS, SITE, node_options
 from pinstudy.output import print_json, wrap
 
 
@@ -15,16 +15,24 @@ from pinstudy.output import print_json, wrap
 @click.argument("study")
 @node_options
 @RESULTS
-def command(study: str, sysroot: Path, kinds: str | None, as_json: bool, results: Path) -> None:
+@SITE
+def command(
+    study: str,
+    sysroot: Path,
+    kinds: str | None,
+    as_json: bool,
+    results: Path,
+    site: str | None,
+) -> None:
     """Show what STUDY would run: the exact command line and environment of each case.
 
     STUDY is the name of a study of configs/studies, or the path of a study file. Nothing is run
     and nothing is written.
     """
-    from configs.library import load_study
+    from configs.library import load_site, load_study
     from runners.local import open_workplace
 
-    workplace = open_workplace(sysroot, kinds)
+    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     outline = workplace.outline(load_study(study), results)
     if as_json:
         print_json(outline.as_json())

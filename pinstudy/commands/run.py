@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pinstudy.options import KINDS, RESULTS, SYSROOT
+from pinstudy.options import KINDS, RESULTS, SITE, SYSROOT
 
 
 @click.command("run")
@@ -14,20 +14,23 @@ from pinstudy.options import KINDS, RESULTS, SYSROOT
 @SYSROOT
 @KINDS
 @RESULTS
+@SITE
 @click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
-def command(study: str, sysroot: Path, kinds: str | None, results: Path, fresh: bool) -> None:
+def command(
+    study: str, sysroot: Path, kinds: str | None, results: Path, site: str | None, fresh: bool
+) -> None:
     """Run STUDY, or continue it where it was stopped.
 
     STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables
     and the node's facts go to results/<study>/<node>/.
     """
     from analysis.tables import make_tables, render, write_tables
-    from configs.library import load_study
+    from configs.library import load_site, load_study
     from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
     from runners.local import Session, open_workplace
 
-    workplace = open_workplace(sysroot, kinds)
+    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(workplace, load_study(study), results, fresh)
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())

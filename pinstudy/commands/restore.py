@@ -1,0 +1,54 @@
+"""`pinstudy restore`: put back the settings that studies and `pinstudy tune` have changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from pinstudy.options import SYSROOT
+
+
+@click.command("restore")
+@SYSROOT
+@click.option(
+    "--forget",
+    is_flag=True,
+    help="Give up what cannot be put back, such as the governor of a CPU that is gone.",
+)
+def command(sysroot: Path, forget: bool) -> None:
+    """Put back governors, frequency limits, turbo and kernel settings as they were.
+
+    First what a study that was killed has left, then what `pinstudy tune` has changed. Every
+    setting is read back; exit status 1 when one could not be verified. Its journal then stays.
+    """
+    from configs.errors import StudyError
+    from runners.journal import STUDY, TUNE, Journal, state_folder
+    from runners.leftover import told_problems
+    from runners.node_lock import NodeLock
+    from runners.outline import plural
+    from runners.restore import restore
+
+    folder = state_folder(sysroot, os.environ)
+    failed = False
+    with NodeLock(sysroot):
+        journals = [journal for p in (STUDY, TUNE) if (journal := Journal(folder, p)).exists()]
+        for journal in journals:
+            done = restore(sysroot, journal)
+            if done is None:
+                continue
+            if not done.problems:
+                count = plural(len(done.entry.settings), "setting")
+                click.echo(f"put back and read back: {count}, changed by {done.entry.told}")
+            elif forget:
+                for problem in done.problems.values():
+                    click.echo(f"given up: {problem}")
+                journal.remove()
+            else:
+                failed = True
+                click.echo(told_problems(journal, done.entry, done.problems), err=True)
+    if not journals:
+        click.echo(f"nothing to put back (no journal in {folder})")
+    if failed:
+        raise StudyError("not every setting is as it was; the lines above say which")

@@ -1,0 +1,165 @@
+"""The quiet state that is recommended for measuring, by a journal of its own until `restore`.
+
+The governor is `performance`, which has no ramp at the start of each run; a study still sets the
+governors of its cases. What interrupts programs or moves their memory is off. Turbo is left alone
+unless asked for: without it, core kinds differ less than in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.errors import StudyError, UserError
+from runners.cpufreq import CPUS, POLICIES, read_cpufreq
+from runners.governors import BOOT_ID, PERFORMANCE
+from runners.journal import STUDY, TUNE, Entry, Journal, new_entry, state_folder
+from runners.node_lock import NodeLock
+from runners.restore import without_interruption
+from runners.settings import (
+    EPP,
+    GOVERNOR,
+    Setting,
+    put_in_force,
+    read_scaling,
+    read_settings,
+)
+from runners.sysfs import Absent, Tree
+
+KEEP = "keep"
+_STEADY = "it does not change the frequency with the load"
+# Sources: Linux Documentation/admin-guide/sysctl/kernel.rst and sched-*.
+_QUIET = {
+    "/proc/sys/kernel/nmi_watchdog": (
+        "0",
+        "it interrupts every CPU and holds a hardware counter of each",
+    ),
+    "/proc/sys/kernel/numa_balancing": (
+        "0",
+        "it unmaps and moves the pages of programs while they run",
+    ),
+    "/proc/sys/kernel/sched_autogroup_enabled": (
+        "0",
+        "it lets one busy thread of another session weigh as much as all of a program's",
+    ),
+}
+# Each turbo file, with its texts for on and off.
+_TURBO = {
+    f"{CPUS}/intel_pstate/no_turbo": {"on": "0", "off": "1"},
+    f"{POLICIES}/boost": {"on": "1", "off": "0"},
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One setting: its path, what it was, what it shall be, and why; `problem` if it is not so."""
+
+    path: str
+    was: str
+    wanted: str
+    why: str
+    problem: str = ""
+
+
+def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Change]:
+    """Return what tuning would change, without what is there already or not there at all.
+
+    Without a `governor` it is performance, where it is offered; KEEP leaves governors alone.
+    `turbo` is "on", "off" or None. Raises UserError for what is asked for and not offered.
+    """
+    wanted = dict(_QUIET)
+    if governor != KEEP:
+        files = _governor_files(tree, governor or PERFORMANCE)
+        if isinstance(files, str) and governor:
+            raise UserError(files)
+        reason = "asked for" if governor else _STEADY
+        if not isinstance(files, str):
+            wanted |= dict.fromkeys(files, (governor or PERFORMANCE, reason))
+    if turbo is not None:
+        found = {path: values[turbo] for path, values in _TURBO.items() if _is_there(tree, path)}
+        if not found:
+            raise UserError(f"turbo cannot be switched here: {' and '.join(_TURBO)} are missing")
+        wanted |= {path: (value, "asked for") for path, value in found.items()}
+    changes = []
+    for path, (value, why) in wanted.items():
+        was = tree.text(path)
+        if isinstance(was, Absent):
+            if not was.missing:
+                changes.append(Change(path, "", value, why, was.reason))
+        elif was != value:
+            changes.append(Change(path, was, value, why))
+    return changes
+
+
+def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) -> list[Change]:
+    """Put the changes in force, and return them with what became of each.
+
+    What was in force before the first tuning stays in the journal when tuned again. Raises
+    StudyError while a study is at work or when nothing can be saved, UserError for a journal that
+    cannot be used.
+    """
+    tree = Tree(root)
+    with NodeLock(root), without_interruption():
+        changes = [_with_permission(tree, change) for change in changes]
+        possible = [change for change in changes if not change.problem]
+        if not possible:
+            return changes
+        folder = state_folder(root, environment)
+        if Journal(folder, STUDY).exists():
+            raise StudyError(
+                "a study that was killed has left settings changed; put them back first with "
+                "`pinstudy restore`"
+            )
+        journal = Journal(folder, TUNE)
+        journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
+        problems = put_in_force(tree, [Setting(c.path, c.wanted) for c in possible])
+    return [
+        Change(c.path, c.was, c.wanted, c.why, c.problem or problems.get(c.path, ""))
+        for c in changes
+    ]
+
+
+def _governor_files(tree: Tree, governor: str) -> list[str] | str:
+    """Return the files that hold governors, or why this one cannot be written there."""
+    cpufreq = read_cpufreq(tree.root)
+    cpus = [cpu for policy in cpufreq.policies for cpu in policy.cpus]
+    if problem := cpufreq.why_not_offered(governor, cpus):
+        return problem
+    return [f"{directory}/{GOVERNOR}" for directory in cpufreq.directories(cpus)]
+
+
+def _is_there(tree: Tree, path: str) -> bool:
+    found = tree.text(path)
+    return not (isinstance(found, Absent) and found.missing)
+
+
+def _with_permission(tree: Tree, change: Change) -> Change:
+    if change.problem or tree.writable(change.path):
+        return change
+    problem = f"no permission to write {change.path}: run `pinstudy tune` as root"
+    return Change(change.path, change.was, change.wanted, change.why, problem)
+
+
+def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
+    """Return the journal's entry: what an earlier tuning saved, then what is in force now."""
+    scaling = any(path.startswith(CPUS) for path in paths)
+    now = list(_readable(read_settings(tree, (path for path in paths if path in _QUIET))))
+    # A governor takes its EPP and limits with it, so all of them are saved.
+    now = [*(_readable(read_scaling(tree)) if scaling else ()), *now]
+    known = {setting.path for setting in before.settings} if before else set()
+    settings = [*(before.settings if before else ()), *(s for s in now if s.path not in known)]
+    boot_id = tree.text(BOOT_ID)
+    return new_entry(_in_order(settings), "" if isinstance(boot_id, Absent) else boot_id)
+
+
+def _readable(settings: tuple[Setting, ...] | Absent) -> tuple[Setting, ...]:
+    if isinstance(settings, Absent):
+        raise UserError(f"nothing is changed, because it cannot be saved: {settings.reason}")
+    return settings
+
+
+def _in_order(settings: Iterable[Setting]) -> list[Setting]:
+    """Return the settings with governors first and EPPs next, as they must be put back."""
+    ranks = {GOVERNOR: 0, EPP: 1}
+    return sorted(settings, key=lambda setting: ranks.get(setting.path.rpartition("/")[2], 2))
