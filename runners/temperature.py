@@ -1,0 +1,183 @@
+"""Temperatures of a node's packages, from the kernel's sensors, before and after a run.
+
+A read may interrupt a CPU of the package (coretemp and x86_pkg_temp read a model-specific register
+there), so that packages are never read while a program runs. coretemp renews its values once a
+second (Linux drivers/hwmon/coretemp.c, show_temp).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from runners.measured import Measured
+from runners.sysfs import Absent, Tree
+from runners.topology import Topology
+
+HWMON = "/sys/class/hwmon"
+ZONES = "/sys/class/thermal"
+NO_SENSOR = (
+    f"no package temperature: {HWMON} has neither coretemp nor k10temp, and {ZONES} no zone of "
+    "type x86_pkg_temp (virtual machines have none; else load the kernel's module coretemp or "
+    "k10temp)"
+)
+# What no running processor has, in degrees Celsius: such a value is a broken sensor's.
+LOWEST_C, HIGHEST_C = -60.0, 200.0
+
+_PACKAGE = re.compile(r"Package id ([0-9]{1,4})")
+_LABEL = re.compile(r"temp([0-9]{1,4})_label")
+_NUMBERED = re.compile(r"(?:hwmon|thermal_zone)([0-9]{1,6})")
+# k10temp's labels, best first: Tctl may have an offset for the fan's sake, Tdie has none (Linux
+# Documentation/hwmon/k10temp.rst).
+_K10_LABELS = ("Tdie", "Tctl")
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """One package's sensor: `package 0`, and the file that holds millidegrees Celsius."""
+
+    package: str
+    path: str
+
+    def read_c(self, tree: Tree) -> float | Absent:
+        """Return the temperature in degrees Celsius."""
+        value = tree.integer(self.path)
+        if isinstance(value, Absent):
+            return value
+        if not LOWEST_C < value / 1000 < HIGHEST_C:
+            return Absent(f"{self.path} holds {value}, no temperature in millidegrees Celsius")
+        return value / 1000
+
+
+class Thermometer:
+    """A node's package sensors, found once: their numbers change from boot to boot, not within."""
+
+    def __init__(self, tree: Tree, topology: Topology) -> None:
+        self._tree = tree
+        self.sensors = find_sensors(tree, topology)
+
+    def read_c(self) -> tuple[dict[str, float], dict[str, str]]:
+        """Return degrees Celsius by package, and a reason for each that cannot be read."""
+        temperatures: dict[str, float] = {}
+        problems: dict[str, str] = {}
+        for sensor in self.sensors:
+            value = sensor.read_c(self._tree)
+            if isinstance(value, Absent):
+                problems[sensor.package] = value.reason
+            else:
+                temperatures[sensor.package] = value
+        return temperatures, problems
+
+
+class TemperatureMeter:
+    """Reads every package before and after a run; one meter serves many runs."""
+
+    def __init__(self, thermometer: Thermometer) -> None:
+        self._thermometer = thermometer
+        self._read: dict[str, tuple[dict[str, float], dict[str, str]]] = {}
+
+    def start(self) -> None:
+        """Read the packages before a run."""
+        self._read = {"temperature_before_c": self._thermometer.read_c()}
+
+    def sample(self) -> None:
+        """Read nothing: it would disturb the program."""
+
+    def stop(self) -> None:
+        """Read the packages after a run."""
+        self._read["temperature_after_c"] = self._thermometer.read_c()
+
+    def reading(self) -> Measured:
+        """Return `temperature_before_c` and `temperature_after_c`: degrees Celsius by package."""
+        reading = Measured()
+        for name in ("temperature_before_c", "temperature_after_c"):
+            temperatures, problems = self._read.get(name, ({}, {}))
+            if temperatures:
+                reading.fields[name] = temperatures
+            elif not problems:
+                reading.unavailable[name] = NO_SENSOR
+            reading.unavailable.update(
+                {f"{name}.{package}": reason for package, reason in problems.items()}
+            )
+        return reading
+
+
+def find_sensors(tree: Tree, topology: Topology) -> tuple[Sensor, ...]:
+    """Return the packages' sensors: coretemp's, else k10temp's, else x86_pkg_temp's, else none."""
+    packages = sorted({core.package for core in topology.cores})
+    return (
+        _coretemp(tree)
+        or _numbered(_k10temp(tree), packages, "k10temp")
+        or _numbered(_package_zones(tree), packages, "x86_pkg_temp")
+    )
+
+
+def _coretemp(tree: Tree) -> tuple[Sensor, ...]:
+    found = []
+    for path, label in _labelled(tree, "coretemp"):
+        match = _PACKAGE.fullmatch(label)
+        if match:
+            found.append(Sensor(f"package {int(match[1])}", path))
+    return tuple(found)
+
+
+def _k10temp(tree: Tree) -> list[str]:
+    """Return one input of each k10temp device, in the order of their PCI addresses."""
+    devices: dict[str, dict[str, str]] = {}
+    for path, label in _labelled(tree, "k10temp"):
+        devices.setdefault(path.rpartition("/")[0], {})[label] = path
+    return [
+        next(inputs[label] for label in _K10_LABELS if label in inputs)
+        for device, inputs in sorted(devices.items(), key=lambda item: _pci_address(tree, item[0]))
+        if inputs.keys() & set(_K10_LABELS)
+    ]
+
+
+def _pci_address(tree: Tree, device: str) -> str:
+    described = tree.text(f"{device}/device/uevent")
+    if isinstance(described, Absent):
+        return device
+    match = re.search(r"^PCI_SLOT_NAME=(\S+)$", described, re.MULTILINE)
+    return match[1] if match else device
+
+
+def _package_zones(tree: Tree) -> list[str]:
+    return [
+        f"{ZONES}/{zone}/temp"
+        for zone in _in_order(tree, ZONES, "thermal_zone")
+        if tree.text(f"{ZONES}/{zone}/type") == "x86_pkg_temp"
+    ]
+
+
+def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
+    """Yield the inputs and labels of all devices of a driver; device numbers mean nothing."""
+    for device in _in_order(tree, HWMON, "hwmon"):
+        if tree.text(f"{HWMON}/{device}/name") != driver:
+            continue
+        names = tree.names(f"{HWMON}/{device}")
+        for match in filter(
+            None, map(_LABEL.fullmatch, () if isinstance(names, Absent) else names)
+        ):
+            label = tree.text(f"{HWMON}/{device}/{match[0]}")
+            if not isinstance(label, Absent):
+                yield f"{HWMON}/{device}/temp{match[1]}_input", label
+
+
+def _in_order(tree: Tree, directory: str, stem: str) -> list[str]:
+    names = tree.names(directory)
+    if isinstance(names, Absent):
+        return []
+    matches = [match for match in map(_NUMBERED.fullmatch, names) if match]
+    chosen = [match for match in matches if match[0].startswith(stem)]
+    return [match[0] for match in sorted(chosen, key=lambda match: int(match[1]))]
+
+
+def _numbered(paths: list[str], packages: list[int], driver: str) -> tuple[Sensor, ...]:
+    """Name sensors that do not say their package: by order, where there is one for each."""
+    if len(paths) == len(packages):
+        return tuple(
+            Sensor(f"package {package}", path)
+            for package, path in zip(packages, paths, strict=True)
+        )
+    return tuple(Sensor(f"{driver} {number}", path) for number, path in enumerate(paths))
