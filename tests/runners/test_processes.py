@@ -1,0 +1,87 @@
+"""What /proc/PID/stat says, whatever the process calls itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.processes import Task, parse_task, read_stats, read_threads
+from runners.sysfs import Absent, Tree
+from tests.runners.proc_trees import process, stat_line
+
+LIVE = Tree(Path("/"))
+
+
+def test_a_line_of_the_manual_page() -> None:
+    line = stat_line(812, "irqbalance", parent=1, user=120, system=34, started=901, cpu=5)
+    assert parse_task(line) == Task(812, "irqbalance", 1, 154, 901, 5)
+
+
+@pytest.mark.parametrize("command", ["a b", ")", ") (", "x) S 1 (y", "a\nb", "(sd-pam)", "", "ü"])
+def test_a_name_may_be_anything(command: str) -> None:
+    task = parse_task(stat_line(9, command, user=3, cpu=2))
+    assert task == Task(9, command, 1, 3, 50, 2)
+
+
+@given(st.text(max_size=15), st.integers(0, 2**31), st.integers(0, 2**62), st.integers(0, 8191))
+def test_every_line_gives_back_what_is_in_it(command: str, pid: int, user: int, cpu: int) -> None:
+    assert parse_task(stat_line(pid, command, user=user, cpu=cpu)) == Task(
+        pid, command, 1, user, 50, cpu
+    )
+
+
+@given(st.text())
+def test_any_text_is_a_task_or_none(text: str) -> None:
+    parse_task(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "12",
+        "12 (a",
+        "12 (a) S 1",
+        stat_line(1, "a").replace(" S ", " S x"),
+        stat_line(1, "a", user=10**25),
+        stat_line(1, "a").replace("1 (", "one ("),
+    ],
+)
+def test_what_is_no_stat_file_is_none(text: str) -> None:
+    assert parse_task(text) is None
+
+
+def test_this_process_is_read_as_it_is() -> None:
+    stats = read_stats(LIVE)
+    assert isinstance(stats, dict)
+    task = parse_task(stats[os.getpid()])
+    assert task is not None
+    assert (task.pid, task.parent) == (os.getpid(), os.getppid())
+    assert task.cpu_ticks / 100 == pytest.approx(time.process_time(), abs=0.2)
+    assert task.command == Path("/proc/self/comm").read_text().rstrip("\n")
+
+
+def test_every_thread_is_read() -> None:
+    with subprocess.Popen(["sleep", "5"]) as sleeper:
+        assert [task.pid for task in read_threads(LIVE, sleeper.pid)] == [sleeper.pid]
+        sleeper.kill()
+    assert read_threads(LIVE, sleeper.pid) == []
+
+
+def test_other_entries_and_vanished_processes_are_passed_over(tmp_path: Path) -> None:
+    process(tmp_path, 10, "there")
+    (tmp_path / "proc/11").mkdir()
+    (tmp_path / "proc/self").mkdir()
+    (tmp_path / "proc/٣").mkdir()
+    stats = read_stats(Tree(tmp_path))
+    assert isinstance(stats, dict) and list(stats) == [10]
+
+
+def test_a_node_without_proc_says_so(tmp_path: Path) -> None:
+    assert read_stats(Tree(tmp_path)) == Absent("/proc is missing", missing=True)
