@@ -1,0 +1,76 @@
+"""Daemons known to change frequencies, masks or interrupts while a study measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from runners.processes import NAME_LENGTH
+from runners.sysfs import Absent, Tree
+
+# Process name -> the systemd unit that stops it. What each one does:
+# intel_lpmd moves everything off the P-cores by cgroups and rewrites EPP; power-profiles-daemon,
+# tuned, tuned-ppd, tlp-pd, auto-cpufreq, system76-power and cpufreqd set governors and EPP;
+# thermald sets power limits; irqbalance moves interrupts; gamemoded sets governors for games. TLP
+# without tlp-pd has no process: udev starts it when the power source changes.
+UNITS = {
+    name: name
+    for name in (
+        "intel_lpmd",
+        "power-profiles-daemon",
+        "tuned",
+        "tuned-ppd",
+        "thermald",
+        "irqbalance",
+        "tlp-pd",
+        "auto-cpufreq",
+        "cpufreqd",
+    )
+} | {"system76-power": "com.system76.PowerDaemon"}
+# A service of the user's own session, which root's systemctl does not know.
+USER_UNITS = {"gamemoded": "gamemoded"}
+
+_BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
+
+
+def find_daemons(tree: Tree) -> list[str] | Absent:
+    """Return the names of the known daemons that run now, sorted.
+
+    A process is known by /proc/PID/comm, of which the kernel keeps 15 characters.
+    """
+    names = tree.names("/proc")
+    if isinstance(names, Absent):
+        return names
+    found = set()
+    for name in names:
+        if name.isascii() and name.isdigit():
+            command = tree.text(f"/proc/{name}/comm")
+            if isinstance(command, str) and command in _BY_COMM:
+                found.add(_BY_COMM[command])
+    return sorted(found)
+
+
+def stop_commands(daemons: Collection[str]) -> str:
+    """Return the commands, as one line of a shell, that stop these daemons until the next boot."""
+    commands: list[Sequence[str]] = [
+        [*command, *units]
+        for command, units in (
+            (("sudo", "systemctl", "stop"), [UNITS[name] for name in daemons if name in UNITS]),
+            (
+                ("systemctl", "--user", "stop"),
+                [USER_UNITS[name] for name in daemons if name in USER_UNITS],
+            ),
+        )
+        if units
+    ]
+    return " && ".join(" ".join(command) for command in commands)
+
+
+def daemon_warning(daemons: Collection[str]) -> str | None:
+    """Return one line about daemons that interfere, ended by the command that stops them."""
+    if not daemons:
+        return None
+    verb = "runs and changes" if len(daemons) == 1 else "run and change"
+    return (
+        f"warning: {', '.join(daemons)} {verb} frequencies, masks or interrupts while the study "
+        f"measures; stop with: {stop_commands(daemons)}"
+    )
