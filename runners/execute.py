@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
+from runners.aside import step_aside
+from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
 from runners.placement import PlacementSampler, ThreadTrace
@@ -28,7 +30,10 @@ KEPT_OUTPUT_BYTES = 512 * 1024
 
 
 class Meter(Protocol):
-    """Measures something around a run: energy, temperature."""
+    """Measures something around a run: energy, temperature.
+
+    Meters nest: the first of several starts first and stops last, farthest from the program.
+    """
 
     def start(self) -> None:
         """Read the state before the program is released."""
@@ -42,7 +47,10 @@ class Meter(Protocol):
 
 @dataclass(frozen=True)
 class Observation:
-    """What one execution showed; `perf_problem` is empty when perf was attached."""
+    """What one execution showed; `perf_problem` is empty when perf was attached.
+
+    `cost` is what pinstudy itself used while the program ran.
+    """
 
     ending: Ending
     timed_out: bool
@@ -53,26 +61,33 @@ class Observation:
     perf_output: str
     perf_problem: str
     perf_command: tuple[str, ...]
+    cost: HarnessCost | None = None
 
 
 @dataclass(frozen=True)
 class Harness:
-    """What the runner brings to every execution of a study."""
+    """What the runner brings to every execution of a study; `cores` are the CPUs of each core."""
 
     witness: Path
     perf_command: CommandBuilder | None
     perf_problem: str = ""
     meters: tuple[Meter, ...] = field(default=())
+    cores: tuple[tuple[int, ...], ...] = ()
 
 
 def execute(
-    launch: Launch, limit_s: float, harness: Harness, on_start: Callable[[int], None] | None = None
+    launch: Launch,
+    limit_s: float,
+    harness: Harness,
+    on_start: Callable[[int], None] | None = None,
+    cpus: Collection[int] = (),
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run that is longer than `limit_s` seconds is ended. `on_start` is called with the program's
-    process number once it runs. Raises LaunchError when the launcher refuses. Whatever
-    happens, KeyboardInterrupt included, no process is left behind.
+    process number once it runs. From when the program is launched to its end pinstudy and perf keep
+    off `cpus`, the program's, where they can. Raises LaunchError when the launcher refuses.
+    Whatever happens, KeyboardInterrupt included, no process is left behind.
     """
     with (
         tempfile.TemporaryFile() as out,
@@ -84,9 +99,11 @@ def execute(
         )
         perf: PerfProcess | None = None
         try:
-            if harness.perf_command:
-                perf = PerfProcess(harness.perf_command, process.pid)
-            return _observe(process, perf, limit_s, harness, on_start, (out, err))
+            # Not earlier: the launcher, and by it the program, would inherit the mask.
+            with step_aside(cpus, harness.cores) as own_cpus:
+                if harness.perf_command:
+                    perf = PerfProcess(harness.perf_command, process.pid)
+                return _observe(process, perf, limit_s, harness, on_start, (out, err), own_cpus)
         finally:
             if perf:
                 perf.close()
@@ -100,15 +117,18 @@ def _observe(
     harness: Harness,
     on_start: Callable[[int], None] | None,
     streams: tuple[IO[bytes], IO[bytes]],
+    own_cpus: tuple[int, ...],
 ) -> Observation:
     sampler = PlacementSampler(process.pid)
     for meter in harness.meters:
         meter.start()
+    clock = CostClock(own_cpus)
     process.go()
     if on_start:
         on_start(process.pid)
     timed_out = _watch(process, sampler, limit_s, harness.meters)
-    for meter in harness.meters:
+    cost = clock.stop()
+    for meter in reversed(harness.meters):
         meter.stop()
     sampler.sample()  # the zombie still has its main thread's last mask
     perf_output = perf.finish() if perf else ""
@@ -123,6 +143,7 @@ def _observe(
         perf_output=perf_output,
         perf_problem=perf.problem if perf else harness.perf_problem,
         perf_command=perf.command if perf else (),
+        cost=cost,
     )
 
 

@@ -1,0 +1,46 @@
+"""What pinstudy itself used while a program ran: CPU time and context switches, from getrusage(2).
+
+perf and pinstudy-witness are processes of their own, asleep from the program's start to its end.
+"""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from typing import Any
+
+from configs.cpulist import format_cpulist
+
+
+@dataclass(frozen=True)
+class HarnessCost:
+    """CPU seconds and context switches of all threads of pinstudy, and the CPUs they could use."""
+
+    cpu_s: float
+    context_switches: int
+    cpus: tuple[int, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the record's field `harness`."""
+        return {
+            "cpu_s": self.cpu_s,
+            "context_switches": self.context_switches,
+            "cpus": format_cpulist(self.cpus),
+        }
+
+
+class CostClock:
+    """Counts from its making to `stop`."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self._cpus = cpus
+        self._before = resource.getrusage(resource.RUSAGE_SELF)
+
+    def stop(self) -> HarnessCost:
+        """Return what was used since the clock was made."""
+        now, before = resource.getrusage(resource.RUSAGE_SELF), self._before
+        return HarnessCost(
+            cpu_s=now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime,
+            context_switches=now.ru_nvcsw + now.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
+            cpus=self._cpus,
+        )
