@@ -13,8 +13,12 @@ _NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s")
 
 
 def study_digest(study: Study) -> str:
-    """Return the hexadecimal SHA-256 of the study's canonical JSON (sorted keys, no spaces)."""
-    text = json.dumps(_asked_for(asdict(study)), sort_keys=True, separators=(",", ":"))
+    """Return the hexadecimal SHA-256 of the study's canonical JSON (sorted keys, no spaces).
+
+    What a study does not ask for (None) is left out: a new key leaves older studies what they were.
+    """
+    asked = {key: value for key, value in asdict(study).items() if value is not None}
+    text = json.dumps(_asked_for(asked), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -112,5 +112,6 @@ def _build_study(
         events=tuple(valid.get("events", ())),
         path=path,
         digest="",
+        temperature_gate=valid.get("temperature_gate"),
     )
     return replace(study, digest=study_digest(study))

@@ -162,6 +162,17 @@ class AppChoice:
 
 
 @dataclass(frozen=True)
+class TemperatureGate:
+    """Before each run every package cools to `within_k` kelvins above its start-of-study value.
+
+    After `limit_s` seconds the run is made all the same.
+    """
+
+    within_k: float
+    limit_s: float
+
+
+@dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
@@ -182,3 +193,4 @@ class Study:
     events: tuple[str, ...]
     path: str
     digest: str
+    temperature_gate: TemperatureGate | None = None

@@ -8,6 +8,7 @@ from configs.app import AppSchema
 from configs.containers import OneOrMore, Reference, Section
 from configs.events import event_problem
 from configs.fields import Count, Name, Text, Word
+from configs.gate import TemperatureGateSchema
 from configs.mapping import InlineMappingSchema
 from configs.model import COLLECTORS, CURRENT_GOVERNOR, ORDERS, WAIT_POLICIES
 from configs.schedules import Schedule
@@ -73,3 +74,4 @@ class StudySchema(Strict):
     wait_policy = OneOrMore(Word("wait policy", WAIT_POLICIES))
     collect = OneOrMore(Word("collector", COLLECTORS))
     events = OneOrMore(Event("an event of perf list, one an item"))
+    temperature_gate = Section(TemperatureGateSchema, "a gate with the keys within and limit")
