@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import pytest
 
-from runners.capabilities import NAMES, Capability, probe
+from runners.capabilities import EVERY_NAME, NAMES, Capability, probe
+from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.tools import need_tool
 
@@ -47,12 +47,6 @@ def add_pmus(root: Path, cpus: dict[str, str | None]) -> None:
             (folder / "cpus").write_text(text)
 
 
-def install(folder: Path, name: str, script: str) -> None:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
 def install_perf(folder: Path, version: str, stat_script: str) -> None:
     install(
         folder,
@@ -80,9 +74,7 @@ def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, tools: P
         assert capability.why
         assert capability.why.isprintable()
         assert capability.why.endswith(capability.grant)
-    assert found[0] == Capability(
-        "perf", "missing", "perf is not installed; make setup", "make setup"
-    )
+    assert found[0] == Capability("perf", "missing", "perf is not installed", "make setup")
     assert not list(tools.iterdir())
 
 
@@ -203,24 +195,26 @@ def test_governors_are_named_with_their_driver(node: Path) -> None:
 
 def test_tools_are_found_on_the_path_and_likwid_tells_its_version(node: Path, tools: Path) -> None:
     install(tools, "taskset", "")
-    install(tools, "lstopo-no-graphics", "")
+    install(tools, "lstopo-no-graphics", "echo 'lstopo-no-graphics 2.11.2'")
     install(tools, "likwid-pin", "echo 'likwid-pin -- Version 5.4.1 (commit: 0)'")
     assert one(node, "taskset") == Capability("taskset", "ok", str(tools / "taskset"))
-    assert one(node, "lstopo").state == "ok"
-    assert one(node, "likwid-pin") == Capability("likwid-pin", "ok", "likwid 5.4.1")
+    found = f"{tools}/lstopo-no-graphics, hwloc 2.11.2"
+    assert one(node, "lstopo") == Capability("lstopo", "ok", found, optional=True)
+    assert one(node, "likwid-pin") == Capability("likwid-pin", "ok", "likwid 5.4.1", optional=True)
     assert one(node, "numactl").grant == "make setup"
 
 
-def test_a_likwid_that_does_not_run_is_missing(node: Path, tools: Path) -> None:
-    install(tools, "likwid-pin", "echo 'error while loading shared libraries' >&2; exit 127")
-    assert one(node, "likwid-pin").state == "missing"
+def test_a_tool_that_does_not_run_is_missing(node: Path, tools: Path) -> None:
+    for name in ("likwid-pin", "lstopo"):
+        install(tools, name, "echo 'error while loading shared libraries' >&2; exit 127")
+        assert one(node, name).state == "missing"
 
 
 def test_on_a_recorded_tree_nothing_is_run(node: Path, tools: Path) -> None:
-    for name in ("perf", "taskset", "numactl", "likwid-pin", "lstopo"):
+    for name in ("perf", "taskset", "numactl", "likwid-pin", "lstopo", "sbatch", "qsub"):
         install(tools, name, f"touch '{tools}/ran'")
     add_pmus(node, {"cpu": None})
-    for capability in probe(node, live=False):
+    for capability in probe(node, False, EVERY_NAME):
         assert capability.state == "missing"
     assert "recorded tree" in one(node, "perf", live=False).why
     assert not (tools / "ran").exists()
@@ -236,6 +230,6 @@ def test_only_what_is_asked_for_is_tried(node: Path, tools: Path) -> None:
 
 def test_this_machine_can_be_asked() -> None:
     need_tool("taskset")
-    found = {capability.name: capability for capability in probe(Path("/"), live=True)}
+    found = {capability.name: capability for capability in probe(Path("/"), True, EVERY_NAME)}
     assert found["taskset"].state == "ok"
     assert all(capability.why.isprintable() for capability in found.values())

@@ -1,0 +1,88 @@
+"""What can be measured and placed on a node, what cannot, why, and what would change that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from runners.capabilities.asked_node import AskedNode
+from runners.capabilities.batch import probe_batch
+from runners.capabilities.capability import Capability, State, worst_first
+from runners.capabilities.counting import probe_hardware_counters, probe_migrations, probe_perf
+from runners.capabilities.cpus import probe_core_kinds, probe_cpus
+from runners.capabilities.energy import probe_energy, probe_energy_sources
+from runners.capabilities.frequency import probe_governor, probe_turbo
+from runners.capabilities.heat import probe_temperatures, probe_throttling
+from runners.capabilities.interference import probe_daemons
+from runners.capabilities.openmp import probe_libgomp, probe_libomp, probe_programs
+from runners.capabilities.tools import (
+    probe_likwid_pin,
+    probe_lstopo,
+    probe_numactl,
+    probe_taskset,
+)
+from runners.capabilities.virtual_machines import probe_virtual_machines
+from runners.declared import DeclaredKinds
+
+__all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]
+
+# In the order in which they are shown.
+_PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
+    "core-kinds": probe_core_kinds,
+    "cpus": probe_cpus,
+    "perf": probe_perf,
+    "hardware-counters": probe_hardware_counters,
+    "migrations": probe_migrations,
+    "energy": probe_energy,
+    "energy-sources": probe_energy_sources,
+    "governor": probe_governor,
+    "turbo": probe_turbo,
+    "temperatures": probe_temperatures,
+    "throttle-counters": probe_throttling,
+    "daemons": probe_daemons,
+    "programs": probe_programs,
+    "libgomp": probe_libgomp,
+    "libomp": probe_libomp,
+    "taskset": probe_taskset,
+    "numactl": probe_numactl,
+    "likwid-pin": probe_likwid_pin,
+    "lstopo": probe_lstopo,
+    "batch": probe_batch,
+    "virtual-machines": probe_virtual_machines,
+}
+# What is asked before a study: quick, and of use to every study.
+NAMES = (
+    *("perf", "hardware-counters", "migrations", "energy", "governor"),
+    *("taskset", "numactl", "likwid-pin", "lstopo"),
+)
+EVERY_NAME = tuple(name for name in _PROBES if name != "energy")
+# No number that a study's tables print is lost without these.
+OPTIONAL = frozenset(
+    {
+        *("turbo", "temperatures", "throttle-counters"),
+        *("numactl", "likwid-pin", "lstopo", "batch", "virtual-machines"),
+    }
+)
+
+
+def probe(
+    root: Path,
+    live: bool,
+    names: Iterable[str] | None = None,
+    declared: DeclaredKinds | None = None,
+) -> tuple[Capability, ...]:
+    """Return what the node whose files are under `root` is capable of, in the order of `names`.
+
+    With `live` the node is this machine and its tools are tried, at a cost of some 30 ms for
+    perf and 10 ms for likwid-pin. `names` are those of NAMES unless given; EVERY_NAME has all,
+    for about half a second. `declared` are core kinds given by hand. Never raises for what the
+    node is; raises KeyError for a name that there is not.
+    """
+    wanted = NAMES if names is None else tuple(names)
+    node = AskedNode(root, live, declared)
+    return tuple(
+        replace(found, optional=found.optional or name in OPTIONAL)
+        for name in wanted
+        for found in _PROBES[name](node)
+    )

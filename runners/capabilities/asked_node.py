@@ -1,0 +1,66 @@
+"""The node under question; what is expensive is asked once, and only when it is needed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from configs.errors import UserError
+from runners.cpuinfo import first_block, is_guest
+from runners.declared import DeclaredKinds
+from runners.discovery import read_topology
+from runners.perf_events import PerfPermission, event_list, read_permission
+from runners.perf_trial import PerfTrial, try_perf
+from runners.sysfs import Tree
+from runners.topology import Topology
+
+
+@dataclass(frozen=True)
+class AskedNode:
+    """A node's files below `root`; its tools are tried only when it is this machine (`live`)."""
+
+    root: Path
+    live: bool
+    declared: DeclaredKinds | None = None
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The node's files."""
+        return Tree(self.root)
+
+    @cached_property
+    def block(self) -> dict[str, str]:
+        """What the first CPU says of itself in /proc/cpuinfo."""
+        return first_block(self.tree)
+
+    @property
+    def guest(self) -> bool:
+        """Whether it is a virtual machine (x86 alone tells)."""
+        return is_guest(self.block)
+
+    @cached_property
+    def topology(self) -> Topology | str:
+        """What the node consists of, or why that is not known."""
+        try:
+            return read_topology(self.root, self.declared)
+        except UserError as error:
+            return str(error)
+
+    @cached_property
+    def permission(self) -> PerfPermission:
+        """What this process may count."""
+        return read_permission(self.root)
+
+    @cached_property
+    def perf(self) -> str | None:
+        """The path of perf, where it may be tried."""
+        return shutil.which("perf") if self.live else None
+
+    @cached_property
+    def trial(self) -> PerfTrial | None:
+        """The rows of a real run; None where there is no perf to try."""
+        if self.perf is None:
+            return None
+        return try_perf(self.perf, event_list(user_only=self.permission.user_only))

@@ -1,0 +1,116 @@
+"""Whether perf counts here: the processor's events, PMU by PMU, and the kernel's migrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from runners.capabilities.asked_node import AskedNode
+from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
+from runners.core_pmus import read_core_pmus, why_unsupported
+from runners.perf_events import HARDWARE_EVENTS
+from runners.perf_trial import PerfTrial
+from runners.raw_counts import HIDDEN_FROM_USERS
+
+_LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
+_LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
+
+
+def probe_perf(node: AskedNode) -> Iterator[Capability]:
+    """Tell whether a run can be counted at all."""
+    trial = node.trial
+    if trial is None:
+        yield no_perf(node, "perf")
+    elif trial.problem:
+        yield why_no_rows(node, "perf", trial)
+    else:
+        version = "perf" if trial.version is None else "perf {}.{}".format(*trial.version)
+        if trial.user_only:
+            what = f"{version}, of programs' user mode only"
+            yield Capability("perf", "limited", what, _LET_USERS_COUNT, _LASTING)
+        else:
+            yield Capability("perf", "ok", version)
+
+
+def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
+    """Tell which of the processor's events each core PMU counts."""
+    name = "hardware-counters"
+    pmus = [pmu.name for pmu in read_core_pmus(node.root)]
+    if not pmus:
+        yield Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+        return
+    for pmu in pmus:
+        of_pmu = f"{name}:{pmu}" if len(pmus) > 1 else name
+        trial = node.trial
+        if trial is None:
+            yield no_perf(node, of_pmu)
+        elif trial.problem:
+            yield why_no_rows(node, of_pmu, trial)
+        else:
+            yield _of_pmu(node, of_pmu, pmu, trial, len(pmus) - 1)
+
+
+def probe_migrations(node: AskedNode) -> Iterator[Capability]:
+    """Tell whether migrations are counted; in user mode alone perf gives 0 for them."""
+    trial = node.trial
+    if trial is None:
+        yield no_perf(node, "migrations")
+        return
+    if trial.problem:
+        yield why_no_rows(node, "migrations", trial)
+        return
+    row = next((row for row in trial.rows if row.event == "cpu-migrations"), None)
+    if row is None or row.state == "not supported":
+        yield Capability("migrations", "missing", "perf does not count cpu-migrations here")
+    elif row.user_only:
+        reason = HIDDEN_FROM_USERS.partition(";")[0]
+        yield Capability("migrations", "missing", reason, _LET_USERS_COUNT, _LASTING)
+    else:
+        yield Capability("migrations", "ok", "migrations and context switches, by perf")
+
+
+def no_perf(node: AskedNode, name: str) -> Capability:
+    """Say that there is no perf to try."""
+    if not node.live:
+        return Capability(name, "missing", NOT_TRIED)
+    return Capability(name, "missing", "perf is not installed", SETUP)
+
+
+def why_no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
+    """Say why perf gave no rows, and what helps."""
+    if trial.version is None:
+        of_kernel = "install the perf of the running kernel ($(uname -r))"
+        return Capability(name, "missing", trial.problem, of_kernel)
+    if node.permission.paranoid is None:
+        reason = "this kernel has no performance events"
+        return Capability(name, "missing", reason, "boot one with CONFIG_PERF_EVENTS")
+    if node.permission.forbidden:
+        reason = f"kernel.perf_event_paranoid is {node.permission.paranoid}: no counting at all"
+        return Capability(name, "missing", reason, _LET_USERS_COUNT, _LASTING)
+    container = "in a container, allow perf_event_open and CAP_PERFMON"
+    return Capability(name, "missing", trial.problem, container)
+
+
+def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int) -> Capability:
+    rows = [row for row in trial.rows_of(pmu, others) if row.event in HARDWARE_EVENTS]
+    if not rows:
+        reason = f"perf does not tell {pmu} from other PMUs"
+        return Capability(name, "missing", reason, "a newer perf")
+    works = [row.event for row in rows if row.state != "not supported"]
+    if not works:
+        return Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+    refused = [row.event for row in rows if row.state == "not supported"]
+    if refused:
+        lacks = f"{', '.join(works)}; {pmu} does not have {', '.join(refused)}"
+        return Capability(name, "limited", lacks)
+    return Capability(name, "ok", ", ".join(works))
+
+
+def _events_refused(node: AskedNode) -> str:
+    why = why_unsupported(node.root)
+    return f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
+
+
+def _pmu_grant(node: AskedNode) -> str:
+    if "virtual machine" in why_unsupported(node.root):
+        return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
+    return "a newer kernel"

@@ -1,0 +1,97 @@
+"""Whether the programs are built, and how each OpenMP runtime waits when nobody tells it how.
+
+The default depends on the runtime's release and on whether the CPU is hybrid: libgomp spins 300000
+rounds, and from GCC 14 on only once on hybrid CPUs (GCC libgomp/config/linux/x86/spincount.h);
+libomp spins 200 ms, and not at all on hybrid CPUs (LLVM openmp/runtime/src/kmp.h).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from configs.errors import UserError
+from runners.ask import ask
+from runners.capabilities.asked_node import AskedNode
+from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
+from runners.launch import REMOVED_PREFIXES
+from runners.openmp_runtime import find_runtime
+from runners.programs import WITNESS, find_program
+
+# The smallest of the programs; a matrix of two rows is a run of some milliseconds.
+_PROGRAM, _SIZE = "lu-{}", "2"
+_SPINS = re.compile(r"GOMP_SPINCOUNT\s*=\s*'?([0-9]+|INFINITY)", re.IGNORECASE)
+_BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)", re.IGNORECASE)
+
+
+def probe_programs(node: AskedNode) -> Iterator[Capability]:
+    """Tell which of the installation's own programs are built."""
+    if not node.live:
+        yield Capability("programs", "missing", NOT_TRIED)
+        return
+    try:
+        names = _own_programs()
+    except UserError as error:
+        yield Capability("programs", "missing", str(error))
+        return
+    unbuilt = [name for name in names if find_program(name) is None]
+    if WITNESS in unbuilt:
+        reason = f"{WITNESS}, which starts and watches every run, is not built"
+        yield Capability("programs", "missing", reason, SETUP)
+    elif unbuilt:
+        yield Capability("programs", "limited", f"not built: {', '.join(unbuilt)}", SETUP)
+    else:
+        yield Capability("programs", "ok", ", ".join(names))
+
+
+def probe_libgomp(node: AskedNode) -> Iterator[Capability]:
+    """Tell libgomp's version and how long it spins."""
+    yield _runtime(node, "libgomp", _SPINS, "GOMP_SPINCOUNT")
+
+
+def probe_libomp(node: AskedNode) -> Iterator[Capability]:
+    """Tell libomp's version and how long it spins, in milliseconds unless it says otherwise."""
+    yield _runtime(node, "libomp", _BLOCKTIME, "KMP_BLOCKTIME")
+
+
+def _own_programs() -> list[str]:
+    # Imported here: what loads YAML takes longer to import than most questions take.
+    from configs.library import list_apps
+
+    variants = [variant for app in list_apps() for variant in app.variants.values()]
+    # Nobody knows the runtime of a program that others built, such as LLNL's lulesh2.0.
+    own = dict.fromkeys(v.program for v in variants if v.runtime != "other")
+    return [WITNESS, *own]
+
+
+def _runtime(node: AskedNode, name: str, waiting: re.Pattern[str], variable: str) -> Capability:
+    if not node.live:
+        return Capability(name, "missing", NOT_TRIED)
+    program = find_program(_PROGRAM.format(name))
+    if program is None:
+        return Capability(name, "missing", f"{_PROGRAM.format(name)} is not built", SETUP)
+    environment = _clean_environment()
+    runtime = find_runtime(program, environment)
+    if isinstance(runtime, str):
+        return Capability(name, "missing", f"{program}: {runtime}", SETUP)
+    default = waiting.search(_settings(program, environment))
+    version = f"{runtime.version} ({runtime.path})"
+    if default is None:
+        reason = f"{version}; it does not tell how it waits ({variable})"
+        return Capability(name, "limited", reason)
+    unit = " ms" if variable == "KMP_BLOCKTIME" and default[1].isdigit() else ""
+    return Capability(name, "ok", f"{version}; waits by default with {variable} {default[1]}{unit}")
+
+
+def _clean_environment() -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
+    return kept | {"LC_ALL": "C"}
+
+
+def _settings(program: Path, environment: dict[str, str]) -> str:
+    """Return what the runtime says of its settings: libgomp always on stderr, libomp as well."""
+    # One thread: libgomp spins less when threads are more than CPUs.
+    asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
+    return ask([str(program), _SIZE], asked, with_stderr=True) or ""

@@ -1,0 +1,82 @@
+"""`pinstudy doctor` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.tools import ROOT
+from tests.trees import CPU, build_tree, write
+
+KEYS = ["name", "state", "why", "grant", "lasting", "optional"]
+ORDER = {"missing": 0, "limited": 1, "ok": 2}
+
+
+def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), "doctor", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def whole_node(tmp_path: Path) -> Path:
+    """A recorded node that lacks nothing that its files could show."""
+    root = build_tree(tmp_path, "i9-14900k")
+    for name, value in (("name", "package-0"), ("energy_uj", 1), ("max_energy_range_uj", 9)):
+        write(root, f"sys/class/powercap/intel-rapl:0/{name}", value)
+    return root
+
+
+def test_this_machine_is_told_worst_first_in_under_two_seconds() -> None:
+    doctor()
+    start = time.monotonic()
+    done = doctor("--json")
+    assert time.monotonic() - start < 2.0
+    found = json.loads(done.stdout)
+    assert all(list(capability) == KEYS for capability in found)
+    states = [ORDER[capability["state"]] for capability in found]
+    assert states == sorted(states)
+    needed = [c for c in found if c["state"] != "ok" and not c["optional"]]
+    assert done.returncode == (1 if needed else 0)
+    assert done.stderr == ""
+
+
+def test_a_recorded_node_that_lacks_nothing_is_well(tmp_path: Path) -> None:
+    root = whole_node(tmp_path)
+    done = doctor("--sysroot", str(root))
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == "Everything that measuring needs is here."
+    assert re.search(r"^missing +taskset +not tried: ", done.stdout, re.MULTILINE)
+    (root / "sys/class/powercap/intel-rapl:0/energy_uj").unlink()
+    worse = doctor("--sysroot", str(root))
+    assert worse.returncode == 1
+    assert worse.stdout.splitlines()[-1] == ("Measuring is worse for: energy:powercap, energy:perf")
+
+
+def test_optional_capabilities_do_not_decide_the_status(tmp_path: Path) -> None:
+    root = whole_node(tmp_path)
+    (root / CPU / "intel_pstate/no_turbo").unlink()
+    done = doctor("--sysroot", str(root))
+    assert done.returncode == 0
+    assert re.search(r"^missing +turbo +optional:", done.stdout, re.MULTILINE)
+
+
+def test_declared_kinds_are_the_help_of_a_guest(tmp_path: Path) -> None:
+    root = str(build_tree(tmp_path, "kvm-guest"))
+    assert re.search(r"^limited +core-kinds ", doctor("--sysroot", root).stdout, re.MULTILINE)
+    declared = doctor("--sysroot", root, "--kinds", "P=0,E=1")
+    assert re.search(r"^ok +core-kinds +P 0: declared ", declared.stdout, re.MULTILINE)
+
+
+def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
+    for arguments in (["--sysroot", str(tmp_path)], ["--kinds", "Q=0"], ["--kinds", "P=4096"]):
+        done = doctor(*arguments)
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,276 @@
+"""What a node's own files tell of core kinds, CPUs, energy, frequencies and heat."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runners.capabilities import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
+from runners.declared import parse_kinds
+from tests.runners.fake_commands import install
+from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.tools import ROOT, need_tool
+from tests.trees import CPU, build_tree, write
+
+NOBODY = 65534
+POWER = "sys/bus/event_source/devices/power/events"
+POLICY = "/sys/devices/system/cpu/cpufreq/policy"
+
+
+def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
+    return {found.name: found for found in probe(root, live, [name])}
+
+
+def test_core_kinds_come_with_their_evidence(tmp_path: Path) -> None:
+    found = ask(build_tree(tmp_path, "mtl-m-2"), "core-kinds")["core-kinds"]
+    assert found.state == "ok"
+    for said in ("P 0-3: the cpu_core PMU lists", "E 4-11: ", "LP-E 12-13: "):
+        assert said in found.reason
+
+
+def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    found = ask(root, "core-kinds")["core-kinds"]
+    assert (found.state, found.hinders) == ("limited", True)
+    assert "--kinds" in found.grant
+    (declared,) = probe(root, False, ["core-kinds"], parse_kinds("P=0,E=1"))
+    assert declared.state == "ok"
+    assert declared.reason.startswith("P 0: declared by --kinds P=0,E=1; E 1: ")
+
+
+def test_a_node_of_one_kind_that_is_no_guest_is_whole(tmp_path: Path) -> None:
+    assert ask(build_tree(tmp_path, "synthetic-server"), "core-kinds")["core-kinds"].state == "ok"
+
+
+def test_offline_cpus_are_named(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "synthetic-forest")
+    assert ask(root, "cpus")["cpus"] == Capability("cpus", "ok", "online: 0-8; offline: 9-11")
+
+
+def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    taskset = need_tool("taskset")
+    script = (
+        "from pathlib import Path\nfrom runners.capabilities import probe\n"
+        "(found,) = probe(Path('/'), True, ['cpus'])\nprint(found.state, found.why, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [taskset, "-c", str(cpus[0]), sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    state, why = done.stdout.splitlines()
+    assert state == "limited"
+    assert why.startswith(f"this process may use {cpus[0]}, and not ")
+    assert str(cpus[1]) in why.partition("not ")[2]
+    assert "taskset -pc " in why
+
+
+def test_energy_without_permission_has_a_command_for_now_and_a_rule_for_good(
+    open_folder: Path,
+) -> None:
+    root = powercap_tree(open_folder / "node", {"intel-rapl:0": ("package-0", 1)})
+    (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(0)
+    source = as_nobody(root, "energy-sources")[0]
+    assert source["name"] == "energy:powercap"
+    assert source["state"] == "missing"
+    assert source["grant"] == "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
+    assert source["lasting"] == (
+        """echo 'SUBSYSTEM=="powercap", KERNEL=="intel-rapl*:*", """
+        """RUN+="/bin/chmod a+r /sys/%p/energy_uj"' """
+        "| sudo tee /etc/udev/rules.d/70-pinstudy.rules"
+    )
+
+
+def test_one_source_of_energy_makes_the_other_optional(tmp_path: Path) -> None:
+    root = powercap_tree(tmp_path, INTEL_CLIENT)
+    sources = ask(root, "energy-sources")
+    assert sources["energy:powercap"].state == "ok"
+    assert sources["energy:perf"].state == "missing"
+    assert not sources["energy:perf"].hinders
+    assert ask(root, "energy")["energy"].state == "ok"
+
+
+def test_perfs_power_pmu_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("energy-pkg", "energy-pkg.scale", "energy-pkg.unit", "energy-ram"):
+        write(tmp_path, f"node/{POWER}/{name}", "event=0x02")
+    rows = {
+        "works": "0.02;Joules;power/energy-pkg/;1003121;100.00;;",
+        "refuses": "<not supported>;Joules;power/energy-pkg/;0;100.00;;",
+    }
+    for name, row in rows.items():
+        (tmp_path / name).mkdir()
+        install(
+            tmp_path / name,
+            "perf",
+            'if [ "$1" = --version ]; then echo "perf version 6.8.1"; exit; fi\n'
+            f'while [ "$1" != -o ]; do shift; done; echo "{row}" > "$2"',
+        )
+    root = tmp_path / "node"
+    monkeypatch.setenv("PATH", str(tmp_path / "works"))
+    found = ask(root, "energy-sources", live=True)
+    assert found["energy:perf"].state == "ok"
+    assert found["energy:perf"].reason == "energy-pkg, energy-ram, by perf's power PMU"
+    assert not found["energy:powercap"].hinders
+    assert ask(root, "energy", live=True)["energy"].state == "ok"
+    monkeypatch.setenv("PATH", str(tmp_path / "refuses"))
+    write(root, "proc/sys/kernel/perf_event_paranoid", "2")
+    refused = ask(root, "energy-sources", live=True)["energy:perf"]
+    assert refused.state == "missing"
+    assert refused.grant == "sudo sysctl kernel.perf_event_paranoid=0"
+    write(root, "proc/sys/kernel/perf_event_paranoid", "-1")
+    refused = ask(root, "energy-sources", live=True)["energy:perf"]
+    assert (refused.state, refused.grant) == ("missing", "")
+
+
+def test_a_power_pmu_of_a_recorded_tree_is_not_tried(tmp_path: Path) -> None:
+    write(tmp_path, f"{POWER}/energy-pkg", "event=0x02")
+    found = ask(tmp_path, "energy-sources")["energy:perf"]
+    assert found.reason.startswith("not tried")
+    assert not found.hinders
+
+
+def test_governors_are_told_with_what_the_driver_offers(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    found = ask(root, "governor")["governor"]
+    assert found.state == "ok"
+    assert found.reason == (
+        "powersave (intel_pstate); offered: performance powersave; setting it was not tried"
+    )
+    assert ask(root, "turbo")["turbo"].reason == "on"
+
+
+def test_a_governor_that_may_not_be_set_has_the_exact_grant(open_folder: Path) -> None:
+    root = build_tree(open_folder, "i9-14900k-noht")
+    assert ask(root, "governor", live=True)["governor"].state == "ok"
+    (root / CPU / "cpufreq/policy3/scaling_governor").chmod(0o444)
+    (found,) = as_nobody(root, "governor")
+    assert found["state"] == "limited"
+    assert f"no permission to write {POLICY}" in found["why"]
+    assert found["grant"].startswith(f'sudo chown "$USER" {POLICY}*/scaling_governor ')
+    assert f"{POLICY}*/energy_performance_preference" in found["grant"]
+    assert found["lasting"].endswith("| sudo tee /etc/tmpfiles.d/pinstudy.conf")
+
+
+def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    found = ask(root, "governor")["governor"]
+    assert found.state == "missing"
+    assert found.grant == "set governors on the virtual machine's host"
+    assert ask(root, "turbo")["turbo"].state == "missing"
+
+
+def test_temperatures_and_throttle_counters_are_read(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    assert ask(root, "temperatures")["temperatures"].state == "missing"
+    assert ask(root, "throttle-counters")["throttle-counters"].state == "missing"
+    write(root, "sys/class/hwmon/hwmon3/name", "coretemp")
+    write(root, "sys/class/hwmon/hwmon3/temp1_label", "Package id 0")
+    write(root, "sys/class/hwmon/hwmon3/temp1_input", "45000")
+    for cpu in range(16):
+        write(root, f"{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count", "0")
+    assert ask(root, "temperatures")["temperatures"].reason == "package 0 45 °C"
+    assert ask(root, "throttle-counters")["throttle-counters"].reason == "core_count"
+
+
+def test_the_worst_come_first_and_else_the_order_stays() -> None:
+    found = (
+        Capability("a", "ok", ""),
+        Capability("b", "limited", ""),
+        Capability("c", "missing", ""),
+        Capability("d", "ok", ""),
+        Capability("e", "missing", ""),
+    )
+    assert [capability.name for capability in worst_first(found)] == ["c", "e", "b", "a", "d"]
+
+
+def test_optional_capabilities_are_names_that_there_are(tmp_path: Path) -> None:
+    assert set(EVERY_NAME) > OPTIONAL
+    for capability in probe(build_tree(tmp_path, "kvm-guest"), False, EVERY_NAME):
+        optional = capability.name.partition(":")[0] in OPTIONAL
+        assert capability.optional == optional, capability.name
+
+
+GARBAGE = st.one_of(
+    st.binary(max_size=40), st.sampled_from([b"", b"\n", b"0-65535\n", b"-1\n", b"9" * 30])
+)
+
+
+@pytest.fixture(scope="module")
+def hybrid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A tree with something for every question to read."""
+    root = build_tree(tmp_path_factory.mktemp("hybrid"), "adl0")
+    for key, (name, energy_uj) in INTEL_CLIENT.items():
+        write(root, f"sys/class/powercap/{key}/name", name)
+        write(root, f"sys/class/powercap/{key}/energy_uj", energy_uj)
+    write(root, f"{POWER}/energy-pkg", "event=0x02")
+    write(root, "sys/class/hwmon/hwmon0/name", "coretemp")
+    write(root, "sys/class/hwmon/hwmon0/temp1_label", "Package id 0")
+    write(root, "sys/class/hwmon/hwmon0/temp1_input", "45000")
+    write(root, f"{CPU}/cpu0/thermal_throttle/core_throttle_count", "0")
+    return root, sorted(file for file in root.rglob("*") if file.is_file())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(data=st.data())
+def test_no_garbage_in_any_file_raises(
+    hybrid: tuple[Path, list[Path]], data: st.DataObject
+) -> None:
+    root, files = hybrid
+    spoilt = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
+    before = {file: file.read_bytes() for file in spoilt}
+    try:
+        for file in spoilt:
+            file.write_bytes(data.draw(GARBAGE))
+        found = probe(root, False, EVERY_NAME)
+    finally:
+        for file, content in before.items():
+            file.write_bytes(content)
+    assert all(capability.reason for capability in found)
+    assert all(capability.why.isprintable() for capability in found)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach, as pytest's own is not."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def as_nobody(root: Path, name: str) -> list[dict[str, Any]]:
+    """Ask as a user without rights: this one, or nobody where the tests run as root.
+
+    In a child process that gives up its rights: a new interpreter might be out of nobody's reach.
+    """
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setresgid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+            found = [capability.fields() for capability in probe(root, True, [name])]
+            os.write(writable, json.dumps(found).encode())
+        finally:
+            os._exit(0)
+    os.close(writable)
+    with os.fdopen(readable) as answer:
+        shown: list[dict[str, Any]] = json.load(answer)
+    os.waitpid(child, 0)
+    return shown

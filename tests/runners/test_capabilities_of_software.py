@@ -1,0 +1,168 @@
+"""What is installed beside the kernel: programs, OpenMP runtimes, batch systems, QEMU, daemons."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runners import programs
+from runners.capabilities import EVERY_NAME, Capability, probe, virtual_machines
+from tests.runners.fake_commands import install
+from tests.tools import ROOT, need_tool
+from tests.trees import write
+
+LIVE = Path("/")
+QEMU = f"qemu-system-{platform.machine()}"
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def ask(name: str, root: Path = LIVE) -> dict[str, Capability]:
+    return {found.name: found for found in probe(root, True, [name])}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "variable"), [("libgomp", "GOMP_SPINCOUNT"), ("libomp", "KMP_BLOCKTIME")]
+)
+def test_a_runtimes_default_waiting_is_what_the_runtime_itself_says(
+    runtime: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = need_tool(str(ROOT / f"build/bin/lu-{runtime}"))
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    environment = {"PATH": os.environ["PATH"], "OMP_DISPLAY_ENV": "verbose", "OMP_NUM_THREADS": "1"}
+    said = subprocess.run(
+        [program, "2"], env=environment, capture_output=True, text=True, check=True
+    ).stderr
+    value = re.search(rf"{variable}\s*=\s*'(\w+)", said)
+    assert value is not None
+    found = ask(runtime)[runtime]
+    assert found.state == "ok"
+    assert f"{variable} {value[1]}" in found.reason
+    assert re.search(r"[0-9]+\.[0-9]+", found.reason)
+
+
+def test_programs_that_are_not_built_are_named_with_what_builds_them(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "ROOT", tools)
+    assert ask("libomp")["libomp"] == Capability(
+        "libomp", "missing", "lu-libomp is not built", "make setup"
+    )
+    unbuilt = ask("programs")["programs"]
+    assert (unbuilt.state, unbuilt.grant) == ("missing", "make setup")
+    assert "pinstudy-witness" in unbuilt.reason
+    install(tools, "pinstudy-witness", "")
+    install(tools, "lu-serial", "")
+    some = ask("programs")["programs"]
+    assert some.state == "limited"
+    assert "lu-libgomp" in some.reason and "lu-serial" not in some.reason
+    assert "lulesh2.0" not in some.reason
+
+
+def test_a_program_without_a_runtime_is_no_runtime(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "ROOT", tools)
+    install(tools, "ldd", "echo '\tstatically linked'")
+    install(tools, "lu-libgomp", "")
+    assert "loads no OpenMP runtime" in ask("libgomp")["libgomp"].reason
+
+
+def test_no_batch_system_is_one_line(tools: Path) -> None:
+    (found,) = ask("batch").values()
+    assert (found.name, found.state, found.optional) == ("batch", "missing", True)
+    assert "sbatch, qsub, bsub, flux" in found.reason
+    assert not list(tools.iterdir())
+
+
+def test_batch_systems_tell_version_and_whether_they_answer(tools: Path) -> None:
+    install(tools, "sbatch", "echo 'slurm-wlm 22.05.8'")
+    install(tools, "scontrol", "echo 'Slurmctld(primary) at head is UP'")
+    install(tools, "qsub", "echo 'pbs_version = 23.06.06' >&2")
+    install(tools, "qstat", "echo 'Connection refused' >&2; exit 111")
+    install(tools, "bsub", "echo 'IBM Spectrum LSF Standard 10.1.0.13, Apr 15 2022' >&2")
+    install(tools, "flux", r"""[ "$1" = version ] && printf 'commands:\t\t0.88.0\n' || exit 1""")
+    found = ask("batch")
+    assert found["batch:slurm"].reason == "version 22.05.8; `scontrol ping` answers"
+    assert found["batch:slurm"].state == "ok"
+    for name, version, asked in (
+        ("batch:pbs", "23.06.06", "qstat -B"),
+        ("batch:lsf", "10.1.0.13", "lsid"),
+        ("batch:flux", "0.88.0", "flux getattr size"),
+    ):
+        assert found[name].state == "limited"
+        assert found[name].reason.startswith(f"version {version}; `{asked}` fails")
+        assert found[name].optional
+
+
+def test_another_systems_qsub_is_not_taken_for_pbs(tools: Path) -> None:
+    install(tools, "qsub", "echo 'GE 8.1.9'")
+    found = ask("batch")["batch:pbs"]
+    assert found.state == "missing"
+    assert "(GE 8.1.9)" in found.reason
+
+
+def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, tools: Path) -> None:
+    write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu hypervisor")
+    root = tmp_path / "node"
+    found = ask("virtual-machines", root)["virtual-machines"]
+    assert found.state == "missing"
+    assert f"{QEMU} is not installed" in found.reason
+    install(tools, QEMU, "")
+    emulated = ask("virtual-machines", root)["virtual-machines"]
+    assert emulated.state == "limited"
+    assert "no nested virtualisation" in emulated.reason
+    assert emulated.optional
+
+
+def test_virtual_machines_need_a_kvm_device_that_may_be_used(
+    tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tools, QEMU, "")
+    write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
+    monkeypatch.setattr(virtual_machines, "KVM", str(tmp_path / "kvm"))
+    missing = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
+    assert missing.state == "limited"
+    assert "modprobe" in missing.grant
+    (tmp_path / "kvm").touch()
+    assert ask("virtual-machines", tmp_path / "node")["virtual-machines"].state == "ok"
+
+
+def test_daemons_that_interfere_are_named_with_what_stops_them(tmp_path: Path) -> None:
+    write(tmp_path, "proc/812/comm", "thermald")
+    write(tmp_path, "proc/813/comm", "bash")
+    found = ask("daemons", tmp_path)["daemons"]
+    assert found == Capability(
+        "daemons",
+        "limited",
+        "thermald runs and changes frequencies, masks or interrupts while measuring",
+        "sudo systemctl stop thermald",
+        "sudo systemctl disable --now thermald",
+    )
+    (tmp_path / "proc/812/comm").unlink()
+    hidden = ask("daemons", tmp_path)["daemons"]
+    assert hidden.state == "limited"
+    assert "hidepid" in hidden.reason
+    write(tmp_path, "proc/1/comm", "systemd")
+    assert ask("daemons", tmp_path)["daemons"].state == "ok"
+
+
+def test_every_question_is_answered_once_on_this_machine() -> None:
+    found = probe(LIVE, True, EVERY_NAME)
+    names = [capability.name for capability in found]
+    assert len(names) == len(set(names))
+    assert {name.partition(":")[0] for name in names} == {
+        name.removesuffix("-sources") for name in EVERY_NAME
+    }
