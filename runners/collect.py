@@ -12,7 +12,7 @@ from configs.model import Study
 from runners.case import Case
 from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import no_counters, read_counters
-from runners.energy import EnergyMeter
+from runners.energy import choose_energy, no_energy
 from runners.execute import Harness, Observation
 from runners.mappings import needed_tool
 from runners.measured import Measured
@@ -21,7 +21,6 @@ from runners.openmp_runtime import find_runtime
 from runners.perf_events import event_list, perf_command, read_permission
 from runners.perf_output import parse_perf_output
 from runners.perf_process import CommandBuilder
-from runners.powercap import find_zones
 from runners.tool_versions import build_of, tool_versions
 
 
@@ -41,12 +40,17 @@ class Collectors:
         self._node = node
         self._pmus = read_core_pmus(root)
         self._why_unsupported = why_unsupported(root)
-        self._energy = EnergyMeter(find_zones(root)) if "energy" in study.collect else None
+        wanted = "energy" in study.collect
+        self._energy = (
+            choose_energy(root, shutil.which("perf"))
+            if wanted
+            else no_energy("the study does not collect energy")
+        )
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         command, problem = _perf(study, perf, root)
-        meters = () if self._energy is None else (self._energy,)
+        meters = (self._energy.meter,) if self._energy.meter else ()
         self.harness = Harness(witness, command, problem, meters)
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
@@ -77,10 +81,7 @@ class Collectors:
         return Measured(reading.fields, reading.unavailable)
 
     def _energy_reading(self) -> Measured:
-        if self._energy is None:
-            return Measured({}, {"energy_pkg_j": "the study does not collect energy"})
-        reading = self._energy.reading()
-        return Measured(reading.fields, reading.unavailable)
+        return self._energy.reading()
 
 
 def _program_facts(program: Path) -> Measured:

@@ -1,144 +1,93 @@
-"""Energy around a run, from the powercap counters, safe against their wrapping around.
-
-A counter is 32 bits wide in hardware: 65 kJ on most AMD parts, 262 kJ on most Intel ones, minutes
-at full load. What is read is gross energy of whole packages, idle cores and other processes
-included.
-"""
+"""Where a study's energy comes from: powercap, else perf's power PMU, else nowhere, because."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
 
+from runners.energy_figures import FIELDS
+from runners.energy_perf import PerfMeter
+from runners.energy_powercap import PowercapMeter
+from runners.execute import Meter
 from runners.measured import Measured
-from runners.powercap import DOMAINS, Zone, Zones
-from runners.sysfs import Absent
-
-# Twice what the hottest packages on sale are allowed for long (500 W).
-MAX_POWER_W = 1000.0
-# The smallest range seen, AMD's; taken where a node does not tell its own.
-SMALLEST_RANGE_UJ = 65_532_610_987
-
-# Reading interrupts a core of each package: four times as often as needed is often enough.
-_SAMPLES_PER_RANGE = 4
-
-FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
+from runners.perf_events import read_permission
+from runners.perf_power import find_power_pmu, why_forbidden
+from runners.powercap import DOMAINS, find_zones
 
 
-@dataclass
-class _Account:
-    """What one zone has counted so far; `problem` is why it can no longer tell."""
+class EnergyMeter(Meter, Protocol):
+    """Measures energy between `start` and `stop`."""
 
-    zone: Zone
-    last_uj: int = 0
-    last_s: float = 0.0
-    total_uj: int = 0
-    problem: str = ""
-
-
-class EnergyMeter:
-    """Adds up the node's energy counters from `start` to `stop`; one meter serves many runs.
-
-    `sample` must be called at least every `sample_within_s` seconds in between; more calls cost
-    nothing, they are passed over.
-    """
-
-    def __init__(self, zones: Zones, clock: Callable[[], float] = time.monotonic) -> None:
-        """Measure these zones; `clock` gives seconds."""
-        self._zones = zones
-        self._clock = clock
-        self._accounts: list[_Account] = []
-        self._start_s = self._sampled_s = self._stop_s = 0.0
-
-    @property
-    def sample_within_s(self) -> float:
-        """The seconds in which the first counter could wrap once: range / 1000 W."""
-        return min((_wrap_s(zone) for zone in self._zones.chosen), default=float("inf"))
-
-    def start(self) -> None:
-        """Take the counters' state before a run."""
-        self._start_s = self._sampled_s = self._stop_s = self._clock()
-        self._accounts = [_Account(zone) for zone in self._zones.chosen]
-        for account in self._accounts:
-            account.last_s = self._clock()
-            found = self._zones.read_uj(account.zone)
-            if isinstance(found, Absent):
-                account.problem = found.reason
-            else:
-                account.last_uj = found
-
-    def sample(self) -> None:
-        """Follow the counters while a run lasts, when it is time to."""
-        if self._clock() - self._sampled_s >= self.sample_within_s / _SAMPLES_PER_RANGE:
-            self._follow()
-
-    def stop(self) -> None:
-        """Take the counters' state after a run."""
-        self._follow()
-        self._stop_s = self._sampled_s
+    def problems(self) -> dict[str, str]:
+        """Return why which domains cannot be measured, as far as it is known now."""
 
     def reading(self) -> Measured:
-        """Return what was measured between `start` and `stop`.
-
-        Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
-        `energy_window_s`, the seconds between the readings; `energy_source`. A domain of which one
-        counter failed has a reason and no sum.
-        """
-        reading = Measured({}, {FIELDS[d]: why for d, why in self._zones.unavailable.items()})
-        for domain, name in FIELDS.items():
-            accounts = [account for account in self._accounts if account.zone.domain == domain]
-            if not accounts:
-                reading.unavailable.setdefault(name, "not measured")
-                continue
-            total_uj = sum(account.total_uj for account in accounts)
-            problem = next((a.problem for a in accounts if a.problem), "")
-            if problem or (total_uj == 0 and domain != "uncore"):
-                reading.unavailable[name] = problem or self._why_still(accounts[0])
-            else:
-                reading.fields[name] = total_uj / 1e6
-        if reading.fields:
-            reading.fields["energy_window_s"] = self._stop_s - self._start_s
-            reading.fields["energy_source"] = "powercap"
-        return reading
-
-    def _follow(self) -> None:
-        self._sampled_s = self._clock()
-        for account in self._accounts:
-            if not account.problem:
-                self._add(account)
-
-    def _add(self, account: _Account) -> None:
-        now_uj = self._zones.read_uj(account.zone)
-        if isinstance(now_uj, Absent):
-            account.problem = now_uj.reason
-            return
-        now_s = self._clock()
-        passed_s = now_s - account.last_s
-        gained_uj = now_uj - account.last_uj
-        if gained_uj < 0:
-            gained_uj += account.zone.range_uj or 0
-        if gained_uj < 0:
-            account.problem = (
-                f"{account.zone.path}: the counter went back by {-gained_uj / 1e6:g} J more than "
-                "max_energy_range_uj explains"
-            )
-        elif passed_s > _wrap_s(account.zone):
-            account.problem = (
-                f"{account.zone.path}: not read for {passed_s:.0f} s, in which the counter may "
-                "have wrapped around unseen"
-            )
-        account.last_uj, account.last_s = now_uj, now_s
-        account.total_uj += max(0, gained_uj)
-
-    def _why_still(self, account: _Account) -> str:
-        # Only an idle graphics unit (uncore) uses so little that its counter stands still.
-        passed_s = self._stop_s - self._start_s
-        return (
-            f"{account.zone.path}: the counter did not move in {passed_s:.3g} s: the run is too "
-            "short for it, or the platform does not fill it"
-        )
+        """Return the joules of each domain, the window in seconds, the source; or the reasons."""
 
 
-def _wrap_s(zone: Zone) -> float:
-    return (zone.range_uj or SMALLEST_RANGE_UJ) / 1e6 / MAX_POWER_W
+@dataclass(frozen=True)
+class EnergySource:
+    """The one meter of a study, or None; and the reasons why others do not measure, by domain."""
+
+    meter: EnergyMeter | None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def reading(self) -> Measured:
+        """Return what the meter measured last, with the reasons for what it cannot."""
+        found = self.meter.reading() if self.meter else Measured()
+        reasons = {FIELDS[domain]: why for domain, why in self.reasons.items()}
+        return Measured(found.fields, found.unavailable | reasons)
+
+
+def no_energy(reason: str) -> EnergySource:
+    """Return the source that measures nothing, for this reason."""
+    return EnergySource(None, dict.fromkeys(DOMAINS, reason))
+
+
+def choose_energy(root: Path, perf: str | None) -> EnergySource:
+    """Return the first source that can measure the packages of the node with this root, once tried.
+
+    `perf` is its path, None where it is not installed. Sources are never mixed: what the chosen one
+    lacks is absent. Where none has the packages the first that has another domain is taken.
+    """
+    powercap = PowercapMeter(find_zones(root))
+    first = _try(powercap)
+    if "package" not in first:
+        return EnergySource(powercap)
+    counting, second = _try_perf(root, perf)
+    if "package" not in second:
+        return EnergySource(counting)
+    both = {
+        domain: f"powercap: {first[domain]}; perf: {second[domain]}"
+        for domain in DOMAINS
+        if domain in first and domain in second
+    }
+    if len(first) < len(DOMAINS):
+        return EnergySource(powercap, {"package": both["package"]})
+    if len(second) < len(DOMAINS):
+        return EnergySource(counting, {"package": both["package"]})
+    return EnergySource(None, both)
+
+
+def _try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
+    """Return the power PMU's meter, and why which domains cannot be measured by it."""
+    pmu = find_power_pmu(root)
+    if not pmu.events:
+        return None, dict(pmu.unavailable)
+    if perf is None:
+        return None, dict.fromkeys(DOMAINS, "not installed; install it with `make setup`")
+    meter = PerfMeter(perf, pmu)
+    problems = _try(meter)
+    # Only trying tells: a perf may have been granted what this process has not.
+    forbidden = why_forbidden(read_permission(root))
+    if forbidden and len(problems) == len(DOMAINS):
+        return None, dict.fromkeys(DOMAINS, forbidden)
+    return meter, problems
+
+
+def _try(meter: EnergyMeter) -> dict[str, str]:
+    """Return why which domains cannot be measured."""
+    meter.start()
+    meter.stop()
+    return meter.problems()

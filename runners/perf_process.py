@@ -1,8 +1,9 @@
-"""One `perf stat` attached to one program that waits before exec.
+"""A `perf stat` whose counters go on and off when they are told to.
 
-perf attaches by process number instead of starting the program itself, so that neither launchers
-nor our own helper are counted, and the program's exit status is seen by its real parent. Counters
-start disabled and are enabled, with perf's acknowledgement, before the program is released.
+perf attaches to a program that waits before exec, by process number instead of starting it itself,
+so that neither launchers nor our own helper are counted, and the program's exit status is seen by
+its real parent. Counters start disabled and are enabled, with perf's acknowledgement, before the
+program is released.
 """
 
 from __future__ import annotations
@@ -13,34 +14,43 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 
-# Builds perf's command line from: process number, output path, control and acknowledge descriptors.
+# Builds perf's command line from: output path, control and acknowledge descriptors.
+StatBuilder = Callable[[str, int, int], Sequence[str]]
+# The same for one process, whose number comes first.
 CommandBuilder = Callable[[int, str, int, int], Sequence[str]]
 
 
-class PerfProcess:
-    """A running `perf stat`; `finish` gives its output, `close` ends it in any case."""
+class PerfStat:
+    """A `perf stat` that counts; `finish` gives its output, `close` ends it in any case.
 
-    def __init__(self, build_command: CommandBuilder, pid: int) -> None:
-        """Attach to the process; `problem` says why not, and is empty when it worked."""
+    With `held` its command must have a workload that ends when its standard input does, such as
+    `cat`: perf then ends by itself when this process is gone, which a perf of no process never
+    would.
+    """
+
+    def __init__(self, build_command: StatBuilder, held: bool = False) -> None:
+        """Start it and turn its counters on; `problem` says why not, empty when it worked."""
         self.problem = ""
-        self.command: tuple[str, ...] = ()
         self._output = os.memfd_create("perf-output")
         self._errors = os.memfd_create("perf-errors")
-        control_read, control_write = os.pipe()
-        ack_read, ack_write = os.pipe()
+        control_read, self._control = os.pipe()
+        self._acknowledge, ack_write = os.pipe()
+        hold_read, self._hold = os.pipe()
         passed = (control_read, ack_write, self._output)
+        self._held = held
         self.command = tuple(
-            build_command(pid, f"/proc/self/fd/{self._output}", control_read, ack_write)
+            build_command(f"/proc/self/fd/{self._output}", control_read, ack_write)
         )
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._process = subprocess.Popen(
                 self.command,
-                stdin=subprocess.DEVNULL,
+                stdin=hold_read if held else subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
                 pass_fds=passed,
@@ -49,29 +59,29 @@ class PerfProcess:
             )
         except OSError as error:
             self.problem = f"{self.command[0]}: {error.strerror}"
-        os.close(control_read)
-        os.close(ack_write)
+        for descriptor in (control_read, ack_write, hold_read):
+            os.close(descriptor)
         try:
-            if self._process:
-                self._enable(control_write, ack_read)
-        finally:
-            os.close(control_write)
-            os.close(ack_read)
+            if self._process and not self._tell("enable"):
+                self._stop()
+                said = " ".join(self._text(self._errors).split())
+                self.problem = f"perf could not attach: {said or 'no answer'}"
+        except BaseException:
+            self.close()
+            raise
 
-    def _enable(self, control: int, acknowledge: int) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            os.write(control, b"enable\n")
-        ready = select.select([acknowledge], [], [], ATTACH_LIMIT_S)[0]
-        if ready and os.read(acknowledge, 16).startswith(b"ack"):
-            return
-        self._stop()
-        said = " ".join(self._text(self._errors).split())
-        self.problem = f"perf could not attach: {said or 'no answer'}"
+    def disable(self) -> None:
+        """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""
+        if self._process and not self.problem and not self._tell("disable"):
+            self.problem = "perf did not answer when it was to stop counting"
 
     def finish(self) -> str:
         """Stop counting and return what perf wrote; empty when it never worked."""
         if self._process and not self.problem:
-            self._process.send_signal(signal.SIGINT)
+            if self._held:
+                self._let_go()
+            else:
+                self._process.send_signal(signal.SIGINT)
             try:
                 self._process.wait(FINISH_LIMIT_S)
             except subprocess.TimeoutExpired:
@@ -84,9 +94,23 @@ class PerfProcess:
     def close(self) -> None:
         """End perf if it still runs, and free its buffers."""
         self._stop()
-        for descriptor in (self._output, self._errors):
+        self._let_go()
+        for descriptor in (self._control, self._acknowledge, self._output, self._errors):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+        self._control = self._acknowledge = self._output = self._errors = -1
+
+    def _tell(self, word: str) -> bool:
+        """Send perf a command; return whether it has acknowledged it."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._control, f"{word}\n".encode())
+        ready = select.select([self._acknowledge], [], [], ATTACH_LIMIT_S)[0]
+        return bool(ready) and os.read(self._acknowledge, 16).startswith(b"ack")
+
+    def _let_go(self) -> None:
+        if self._hold >= 0:
+            os.close(self._hold)
+            self._hold = -1
 
     def _stop(self) -> None:
         if self._process and self._process.poll() is None:
@@ -97,3 +121,11 @@ class PerfProcess:
     def _text(descriptor: int) -> str:
         # perf opened the file anew, so this descriptor's own position is still at the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
+
+
+class PerfProcess(PerfStat):
+    """A `perf stat` of one program and all that it creates."""
+
+    def __init__(self, build_command: CommandBuilder, pid: int) -> None:
+        """Attach to the process; `problem` says why not, and is empty when it worked."""
+        super().__init__(partial(build_command, pid))

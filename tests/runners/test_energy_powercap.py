@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.energy import EnergyMeter
+from runners.energy_powercap import PowercapMeter
 from runners.measured import Measured
 from runners.powercap import find_zones
 from tests.runners.powercap_trees import (
@@ -47,7 +47,7 @@ def client(tmp_path: Path) -> Path:
 
 
 def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> Measured:
-    meter = EnergyMeter(find_zones(root), clock)
+    meter = PowercapMeter(find_zones(root), clock)
     meter.start()
     clock.now_s += 2.5
     for key, energy_uj in changes.items():
@@ -126,7 +126,7 @@ def test_a_counter_that_stands_still_is_no_zero(client: Path, clock: Clock) -> N
 def test_a_counter_that_turns_into_nonsense_is_a_reason(
     client: Path, clock: Clock, text: str
 ) -> None:
-    meter = EnergyMeter(find_zones(client), clock)
+    meter = PowercapMeter(find_zones(client), clock)
     meter.start()
     (zone_folder(client, "intel-rapl:0") / "energy_uj").write_text(text)
     set_energy(client, "intel-rapl:1", 10_000_000)
@@ -139,7 +139,7 @@ def test_a_counter_that_vanishes_is_a_reason_and_one_package_is_not_the_sum(
     tmp_path: Path, clock: Clock
 ) -> None:
     root = powercap_tree(tmp_path, TWO_SOCKETS)
-    meter = EnergyMeter(find_zones(root), clock)
+    meter = PowercapMeter(find_zones(root), clock)
     meter.start()
     (zone_folder(root, "intel-rapl:0") / "energy_uj").unlink()
     set_energy(root, "intel-rapl:1", 30_000_000)
@@ -155,7 +155,7 @@ def test_one_file_without_permission_is_a_reason_with_what_helps(
     (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(stat.S_IWUSR)
     set_energy(root, "intel-rapl:1", 0)
     with ordinary_user():
-        meter = EnergyMeter(find_zones(root), clock)
+        meter = PowercapMeter(find_zones(root), clock)
         meter.start()
     set_energy(root, "intel-rapl:1", 1_000_000)
     with ordinary_user():
@@ -177,12 +177,12 @@ def test_a_node_without_counters_gives_reasons_only(tmp_path: Path, clock: Clock
 def test_how_often_to_sample_follows_from_the_smallest_range(tmp_path: Path) -> None:
     amd = powercap_tree(tmp_path / "a", {"intel-rapl:0": ("package-0", 0)}, range_uj=AMD_RANGE_UJ)
     # 65532.610987 J at 1000 W.
-    assert EnergyMeter(find_zones(amd)).sample_within_s == pytest.approx(65.532610987)
-    assert EnergyMeter(find_zones(tmp_path / "none")).sample_within_s == float("inf")
+    assert PowercapMeter(find_zones(amd)).sample_within_s == pytest.approx(65.532610987)
+    assert PowercapMeter(find_zones(tmp_path / "none")).sample_within_s == float("inf")
 
 
 def test_a_counter_left_alone_too_long_is_not_believed(client: Path, clock: Clock) -> None:
-    meter = EnergyMeter(find_zones(client), clock)
+    meter = PowercapMeter(find_zones(client), clock)
     meter.start()
     clock.now_s += 1.01 * INTEL_RANGE_UJ / 1e9
     set_energy(client, "intel-rapl:0", 2_000_000)
@@ -191,7 +191,7 @@ def test_a_counter_left_alone_too_long_is_not_believed(client: Path, clock: Cloc
 
 
 def test_a_meter_starts_anew_for_every_run(client: Path, clock: Clock) -> None:
-    meter = EnergyMeter(find_zones(client), clock)
+    meter = PowercapMeter(find_zones(client), clock)
     for energy_uj, expected in [(3_000_000, 2.0), (3_500_000, 0.5)]:
         meter.start()
         set_energy(client, "intel-rapl:0", energy_uj)
@@ -212,7 +212,7 @@ def test_any_number_of_wraps_in_a_sampled_run_is_counted(
         root = powercap_tree(
             Path(name), {"intel-rapl:0": ("package-0", first)}, "AuthenticAMD", AMD_RANGE_UJ
         )
-        meter = EnergyMeter(find_zones(root), clock)
+        meter = PowercapMeter(find_zones(root), clock)
         meter.start()
         total_uj = 0
         for seconds, watts in steps:
@@ -236,7 +236,7 @@ def test_any_content_of_the_files_is_survived(contents: list[bytes]) -> None:
         root = powercap_tree(Path(name), {"intel-rapl:0": ("package-0", 5)})
         for file, data in zip(("name", "energy_uj", "max_energy_range_uj"), contents, strict=True):
             (zone_folder(root, "intel-rapl:0") / file).write_bytes(data)
-        meter = EnergyMeter(find_zones(root))
+        meter = PowercapMeter(find_zones(root))
         meter.start()
         meter.stop()
         assert "energy_pkg_j" not in meter.reading().fields
