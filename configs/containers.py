@@ -8,7 +8,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError
 
-from configs.fields import MAX_ITEMS, AnyField, AtKey, Text, ValueField, checked_name
+from configs.fields import MAX_ITEMS, AnyField, AtKey, ValueField, checked_name
 from configs.words import shown
 
 
@@ -87,14 +87,14 @@ class Named(ValueField):
 
 
 class Reference(ValueField):
-    """A name to be looked up, or the thing itself, written out in its place."""
+    """A name to be looked up, or another short form, or the thing itself written out."""
 
-    def __init__(self, name: Text, section: Section, *, required: bool = False) -> None:
-        super().__init__(f"{name.expected}, or {section.expected}", required=required)
-        self.name_field, self.section = name, section
+    def __init__(self, short: ValueField, section: Section, *, required: bool = False) -> None:
+        super().__init__(f"{short.expected}, or {section.expected}", required=required)
+        self.short, self.section = short, section
 
     def _convert(self, value: object) -> object:
-        return (self.section if isinstance(value, dict) else self.name_field).deserialize(value)
+        return (self.section if isinstance(value, dict) else self.short).deserialize(value)
 
 
 def _each(

@@ -113,5 +113,6 @@ def _build_study(
         path=path,
         digest="",
         temperature_gate=valid.get("temperature_gate"),
+        baseline=valid.get("baseline"),
     )
     return replace(study, digest=study_digest(study))

@@ -173,6 +173,17 @@ class TemperatureGate:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """The node's idle power is measured for `duration_s` seconds, once a governor and attempt.
+
+    With `every`, again after that many runs under the governor.
+    """
+
+    duration_s: float
+    every: int | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
@@ -194,3 +205,4 @@ class Study:
     path: str
     digest: str
     temperature_gate: TemperatureGate | None = None
+    baseline: Baseline | None = None

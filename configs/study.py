@@ -5,6 +5,7 @@ from __future__ import annotations
 from marshmallow import ValidationError
 
 from configs.app import AppSchema
+from configs.baseline import BaselineField
 from configs.containers import OneOrMore, Reference, Section
 from configs.events import event_problem
 from configs.fields import Count, Name, Text, Word
@@ -75,3 +76,4 @@ class StudySchema(Strict):
     collect = OneOrMore(Word("collector", COLLECTORS))
     events = OneOrMore(Event("an event of perf list, one an item"))
     temperature_gate = Section(TemperatureGateSchema, "a gate with the keys within and limit")
+    baseline = BaselineField()
