@@ -35,7 +35,7 @@ MORE_MEASURES = ("task_clock_s", "user_s", "system_s", "max_rss_bytes")
 _TEXTS = (
     "study", "study_digest", "case_id", "run_id", "started_at", "node_id", "node_digest",
     "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
-    "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read",
+    "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
 )  # fmt: skip
 _COUNTS = ("table_number", "case_number", "repetition", "block", "order", "attempt", "threads")
 _OBJECTS = ("freq_ghz", "residency", "metrics", "unavailable", "placement")

@@ -46,6 +46,9 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     }
     if read:
         yield one_line(f"governor in force: {', '.join(sorted(read))}")
+    reasons = [reason for case in cases for reason in case["reasons"].get("driver", ())]
+    if reasons:
+        yield one_line(f"driver not known: {joined(dict.fromkeys(reasons))}")
 
 
 def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -25,7 +25,8 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     Columns: `table_number`, TABLE_KEYS, ROW_KEYS, ROW_FACTS, `case_id`; `n`, the runs that are
     averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
     `M_sd` (with n - 1; NaN for a single run) and `M_n`; `residency` and `freq_ghz`, means by kind;
-    `excluded`, the number of runs by status; `reasons`, {status or measure: the reasons given};
+    `drivers` and `governors_read`, what the good runs were made under; `excluded`, the number of
+    runs by status; `reasons`, {status or measure: the reasons given};
     `left_out`, the reason or None; `unproved`, the runs whose placement could not be proved.
     """
     keys = ["table_number", *TABLE_KEYS, *ROW_KEYS, "case_id"]
@@ -58,6 +59,7 @@ def _case(runs: pd.DataFrame) -> dict[str, Any]:
     case["reasons"] = _reasons(good, bad)
     case["left_out"] = (left_out.iloc[-1]["reason"] or "") if len(left_out) else None
     case["governors_read"] = _distinct(good["governor_read"])
+    case["drivers"] = _distinct(good["driver"])
     case["residency"] = mean_by_kind(good["residency"])
     case["freq_ghz"] = mean_by_kind(good["freq_ghz"])
     case["unproved"] = int(sum(p.get("verdict") == "unproved" for p in good["placement"]))
@@ -68,7 +70,7 @@ def _reasons(good: pd.DataFrame, bad: pd.DataFrame) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for status, reasons in bad.groupby("status", sort=False)["reason"]:
         found[str(status)] = _distinct(reasons)
-    for name in (*MEASURES, "placement"):
+    for name in (*MEASURES, "placement", "driver"):
         given = (absent.get(name) for absent in good["unavailable"])
         found[name] = _distinct(given)
     return {name: reasons for name, reasons in found.items() if reasons}

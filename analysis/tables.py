@@ -23,7 +23,7 @@ __all__ = ["make_tables", "render", "tables_of", "write_tables"]
 COLUMNS = (
     Column("#"),
     Column("mapping", right=False),
-    Column("governor", right=False),
+    Column("governor (driver)", right=False),
     Column("n"),
     Column("time mean", "s"),
     Column("sd", "s"),
@@ -103,7 +103,7 @@ def _caption(case: Mapping[str, Any]) -> str:
 
 
 def _cells(case: Mapping[str, Any], decimals: int, notes: Notes) -> tuple[str, ...]:
-    head = (str(case["case_number"]), one_line(case["mapping"]), one_line(case["governor"]))
+    head = (str(case["case_number"]), one_line(case["mapping"]), _governor(case))
     if case["left_out"] is not None:
         marker = notes.marker(f"left out: {case['left_out']}")
         return (*head, NOTHING, f"left out ({marker})", *[NOTHING] * 6)
@@ -124,6 +124,13 @@ def _cells(case: Mapping[str, Any], decimals: int, notes: Notes) -> tuple[str, .
         _deviation(case, as_time, notes),
         *(_measured(case, name, write, notes) for name, write in formats.items()),
     )
+
+
+def _governor(case: Mapping[str, Any]) -> str:
+    """Return the governor with its driver: `powersave` of one is not that of another."""
+    if case["n"] == 0:
+        return one_line(case["governor"])
+    return one_line(f"{case['governor']} ({joined(case['drivers']) or NOT_AVAILABLE})")
 
 
 def _measured(
@@ -156,6 +163,8 @@ def _exact(case: Mapping[str, Any]) -> dict[str, object]:
     exact: dict[str, object] = {name: case[name] for name in (*identity, "case_id")}
     exact["status"] = "left-out" if case["left_out"] is not None else "measured"
     exact["n"] = case["n"]
+    exact["driver"] = joined(case["drivers"])
+    exact["governor_read"] = joined(case["governors_read"])
     for name in (*MEASURES, *MORE_MEASURES):
         for statistic in ("mean", "sd"):
             value = case[f"{name}_{statistic}"]

@@ -43,6 +43,8 @@ def record(number: int = 1, repetition: int = 1, **fields: Any) -> dict[str, Any
         "mechanism": None,
         "cpus": "0-23",
         "governor": "performance" if number <= 5 else "powersave",
+        "driver": "intel_pstate",
+        "governor_read": "performance" if number <= 5 else "powersave",
         "status": "ok",
         "reason": "",
         "elapsed_s": 45.0,

@@ -176,6 +176,24 @@ def test_declared_kinds_are_said_even_without_the_node_s_file(tmp_path: Path) ->
     assert table.notes == (("", "core kinds declared by hand"),)
 
 
+def test_a_driver_that_is_not_known_is_said_with_its_reason(tmp_path: Path) -> None:
+    why = "no frequency scaling here"
+    (table,) = tables_from(
+        tmp_path, [record(1, r, driver=None, unavailable={"driver": why}) for r in (1, 2)]
+    )
+    assert table.cells[0][2] == "performance (n/a)"
+    assert ("", f"driver not known: {why}") in table.notes
+
+
+def test_runs_under_changed_settings_are_not_averaged(tmp_path: Path) -> None:
+    changed = record(
+        1, 3, elapsed_s=900.0, status="settings-changed", reason="epp was power before the run"
+    )
+    (table,) = tables_from(tmp_path, [record(1, 1), record(1, 2), changed])
+    assert table.exact[0]["elapsed_mean_s"] == 45.0
+    assert any("1 settings-changed (epp was power before the run)" in n for _, n in table.notes)
+
+
 def test_the_governor_that_was_in_force_is_named_where_the_current_one_was_asked_for(
     tmp_path: Path,
 ) -> None:
