@@ -63,8 +63,10 @@ def test_a_published_table_comes_out_as_it_was_published(tmp_path: Path) -> None
             cells["migrations"], cells["cache misses"], cells["energy package (J)"],
         ) == published  # fmt: skip
     assert [row[1:3] for row in table.cells] == [
-        ("scheduler", "performance"), ("pcores-pin", "performance"), ("scheduler", "powersave"),
-    ]  # fmt: skip
+        ("scheduler", "performance (intel_pstate)"),
+        ("pcores-pin", "performance (intel_pstate)"),
+        ("scheduler", "powersave (intel_pstate)"),
+    ]
     assert table.notes == ()
 
 
