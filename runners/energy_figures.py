@@ -51,21 +51,23 @@ def run_figures(energy: Measured, elapsed_s: float, idle_power_w: float | Absent
     """
     found = Measured()
     if isinstance(idle_power_w, Absent):
-        found.unavailable |= dict.fromkeys(("idle_power_w", "energy_net_j"), idle_power_w.reason)
+        names = ("idle_power_w", "energy_net_j")
+        found.unavailable.update(dict.fromkeys(names, idle_power_w.reason))
     else:
         found.fields["idle_power_w"] = idle_power_w
     joules, window_s = energy.fields.get(PACKAGE), energy.fields.get("energy_window_s")
     if joules is None or not window_s:
         reason = energy.unavailable.get(PACKAGE, "the energy's window has no length")
-        names = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j")
-        found.unavailable.update(dict.fromkeys(names, reason))
+        for name in ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j"):
+            found.unavailable[name] = reason
         return found
     found.fields["power_pkg_w"] = joules / window_s
     if elapsed_s > 0:
-        found.fields |= {"edp_js": joules * elapsed_s, "ed2p_js2": joules * elapsed_s**2}
+        found.fields["edp_js"] = joules * elapsed_s
+        found.fields["ed2p_js2"] = joules * elapsed_s**2
     else:
-        reason = "the program did not start"
-        found.unavailable.update(dict.fromkeys(("edp_js", "ed2p_js2"), reason))
+        for name in ("edp_js", "ed2p_js2"):
+            found.unavailable[name] = "the program did not start"
     if not isinstance(idle_power_w, Absent):
         found.fields["energy_net_j"] = joules - idle_power_w * window_s
     return found

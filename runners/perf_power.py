@@ -57,14 +57,14 @@ def find_power_pmu(root: Path) -> PowerPmu:
     tree = Tree(root)
     names = tree.names(f"{POWER_PMU}/events")
     if isinstance(names, Absent):
-        return _without(f"perf has no power PMU here ({names.reason})")
+        return _without(f"no power PMU here ({names.reason})")
     cpus = _cpus(tree)
     if isinstance(cpus, Absent):
         return _without(cpus.reason)
     events: dict[str, str] = {}
     unavailable: dict[str, str] = {}
     for domain, event in EVENTS.items():
-        problem = _why_unusable(tree, event) if event in names else f"perf has no {event} here"
+        problem = _why_unusable(tree, event) if event in names else f"the power PMU has no {event}"
         if problem:
             unavailable[domain] = problem
         else:
@@ -94,9 +94,9 @@ def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
         if domain is None or domain in joules or domain in problems:
             continue
         if row.value is None:
-            problems[domain] = f"perf: {row.event} {row.state}"
+            problems[domain] = f"{row.event} is {row.state}"
         elif row.unit != UNIT or row.value < 0 or row.aggregate is not None:
-            problems[domain] = f"perf: {row.event} is not a sum of {UNIT}"
+            problems[domain] = f"what perf told of {row.event} is not a sum of {UNIT}"
         else:
             joules[domain] = row.value
     return joules, problems

@@ -82,7 +82,8 @@ def find_zones(root: Path) -> Zones:
     registers) where `intel-rapl` has the package, and `package-0-die-1` on other than Intel CPUs,
     where each die shows its socket's counter; Intel's count each die by itself. AMD's `core` zone
     is the energy of one core (MSR C001_029A is per core), so it is left out too. Where a name
-    cannot be read there would be a sum without that zone, so there is none.
+    cannot be read, or is none of the kernel's (drivers/powercap/intel_rapl_common.c,
+    rapl_domain_names), there would be a sum without that zone, so there is none.
     """
     tree = Tree(root)
     paths = _zone_paths(tree)
@@ -119,11 +120,18 @@ def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dic
         name = tree.text(f"{path}/name")
         if isinstance(name, Absent):
             unreadable[key] = name.reason
+        elif not _is_domain(name):
+            unreadable[key] = f"{path}/name holds no RAPL domain's name"
         else:
             named.append(_Named(key, path, name))
     if any(not zone.mmio for zone in named):
         unreadable = {key: why for key, why in unreadable.items() if not key.startswith(_MMIO)}
     return named, unreadable
+
+
+def _is_domain(name: str) -> bool:
+    known = name in _SUB_DOMAINS or _PACKAGE.fullmatch(name) or _PSYS.fullmatch(name)
+    return bool(known)
 
 
 def _choose(

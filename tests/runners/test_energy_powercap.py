@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import stat
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from hypothesis import strategies as st
 from runners.energy_powercap import PowercapMeter
 from runners.measured import Measured
 from runners.powercap import find_zones
+from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
     INTEL_CLIENT,
@@ -54,28 +52,6 @@ def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> Measured
         set_energy(root, key, energy_uj)
     meter.stop()
     return meter.reading()
-
-
-@contextlib.contextmanager
-def ordinary_user() -> Iterator[None]:
-    """Root may read what its mode forbids; be nobody meanwhile."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that an ordinary user can enter."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
 
 
 def test_each_domain_is_the_difference_in_joules(client: Path, clock: Clock) -> None:
@@ -148,18 +124,17 @@ def test_a_counter_that_vanishes_is_a_reason_and_one_package_is_not_the_sum(
     assert "is missing" in meter.reading().unavailable["energy_pkg_j"]
 
 
-def test_one_file_without_permission_is_a_reason_with_what_helps(
-    open_folder: Path, clock: Clock
-) -> None:
-    root = powercap_tree(open_folder, INTEL_CLIENT)
-    (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(stat.S_IWUSR)
-    set_energy(root, "intel-rapl:1", 0)
-    with ordinary_user():
-        meter = PowercapMeter(find_zones(root), clock)
-        meter.start()
-    set_energy(root, "intel-rapl:1", 1_000_000)
-    with ordinary_user():
-        meter.stop()
+def test_one_file_without_permission_is_a_reason_with_what_helps(clock: Clock) -> None:
+    with open_folder() as folder:
+        root = powercap_tree(folder, INTEL_CLIENT)
+        (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(stat.S_IWUSR)
+        set_energy(root, "intel-rapl:1", 0)
+        with ordinary_user():
+            meter = PowercapMeter(find_zones(root), clock)
+            meter.start()
+        set_energy(root, "intel-rapl:1", 1_000_000)
+        with ordinary_user():
+            meter.stop()
     reading = meter.reading()
     assert reading.fields["energy_psys_j"] == 1.0
     assert "energy_pkg_j" not in reading.fields
@@ -241,3 +216,56 @@ def test_any_content_of_the_files_is_survived(contents: list[bytes]) -> None:
         meter.stop()
         assert "energy_pkg_j" not in meter.reading().fields
         assert "energy_pkg_j" in meter.reading().unavailable
+
+
+DAMAGE = ("no permission", "missing", "empty", "not a number", "huge")
+
+
+def damage(path: Path, how: str) -> None:
+    if how == "no permission":
+        path.chmod(0)
+    elif how == "missing":
+        path.unlink()
+    else:
+        path.write_text({"empty": "", "not a number": "1.5 J", "huge": "9" * 400}[how])
+
+
+@settings(max_examples=60)
+@given(
+    file=st.sampled_from(["name", "energy_uj", "max_energy_range_uj"]),
+    key=st.sampled_from(sorted(TWO_SOCKETS)),
+    how=st.sampled_from(DAMAGE),
+    moment=st.integers(0, 3),
+)
+def test_a_damaged_file_is_a_reason_and_never_a_wrong_sum(
+    file: str, key: str, how: str, moment: int
+) -> None:
+    with open_folder() as folder:
+        root = powercap_tree(folder, TWO_SOCKETS)
+
+        def now(number: int) -> None:
+            if number == moment:
+                damage(zone_folder(root, key) / file, how)
+
+        now(0)
+        with ordinary_user():
+            zones = find_zones(root)
+        now(1)
+        meter = PowercapMeter(zones)
+        with ordinary_user():
+            meter.start()
+        for number, other in enumerate(sorted(TWO_SOCKETS)):
+            if (other, file) != (key, "energy_uj") or moment == 3:
+                set_energy(root, other, TWO_SOCKETS[other][1] + 2_000_000 * (number + 1))
+        now(2)
+        now(3)
+        with ordinary_user():
+            meter.stop()
+    found = meter.reading()
+    # By their keys: package 0's 2 J, its dram's 4 J, package 1's 6 J, its dram's 8 J.
+    for name, joules in {"energy_pkg_j": 2.0 + 6.0, "energy_dram_j": 4.0 + 8.0}.items():
+        assert found.fields.get(name, joules) == joules
+        assert (name in found.fields) != (name in found.unavailable)
+    harmed = "energy_dram_j" if key.count(":") == 2 else "energy_pkg_j"
+    if file == "energy_uj":
+        assert key in found.unavailable[harmed]
