@@ -71,6 +71,13 @@ class Stopwatch:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
 
+    def waiting(self, reason: str) -> None:
+        """Nothing is waited for here."""
+
+    def warned(self, warning: str) -> None:
+        """Say what may disturb the times."""
+        print(warning)
+
     def _perf(self, *options: str) -> float:
         command = ["perf", "stat", "-x", ";", "-o", self._output, "-e", event_list(), *options]
         began = time.perf_counter()

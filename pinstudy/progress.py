@@ -38,6 +38,8 @@ class TerminalProgress:
                 TextColumn("{task.description}", markup=False),
                 console=Console(stderr=True, markup=False, highlight=False),
                 transient=True,
+                # No thread that wakes up ten times a second while a program is measured.
+                auto_refresh=False,
             )
             self._task = self._bar.add_task("", total=self._total)
             self._bar.start()
@@ -59,7 +61,7 @@ class TerminalProgress:
         )
         text = f"{case.label}, {which}, {duration(left_s)} left"
         if self._bar:
-            self._bar.update(self._task, description=text)
+            self._bar.update(self._task, description=text, refresh=True)
         else:
             click.echo(f"[{self._made + 1}/{self._total}] {text}", err=True)
 
@@ -80,6 +82,17 @@ class TerminalProgress:
         if case.case_id not in self._left_out:
             self._left_out.add(case.case_id)
             self._say(f"left out: {case.label}: {reason}")
+
+    def waiting(self, reason: str) -> None:
+        """Show what is waited for, until the run starts."""
+        if self._bar:
+            self._bar.update(self._task, description=reason, refresh=True)
+        else:
+            click.echo(f"[{self._made + 1}/{self._total}] {reason}", err=True)
+
+    def warned(self, warning: str) -> None:
+        """Say what will disturb the runs."""
+        self._say(warning)
 
     def _say(self, text: str) -> None:
         if self._bar:

@@ -21,6 +21,8 @@ from runners.openmp_runtime import find_runtime
 from runners.perf_events import event_list, perf_command, read_permission
 from runners.perf_output import parse_perf_output
 from runners.perf_process import CommandBuilder
+from runners.surroundings import Surroundings
+from runners.temperature_gate import Gate
 from runners.tool_versions import build_of, tool_versions
 
 
@@ -50,16 +52,28 @@ class Collectors:
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         command, problem = _perf(study, perf, root)
-        meters = (self._energy.meter,) if self._energy.meter else ()
-        self.harness = Harness(witness, command, problem, meters)
+        self._surroundings = Surroundings(node)
+        gate = study.temperature_gate
+        # Energy is read last before the program starts, and first when it has ended.
+        self.harness = Harness(
+            witness,
+            command,
+            problem,
+            meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
+            cores=tuple(core.cpus for core in node.topology.cores),
+            gate=Gate(gate, self._surroundings.thermometer) if gate else None,
+            warnings=self._surroundings.warnings,
+        )
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of one run."""
+        energy = self._energy_reading()
         return [
             self._programs[case.variant.program],
             self._versions_of(case),
             self._counters(case, seen),
-            self._energy_reading(),
+            energy,
+            self._surroundings.measured(case.mask, seen, energy.fields.get("power_pkg_w")),
         ]
 
     def _versions_of(self, case: Case) -> Measured:

@@ -24,6 +24,7 @@ from runners.order import PlannedRun, plan_order
 from runners.plan import Plan
 from runners.record import Origin, left_out_record, run_record, unfinished_record
 from runners.shards import Shard, read_records
+from runners.temperature_gate import Gate, recorded_reference_c
 from runners.witness_process import LaunchError
 
 
@@ -39,6 +40,12 @@ class Progress(Protocol):
     def skipped(self, case: Case, reason: str) -> None:
         """A run is not made, because its case cannot run now, for this reason."""
 
+    def waiting(self, reason: str) -> None:
+        """The next run is put off, for this reason."""
+
+    def warned(self, warning: str) -> None:
+        """Something about the node will disturb the runs that follow."""
+
 
 @dataclass
 class History:
@@ -47,11 +54,14 @@ class History:
     done: set[tuple[str, bool, int]] = field(default_factory=set)
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
     left_out: set[tuple[str, str]] = field(default_factory=set)
+    temperature_reference_c: dict[str, float] | None = None
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take one record into account; an interrupted run stays to be made."""
         status, case_id = record.get("status"), str(record.get("case_id"))
         repetition, elapsed_s = record.get("repetition"), record.get("elapsed_s")
+        if self.temperature_reference_c is None:
+            self.temperature_reference_c = recorded_reference_c(record)
         if status == LEFT_OUT:
             self.left_out.add((case_id, str(record.get("reason"))))
         elif status in FINAL and isinstance(repetition, int):
@@ -145,6 +155,8 @@ def run_study(
     KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
     """
     _record_left_out(plan.left_out, history, shard, origin)
+    for warning in bench.harness.warnings:
+        progress.warned(warning)
     cases = {case.case_id: case for case in plan.cases}
     left = runs_left(plan, history)
     ahead = forecast(plan, left, history)
@@ -155,22 +167,35 @@ def run_study(
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             progress.skipped(case, problem)
         else:
+            waited = _wait(bench.harness.gate, history, progress)
             progress.starting(case, planned, ahead.left_s)
-            record = _one_run(planned, case, shard, origin, bench)
+            record = _one_run(planned, case, shard, origin, bench, waited)
             history.add(record)
             progress.finished(record)
         ahead.made(planned.case_id, history.mean_s(planned.case_id))
 
 
+def _wait(gate: Gate | None, history: History, progress: Progress) -> Measured:
+    if gate is None:
+        return Measured()
+    gate.resume(history.temperature_reference_c)
+    return gate.wait(progress.waiting)
+
+
 def _one_run(
-    planned: PlannedRun, case: Case, shard: Shard, origin: Origin, bench: Bench
+    planned: PlannedRun,
+    case: Case,
+    shard: Shard,
+    origin: Origin,
+    bench: Bench,
+    waited: Measured,
 ) -> dict[str, Any]:
     started_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
     launch = bench.launch(case)
     before = bench.state(case)
     try:
-        seen = execute(launch, case.app.limit_s, bench.harness)
-        collected = bench.collect(case, seen)
+        seen = execute(launch, case.app.limit_s, bench.harness, cpus=case.mask)
+        collected = [waited, *bench.collect(case, seen)]
         after = bench.state(case)
     except KeyboardInterrupt:
         reason = "stopped by the user or a signal while it ran"

@@ -1,0 +1,92 @@
+"""What goes on around the program on its node: heat, throttling, other tasks, daemons.
+
+All of it is read before and after a run, nothing while it lasts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from runners.busy_time import BusyMeter
+from runners.daemons import daemon_warning, find_daemons
+from runners.execute import Observation
+from runners.foreign_tasks import ForeignTasksMeter
+from runners.measured import Measured
+from runners.node import Node
+from runners.power_note import power_limit_note
+from runners.sysfs import Absent, Tree
+from runners.temperature import TemperatureMeter, Thermometer
+from runners.throttle import ThrottleMeter
+
+LOADAVG = "/proc/loadavg"
+
+_LOAD = re.compile(r"([0-9]{1,9}\.[0-9]{1,4}) ")
+
+
+class Surroundings:
+    """One meter of a node's surroundings; the part that is nearest to the program is its CPUs."""
+
+    def __init__(self, node: Node) -> None:
+        """Find the sensors and the daemons that run now."""
+        tree = Tree(node.root)
+        self._tree, self._node = tree, node
+        self.thermometer = Thermometer(tree, node.topology)
+        self._daemons = find_daemons(tree)
+        self._load: float | Absent = Absent("not measured")
+        self._temperature = TemperatureMeter(self.thermometer)
+        self._throttle = ThrottleMeter(tree, node.topology)
+        self._tasks = ForeignTasksMeter(tree)
+        self._busy = BusyMeter(tree)
+        self._meters = (self._temperature, self._throttle, self._tasks, self._busy)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of before the study's runs, a line each."""
+        warning = None if isinstance(self._daemons, Absent) else daemon_warning(self._daemons)
+        return () if warning is None else (warning,)
+
+    def start(self) -> None:
+        """Read everything before a run."""
+        self._load = read_load(self._tree)
+        for meter in self._meters:
+            meter.start()
+
+    def sample(self) -> None:
+        """Read nothing: it would disturb the program."""
+
+    def stop(self) -> None:
+        """Read everything after a run."""
+        for meter in reversed(self._meters):
+            meter.stop()
+
+    def measured(self, cpus: tuple[int, ...], seen: Observation, power_w: object) -> Measured:
+        """Return the record's fields for a run on these CPUs, of this average package power."""
+        own_s = seen.ending.user_s + seen.ending.system_s
+        if seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
+            own_s += seen.cost.cpu_s
+        reading = Measured()
+        for part in (
+            self._temperature.reading(),
+            self._throttle.reading(),
+            power_limit_note(power_w, self._node.facts.get("power_limits", ())),
+            self._tasks.reading(cpus),
+            self._busy.reading(cpus, own_s),
+            Measured({} if seen.cost is None else {"harness": seen.cost.fields()}),
+        ):
+            reading.fields.update(part.fields)
+            reading.unavailable.update(part.unavailable)
+        for name, value in (("load_1min", self._load), ("daemons", self._daemons)):
+            if isinstance(value, Absent):
+                reading.unavailable[name] = value.reason
+            else:
+                reading.fields[name] = value
+        return reading
+
+
+def read_load(tree: Tree) -> float | Absent:
+    """Return the load average of the last minute (proc_loadavg(5))."""
+    text = tree.text(LOADAVG)
+    if isinstance(text, Absent):
+        return text
+    match = _LOAD.match(text)
+    return float(match[1]) if match else Absent(f"{LOADAVG} holds no load average")
