@@ -43,9 +43,11 @@ class ValueField(AnyField):
 
     def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
         super()._bind_to_schema(field_name, parent)
+        # marshmallow formats these texts once more.
+        expected = self.expected.replace("{", "{{").replace("}", "}}")
         self.error_messages = self.error_messages | {
-            "required": f"{field_name!r} is missing; expected {self.expected}",
-            "null": f"{field_name!r} is empty; expected {self.expected}",
+            "required": f"{field_name!r} is missing; expected {expected}",
+            "null": f"{field_name!r} is empty; expected {expected}",
         }
 
     def _deserialize(self, value: object, *_: object, **__: object) -> object:

@@ -149,6 +149,8 @@ class Journal:
         """Remove the file, and make that last; raises StudyError when it stays."""
         try:
             self.path.unlink(missing_ok=True)
+            for torn in self.path.parent.glob(f".{self.path.name}.*"):
+                torn.unlink(missing_ok=True)
             _sync_folder(self.path.parent)
         except OSError as error:
             raise StudyError(

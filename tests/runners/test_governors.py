@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from configs.model import GovernorRule
+from runners.discovery import read_topology
+from runners.governors import Governors
+from runners.journal import STUDY, Journal, new_entry, state_folder
+from tests.trees import CPU, build_tree, write
+
+POLICIES = f"{CPU}/cpufreq"
+ALL = tuple(range(24))
+
+
+def switch_of(
+    root: Path, rule: GovernorRule | None = None, environment: Mapping[str, str] | None = None
+) -> Governors:
+    return Governors(root, read_topology(root).cores, rule, environment or {})
+
+
+def in_force(root: Path, name: str = "scaling_governor") -> dict[str, list[int]]:
+    """Return the policies, by number, of each value."""
+    found: dict[str, list[int]] = {}
+    for number in sorted(int(path.name[6:]) for path in (root / POLICIES).glob("policy*")):
+        value = (root / POLICIES / f"policy{number}" / name).read_text().strip()
+        found.setdefault(value, []).append(number)
+    return found
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return build_tree(tmp_path, "i9-14900k-noht")
+
+
+def test_the_policies_of_the_cases_cpus_are_switched_and_all_are_put_back(root: Path) -> None:
+    governors = switch_of(root)
+    assert governors.settle("performance", (0, 1, 2)) is None
+    assert in_force(root) == {"performance": [0, 1, 2], "powersave": list(range(3, 24))}
+    done = governors.restore()
+    assert done is not None and done.problems == {}
+    assert in_force(root) == {"powersave": list(ALL)}
+    assert not governors.journal.exists()
+
+
+def test_a_case_does_not_depend_on_the_one_before_it(root: Path) -> None:
+    governors = switch_of(root)
+    governors.settle("performance", ALL)
+    governors.settle("performance", (8, 9))
+    assert in_force(root)["performance"] == [8, 9]
+    governors.restore()
+
+
+def test_the_current_governor_is_that_from_before_the_study(root: Path) -> None:
+    governors = switch_of(root)
+    governors.settle("performance", ALL)
+    assert governors.settle("current", (0,)) is None
+    assert in_force(root) == {"powersave": list(ALL)}
+    governors.restore()
+
+
+def test_smt_siblings_are_switched_with_a_cpu_because_they_share_its_clock(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    governors = switch_of(root)
+    governors.settle("performance", (0, 2, 8))
+    assert in_force(root)["performance"] == [0, 1, 2, 3, 8]
+    governors.restore()
+
+
+def test_the_journal_is_on_the_disk_before_the_first_write(root: Path) -> None:
+    governors = switch_of(root)
+    journal = governors.journal.path
+    assert governors.settle("powersave", ALL) is None
+    assert not journal.exists(), "nothing was changed"
+    governors.settle("performance", ALL)
+    assert journal.stat().st_mtime_ns <= (
+        (root / POLICIES / "policy0/scaling_governor").stat().st_mtime_ns
+    )
+    governors.restore()
+
+
+def test_nothing_is_changed_when_nothing_can_be_saved(root: Path) -> None:
+    (root / "var").write_text("not a folder")
+    reason = switch_of(root).settle("performance", ALL)
+    assert reason is not None and "cannot be saved" in reason
+    assert in_force(root) == {"powersave": list(ALL)}
+
+
+def test_nothing_is_changed_when_a_setting_cannot_be_read(root: Path) -> None:
+    write(root, f"{POLICIES}/policy7/scaling_max_freq", "")
+    reason = switch_of(root).settle("performance", ALL)
+    assert reason is not None and "policy7/scaling_max_freq is empty" in reason
+    assert in_force(root) == {"powersave": list(ALL)}
+
+
+def test_settings_of_an_earlier_study_are_not_taken_for_the_nodes_own(root: Path) -> None:
+    Journal(state_folder(root, {}), STUDY).write(new_entry([], ""))
+    reason = switch_of(root).settle("performance", ALL)
+    assert reason is not None and "pinstudy restore" in reason
+    assert in_force(root) == {"powersave": list(ALL)}
+
+
+def test_a_governor_that_the_node_does_not_offer_is_a_reason(root: Path) -> None:
+    governors = switch_of(root)
+    for why in (governors.why_not, governors.settle):
+        reason = why("schedutil", ALL)
+        assert reason is not None and "does not offer the governor schedutil" in reason
+
+
+def test_a_node_without_frequency_scaling_is_a_reason(tmp_path: Path) -> None:
+    governors = switch_of(build_tree(tmp_path, "kvm-guest"))
+    reason = governors.settle("performance", (0,))
+    assert reason is not None and "no frequency scaling here" in reason
+    assert governors.settle("current", (0,)) is None
+    assert governors.restore() is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "environment", "expected"),
+    [
+        (GovernorRule("slurm"), {}, "srun --cpu-freq"),
+        (GovernorRule("nobody"), {}, "at this site nobody sets it"),
+        (None, {"SLURM_CPU_FREQ_REQ": "Performance"}, "Slurm sets it"),
+    ],
+)
+def test_where_another_is_in_charge_only_the_governor_in_force_runs(
+    root: Path, rule: GovernorRule | None, environment: dict[str, str], expected: str
+) -> None:
+    governors = switch_of(root, rule, environment)
+    for why in (governors.why_not, governors.settle):
+        assert why("powersave", ALL) is None
+        reason = why("performance", ALL)
+        assert reason is not None and expected in reason and "is not in force" in reason
+    assert in_force(root) == {"powersave": list(ALL)}
+
+
+def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
+    command = (sys.executable, str(Path(__file__).parent / "fake_site.py"), str(root))
+    rule = GovernorRule("command", (*command, "{governor}", "{cpus}"))
+    write(root, f"{POLICIES}/policy5/scaling_governor", "performance")
+    governors = switch_of(root, rule)
+    assert governors.settle("performance", range(8)) is None
+    assert in_force(root)["performance"] == list(range(8))
+    done = governors.restore()
+    assert done is not None and done.problems == {}
+    assert in_force(root)["performance"] == [5]
+    assert (root / "asked").read_text().splitlines() == [
+        "performance 0-4,6-7",
+        "powersave 0-4,6-7",
+    ]
+
+
+def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
+    write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
+    command = (sys.executable, str(Path(__file__).parent / "fake_site.py"), str(root))
+    governors = switch_of(root, GovernorRule("command", (*command, "{governor}", "{cpus}")))
+    reason = governors.settle("ondemand", (0,))
+    assert reason is not None and "ondemand is not allowed at this site" in reason
+    assert "status 1" in reason
+    governors.restore()
+    missing = switch_of(root, GovernorRule("command", ("/no/such", "{governor}")))
+    reason = missing.settle("ondemand", (0,))
+    assert reason is not None and "/no/such" in reason and "No such file" in reason
+    missing.restore()
+
+
+def test_a_governor_that_a_cpu_does_not_take_is_a_reason(root: Path) -> None:
+    file = root / POLICIES / "policy3/scaling_governor"
+    governors = switch_of(root)
+    governors.settle("performance", (0,))
+    file.unlink()
+    file.mkdir()
+    reason = governors.settle("performance", (0, 1, 2, 3))
+    assert reason is not None and "policy3" in reason
+    done = governors.restore()
+    # What could not be verified is said, and its journal stays for another attempt.
+    assert done is not None and list(done.problems) == [f"/{POLICIES}/policy3/scaling_governor"]
+    assert governors.journal.exists()
+    assert in_force_but(root, 3) == {"powersave"}
+
+
+def in_force_but(root: Path, left_out: int) -> set[str]:
+    return {
+        (root / POLICIES / f"policy{cpu}/scaling_governor").read_text().strip()
+        for cpu in ALL
+        if cpu != left_out
+    }
+
+
+def test_epp_comes_back_with_the_governor(root: Path) -> None:
+    """As intel_pstate does it: performance forces EPP to performance."""
+    governors = switch_of(root)
+    governors.settle("performance", (0,))
+    write(root, f"{POLICIES}/policy0/energy_performance_preference", "performance")
+    assert governors.settle("powersave", (0,)) is None
+    assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
+    governors.restore()
+    assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
+
+
+def test_powersave_does_not_keep_the_epp_of_performance(root: Path) -> None:
+    """As amd-pstate 6.12 leaves it: on a node that is kept in performance."""
+    for cpu in ALL:
+        policy = f"{POLICIES}/policy{cpu}"
+        write(root, f"{policy}/scaling_governor", "performance")
+        write(root, f"{policy}/energy_performance_preference", "performance")
+        write(
+            root,
+            f"{policy}/energy_performance_available_preferences",
+            "default performance balance_performance balance_power power",
+        )
+    governors = switch_of(root)
+    assert governors.settle("powersave", (0, 1)) is None
+    epp = in_force(root, "energy_performance_preference")
+    assert epp["default"] == [0, 1]
+    governors.restore()
+    assert in_force(root, "energy_performance_preference") == {"performance": list(ALL)}
+    assert in_force(root) == {"performance": list(ALL)}
+
+
+def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:
+    governors = switch_of(root)
+    governors.settle("performance", ALL)
+    write(root, f"{POLICIES}/policy2/scaling_max_freq", 800000)
+    write(root, f"{CPU}/intel_pstate/no_turbo", 1)
+    done = governors.restore()
+    assert done is not None and done.problems == {}
+    assert (root / POLICIES / "policy2/scaling_max_freq").read_text() == "5700000\n"
+    assert (root / CPU / "intel_pstate/no_turbo").read_text() == "0\n"

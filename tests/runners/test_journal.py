@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from configs.errors import StudyError, UserError
+from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.settings import Setting
+from tests.trees import CPU
+
+GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
+
+
+def written(folder: Path) -> Journal:
+    journal = Journal(folder / "state", STUDY)
+    journal.write(new_entry([GOVERNOR], "boot", ("set", "{governor}")))
+    return journal
+
+
+def spoil(journal: Journal, **changes: object) -> None:
+    data = json.loads(journal.path.read_text()) | changes
+    journal.path.write_text(json.dumps(data))
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    entry = written(tmp_path).read()
+    assert entry is not None
+    assert entry.settings == (GOVERNOR,)
+    assert entry.boot_id == "boot"
+    assert entry.pid == os.getpid()
+    assert entry.restore_command == ("set", "{governor}")
+
+
+def test_no_journal_is_no_entry(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, STUDY)
+    assert not journal.exists()
+    assert journal.read() is None
+
+
+def test_a_removed_journal_leaves_nothing_not_even_a_torn_one(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    (journal.path.parent / f".{journal.path.name}.4711").write_text("{")
+    journal.remove()
+    assert list(journal.path.parent.iterdir()) == []
+
+
+def test_everybody_may_read_it_and_only_its_owner_write(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        journal = written(tmp_path)
+    finally:
+        os.umask(before)
+    assert journal.path.stat().st_mode & 0o777 == 0o644
+    assert journal.path.parent.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_folder_that_cannot_be_written_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    journal = Journal(tmp_path / "file" / "below", STUDY)
+    with pytest.raises(StudyError, match=r"cannot be saved.*none.*PINSTUDY_STATE"):
+        journal.write(new_entry([GOVERNOR], ""))
+
+
+def test_a_file_that_others_may_write_is_not_believed(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    journal.path.chmod(0o666)
+    with pytest.raises(UserError, match="others may write it"):
+        journal.read()
+
+
+def test_a_file_of_somebody_else_is_not_believed(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give a file away")
+    os.chown(journal.path, 12345, 12345)
+    with pytest.raises(UserError, match="not a file of this user"):
+        journal.read()
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    real = journal.path.rename(tmp_path / "elsewhere")
+    journal.path.symlink_to(real)
+    assert journal.exists()
+    with pytest.raises(UserError, match="not used"):
+        journal.read()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"schema": 2},
+        {"schema": None},
+        {"settings": {}},
+        {"settings": [["/etc/passwd", "x"]]},
+        {"settings": [[GOVERNOR.path]]},
+        {"settings": [[GOVERNOR.path, 3]]},
+        {"settings": [[GOVERNOR.path, "a b"]]},
+        {"pid": "1"},
+        {"command": "pinstudy"},
+        {"boot_id": "\x1b[2J"},
+        {"restore_command": [1]},
+    ],
+)
+def test_what_no_pinstudy_has_written_is_not_believed(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    journal = written(tmp_path)
+    spoil(journal, **changes)
+    with pytest.raises(UserError, match="not used") as refused:
+        journal.read()
+    assert str(journal.path) in str(refused.value)
+    assert "\n" not in str(refused.value) and "\x1b" not in str(refused.value)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(raw=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_bytes_are_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
+    journal = Journal(tmp_path, STUDY)
+    journal.path.write_bytes(raw)
+    journal.path.chmod(0o644)
+    with pytest.raises(UserError, match="not used"):
+        journal.read()
+
+
+def test_a_recorded_tree_keeps_its_journals_inside(tmp_path: Path) -> None:
+    assert state_folder(tmp_path, {"PINSTUDY_STATE": "/elsewhere"}) == (
+        tmp_path / "var/lib/pinstudy"
+    )
+
+
+def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    folder = state_folder(Path("/"), {"XDG_STATE_HOME": "/home/a/state"})
+    assert folder.parent == Path("/home/a/state/pinstudy")
+    assert state_folder(Path("/"), {"PINSTUDY_STATE": "/scratch"}) == Path("/scratch")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert state_folder(Path("/"), {}) == Path("/var/lib/pinstudy")

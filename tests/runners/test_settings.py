@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.settings import Setting, put_in_force, read_scaling, read_settings
+from runners.sysfs import Absent, Tree
+from tests.trees import CPU, build_tree, write
+
+POLICY = f"/{CPU}/cpufreq/policy3"
+GOVERNOR = f"{POLICY}/scaling_governor"
+
+
+def test_scaling_is_saved_with_governors_first_then_epp_then_limits_then_turbo(
+    tmp_path: Path,
+) -> None:
+    found = read_scaling(Tree(build_tree(tmp_path, "adl0")))
+    assert not isinstance(found, Absent)
+    names = [setting.path.rpartition("/")[2] for setting in found]
+    assert list(dict.fromkeys(names)) == [
+        "scaling_governor",
+        "energy_performance_preference",
+        "scaling_max_freq",
+        "scaling_min_freq",
+        "no_turbo",
+    ]
+    # 16 policies with four files each, and one switch of turbo.
+    assert len(found) == 16 * 4 + 1
+    assert Setting(GOVERNOR, "powersave") in found
+
+
+def test_a_node_without_frequency_scaling_has_nothing_to_save(tmp_path: Path) -> None:
+    assert read_scaling(Tree(build_tree(tmp_path, "kvm-guest"))) == ()
+
+
+@pytest.mark.parametrize("content", ["", "two words", "x" * 65, "../../etc"])
+def test_what_cannot_be_put_back_is_not_saved(tmp_path: Path, content: str) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, GOVERNOR[1:], content)
+    found = read_scaling(Tree(root))
+    assert isinstance(found, Absent)
+    assert GOVERNOR in found.reason
+
+
+def test_settings_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    (root / POLICY[1:] / "energy_performance_preference").unlink()
+    paths = [GOVERNOR, f"{POLICY}/energy_performance_preference"]
+    assert read_settings(Tree(root), paths) == (Setting(GOVERNOR, "powersave"),)
+
+
+def test_what_differs_is_written_and_read_back(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]) == {}
+    assert (root / GOVERNOR[1:]).read_text() == "performance\n"
+
+
+def test_what_is_in_force_is_not_written(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    file = root / GOVERNOR[1:]
+    before = file.stat().st_mtime_ns
+    assert put_in_force(Tree(root), [Setting(GOVERNOR, "powersave")]) == {}
+    assert file.stat().st_mtime_ns == before
+
+
+def test_a_setting_whose_file_is_gone_is_a_problem_with_its_path(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    (root / GOVERNOR[1:]).unlink()
+    problems = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")])
+    assert problems == {GOVERNOR: f"{GOVERNOR} is missing (wanted: performance)"}
+
+
+def test_a_setting_that_does_not_take_its_value_is_a_problem(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    (root / GOVERNOR[1:]).unlink()
+    # What is written into a pipe that nobody reads, or a directory, is not there afterwards.
+    (root / GOVERNOR[1:]).mkdir()
+    (why,) = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]).values()
+    assert GOVERNOR in why and "wanted: performance" in why
+
+
+def test_a_link_out_of_a_recorded_tree_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("powersave\n")
+    root = build_tree(tmp_path, "adl0")
+    (root / GOVERNOR[1:]).unlink()
+    (root / GOVERNOR[1:]).symlink_to(outside)
+    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")])
+    assert outside.read_text() == "powersave\n"
+
+
+def test_other_means_take_the_place_of_writing_governors(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    asked = []
+
+    def by_command(settings: object) -> dict[str, Absent]:
+        asked.append(settings)
+        write(root, GOVERNOR[1:], "performance")
+        return {}
+
+    limit = Setting(f"{POLICY}/scaling_max_freq", "1000000")
+    wanted = [Setting(GOVERNOR, "performance"), limit]
+    assert put_in_force(Tree(root), wanted, by_command) == {}
+    assert asked == [[Setting(GOVERNOR, "performance")]]
+
+
+@given(path=st.text(max_size=80), value=st.text(max_size=80))
+def test_only_files_that_pinstudy_changes_are_settings(path: str, value: str) -> None:
+    assert not Setting(path, value).known or path.startswith(("/sys/devices/system/cpu", "/proc"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{POLICY}/../../../../../../etc/passwd",
+        f"{POLICY}/scaling_governor\n",
+        "/proc/sys/kernel/core_pattern",
+        f"{POLICY}/scaling_setspeed",
+        "sys/devices/system/cpu/cpufreq/policy3/scaling_governor",
+    ],
+)
+def test_paths_that_are_no_settings(path: str) -> None:
+    assert not Setting(path, "performance").known
+
+
+@pytest.mark.parametrize("value", ["", "a b", "performance\n", "a/b", "ä", "x" * 65])
+def test_values_that_no_setting_has(value: str) -> None:
+    assert Setting(GOVERNOR, "performance").known
+    assert not Setting(GOVERNOR, value).known
