@@ -82,7 +82,12 @@ def probe(
     wanted = NAMES if names is None else tuple(names)
     node = AskedNode(root, live, declared)
     return tuple(
-        replace(found, optional=found.optional or name in OPTIONAL)
+        replace(found, reason=_shown(found.reason), optional=found.optional or name in OPTIONAL)
         for name in wanted
         for found in _PROBES[name](node)
     )
+
+
+def _shown(reason: str) -> str:
+    """Return a reason as one line for a terminal: files and commands may have said anything."""
+    return "".join(c if c.isprintable() else "�" for c in " ".join(reason.split()))

@@ -60,7 +60,7 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
     closed = [
         policy.name
         for policy in cpufreq.policies
-        if not os.access(f"{node.root}{POLICIES}/{policy.name}/scaling_governor", os.W_OK)
+        if not node.tree.writable(f"{POLICIES}/{policy.name}/scaling_governor")
     ]
     if not closed:
         return Capability("governor", "ok", f"{state}; this process may set it")
