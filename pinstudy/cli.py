@@ -26,6 +26,7 @@ COMMANDS = {
     "apps": "List the programs that can be studied.",
     "mappings": "List the mappings and what they mean on this node.",
     "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
+    "snapshot": "Pack what --sysroot reads of this node into one file.",
 }
 
 INTERRUPTED_STATUS = 130

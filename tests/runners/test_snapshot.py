@@ -1,0 +1,272 @@
+"""A snapshot, unpacked, is the node that it was taken of, and tells nobody whose it is."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from configs.errors import UserError
+from runners import snapshot_files
+from runners.capabilities import EVERY_NAME, probe
+from runners.node import open_node
+from runners.snapshot import take_snapshot
+from runners.topology import topology_json
+from tests.machines import MACHINES
+from tests.runners.powercap_trees import INTEL_CLIENT
+from tests.trees import CPU, RECORDINGS, build_tree, write
+
+EVERY_MACHINE = [*MACHINES, *(path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz"))]
+SECRET = "S3CR3T"
+
+
+def unpack(data: bytes, folder: Path) -> Path:
+    """Return the root of the unpacked node."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for member in archive:
+            assert member.isdir() or member.isreg()
+            assert not member.name.startswith("/") and ".." not in member.name.split("/")
+            target = folder / member.name
+            if member.isdir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            content = archive.extractfile(member)
+            assert content is not None
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content.read())
+    return folder / "node"
+
+
+def described(data: bytes) -> dict[str, dict[str, str]]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        file = archive.extractfile("snapshot.json")
+        assert file is not None
+        found: dict[str, dict[str, str]] = json.load(file)
+    return found
+
+
+def contents(data: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        files = {member.name: archive.extractfile(member) for member in archive if member.isreg()}
+        return {name: file.read() for name, file in files.items() if file}
+
+
+def assert_same_node(root: Path, copy: Path) -> None:
+    first, second = open_node(root), open_node(copy)
+    assert topology_json(second.topology) == topology_json(first.topology)
+    assert second.digest == first.digest
+    assert probe(copy, False, EVERY_NAME) == probe(root, False, EVERY_NAME)
+
+
+@pytest.mark.parametrize("machine", EVERY_MACHINE)
+def test_a_snapshot_of_every_machine_is_the_same_node(tmp_path: Path, machine: str) -> None:
+    root = build_tree(tmp_path, machine)
+    copy = unpack(take_snapshot(root).data, tmp_path / "copy")
+    assert_same_node(root, copy)
+
+
+def full_node(folder: Path) -> Path:
+    """A hybrid with counters of energy, sensors, limits, and settings of the kernel."""
+    root = build_tree(folder, "mtl-m-2")
+    for key, (name, energy_uj) in INTEL_CLIENT.items():
+        write(root, f"sys/class/powercap/{key}/name", name)
+        write(root, f"sys/class/powercap/{key}/energy_uj", energy_uj)
+        write(root, f"sys/class/powercap/{key}/max_energy_range_uj", 262143328850)
+    write(root, "sys/class/powercap/intel-rapl:0/constraint_0_name", "long_term")
+    write(root, "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw", 65000000)
+    write(root, "sys/class/powercap/intel-rapl:0/constraint_0_time_window_us", 27983872)
+    for name in ("energy-pkg", "energy-pkg.unit", "energy-pkg.scale"):
+        write(root, f"sys/bus/event_source/devices/power/events/{name}", "event=0x02")
+    for device, driver in (("hwmon1", "nvme"), ("hwmon4", "coretemp")):
+        write(root, f"sys/class/hwmon/{device}/name", driver)
+        write(root, f"sys/class/hwmon/{device}/temp1_label", "Package id 0")
+        write(root, f"sys/class/hwmon/{device}/temp1_input", 45000)
+    write(root, "sys/class/thermal/thermal_zone0/type", "x86_pkg_temp")
+    write(root, "sys/class/thermal/thermal_zone0/temp", 46000)
+    write(root, "sys/class/dmi/id/product_name", "Workstation 7")
+    write(root, "sys/class/dmi/id/bios_version", "1.2.3")
+    write(root, "proc/meminfo", "MemTotal:       32603440 kB")
+    write(root, "proc/sys/kernel/perf_event_paranoid", 2)
+    write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
+    for cpu in range(14):
+        write(root, f"{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count", 3)
+        write(root, f"{CPU}/cpu{cpu}/thermal_throttle/package_throttle_count", 5)
+    return root
+
+
+def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
+    root = full_node(tmp_path)
+    copy = unpack(take_snapshot(root).data, tmp_path / "copy")
+    assert_same_node(root, copy)
+    found = {capability.name: capability for capability in probe(copy, False, EVERY_NAME)}
+    for name in ("energy:powercap", "governor", "turbo", "temperatures", "throttle-counters"):
+        assert found[name].state == "ok", name
+    assert open_node(copy).facts == open_node(root).facts | {"node_id": "node"}
+    assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
+
+
+def test_this_machine_is_the_same_node_in_its_snapshot(tmp_path: Path) -> None:
+    live = open_node(Path("/"))
+    shown = topology_json(live.topology)
+    copy = open_node(unpack(take_snapshot(Path("/")).data, tmp_path))
+    # The process may be kept to fewer CPUs; a recorded node has no processes.
+    assert topology_json(copy.topology) == shown | {"allowed": shown["online"]}
+    assert copy.digest == live.digest
+
+
+def test_nothing_names_the_machine_its_owner_or_its_boot(tmp_path: Path) -> None:
+    root = full_node(tmp_path)
+    write(root, "proc/cpuinfo", f"processor\t: 0\nHardware\t: Board\nSerial\t\t: {SECRET}")
+    for path in (
+        "proc/sys/kernel/hostname",
+        "proc/sys/kernel/domainname",
+        "proc/sys/kernel/random/boot_id",
+        "proc/cmdline",
+        "etc/machine-id",
+        "etc/hostname",
+        f"{CPU}/cpu0/topology/ppin",
+        "sys/class/dmi/id/product_serial",
+        "sys/class/dmi/id/product_uuid",
+        "sys/class/dmi/id/board_serial",
+        "sys/class/dmi/id/chassis_serial",
+        "sys/class/hwmon/hwmon1/device/serial",
+        "sys/class/hwmon/hwmon4/device/serial",
+    ):
+        write(root, path, SECRET)
+    built = f"Linux version 6.12.1 ({SECRET}@{SECRET}.example.org) (gcc 12) #1 SMP"
+    write(root, "proc/version", built)
+    write(root, "proc/sys/kernel/version", f"#1 SMP {SECRET}@{SECRET}")
+    taken = take_snapshot(root)
+    files = contents(taken.data)
+    assert not [name for name, content in files.items() if SECRET.encode() in content]
+    assert files["node/proc/version"] == b"Linux version 6.12.1 (removed) (gcc 12) #1 SMP\n"
+    assert files["node/proc/cpuinfo"] == b"processor\t: 0\nHardware\t: Board\n"
+    assert set(described(taken.data)["removed"]) == {
+        "/proc/cpuinfo",
+        "/proc/version",
+        "/proc/sys/kernel/version",
+    }
+
+
+def test_the_hosts_name_is_packed_when_asked_for(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    write(root, "proc/sys/kernel/hostname", "workstation")
+    copy = unpack(take_snapshot(root, with_names=True).data, tmp_path / "copy")
+    assert open_node(copy).node_id == "workstation"
+
+
+def test_equal_nodes_give_equal_bytes(tmp_path: Path) -> None:
+    first = full_node(tmp_path / "first")
+    second = full_node(tmp_path / "second")
+    for file in second.rglob("*"):
+        os.utime(file, (1, 1))
+    assert take_snapshot(first).data == take_snapshot(second).data
+    with tarfile.open(fileobj=io.BytesIO(take_snapshot(first).data)) as archive:
+        members = archive.getmembers()
+    assert [member.name for member in members] == sorted(member.name for member in members)
+    assert {(member.mtime, member.uid, member.gid) for member in members} == {(0, 0, 0)}
+
+
+def test_files_that_cannot_be_read_are_named_with_the_reason(tmp_path: Path) -> None:
+    root = full_node(tmp_path)
+    broken = root / "sys/class/powercap/intel-rapl:0/energy_uj"
+    broken.unlink()
+    broken.mkdir()
+    (root / CPU / "cpu3/topology/die_id").write_text("9" * 70000)
+    taken = take_snapshot(root)
+    assert described(taken.data)["unavailable"] == taken.unavailable
+    assert set(taken.unavailable) == {
+        "/sys/class/powercap/intel-rapl:0/energy_uj",
+        "/sys/devices/system/cpu/cpu3/topology/die_id",
+    }
+    assert "larger than 65536 bytes" in taken.unavailable[f"/{CPU}/cpu3/topology/die_id"]
+
+
+def test_links_are_packed_as_what_they_lead_to_and_loops_end(tmp_path: Path) -> None:
+    root = full_node(tmp_path)
+    zone = root / "sys/devices/virtual/powercap/intel-rapl:0"
+    zone.parent.mkdir(parents=True)
+    (root / "sys/class/powercap/intel-rapl:0").rename(zone)
+    (root / "sys/class/powercap/intel-rapl:0").symlink_to(
+        "/sys/devices/virtual/powercap/intel-rapl:0"
+    )
+    (zone / "subsystem").symlink_to("/sys/class/powercap")
+    (zone / "intel-rapl:0").symlink_to(".")
+    (root / CPU / "cpu0/cache/index0/loop").symlink_to("/")
+    (root / CPU / "cpu1/acpi_cppc/self_perf").symlink_to("self_perf")
+    (root / "sys/class/dmi/id/bios_version").unlink()
+    (root / "sys/class/dmi/id/bios_version").symlink_to("/proc/../../../../../etc/hostname")
+    copy = unpack(take_snapshot(root).data, tmp_path / "copy")
+    assert_same_node(root, copy)
+    assert not (copy / "sys/class/dmi/id/bios_version").exists()
+
+
+def test_intels_core_types_are_packed_where_they_can_be_read(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i7-1370p")
+    for cpu in range(20):
+        content = bytearray(64)
+        content[0x7 + 12 : 0x7 + 16] = (1 << 15).to_bytes(4, "little")
+        content[0x1A : 0x1A + 4] = (0x40000001 if cpu < 12 else 0x20000001).to_bytes(4, "little")
+        write(root, f"dev/cpu/{cpu}/cpuid", "")
+        (root / f"dev/cpu/{cpu}/cpuid").write_bytes(content)
+    copy = unpack(take_snapshot(root).data, tmp_path / "copy")
+    assert "CPUID leaf 0x1a" in open_node(copy).topology.kinds[0].evidence
+    assert_same_node(root, copy)
+
+
+def test_more_files_than_a_node_has_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = build_tree(tmp_path, "adl0")
+    monkeypatch.setattr(snapshot_files, "MAX_FILES", 50)
+    with pytest.raises(UserError, match="more than 50 files"):
+        take_snapshot(root)
+
+
+def test_a_root_without_a_node_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a recorded node"):
+        take_snapshot(tmp_path)
+
+
+GARBAGE = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from([b"", b"\n", b"Serial\t: 1\n", b"a@b\n", b"\xff" * 9, b"0-65535\n"]),
+)
+
+
+@pytest.fixture(scope="module")
+def spoilable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    root = full_node(tmp_path_factory.mktemp("spoilable"))
+    return root, sorted(file for file in root.rglob("*") if file.is_file())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(data=st.data())
+def test_whatever_the_files_hold_the_snapshot_reads_as_they_do(
+    spoilable: tuple[Path, list[Path]],
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+) -> None:
+    root, files = spoilable
+    # What is taken out of these may change what they say.
+    sound = [file for file in files if file.name not in ("cpuinfo", "version")]
+    spoilt = data.draw(st.lists(st.sampled_from(sound), min_size=1, max_size=10, unique=True))
+    before = {file: file.read_bytes() for file in spoilt}
+    try:
+        for file in spoilt:
+            content = data.draw(st.none() | GARBAGE)
+            if content is None:
+                file.unlink()
+            else:
+                file.write_bytes(content)
+        copy = unpack(take_snapshot(root).data, tmp_path_factory.mktemp("copy"))
+        assert_same_node(root, copy)
+    finally:
+        for file, content in before.items():
+            file.write_bytes(content)
