@@ -8,8 +8,9 @@ from dataclasses import replace
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 from runners.capabilities.counting import no_perf
-from runners.evidence.pmus import EVENT_SOURCES
-from runners.perf_trial import try_perf
+from runners.energy_perf import PerfMeter
+from runners.perf_power import GRANT as PERF_GRANT
+from runners.perf_power import find_power_pmu, why_forbidden
 from runners.powercap import DOMAINS, GRANT, find_zones
 from runners.sysfs import Absent
 
@@ -21,11 +22,7 @@ _LASTING = (
     """RUN+="/bin/chmod a+r /sys/%p/energy_uj"' """
     "| sudo tee /etc/udev/rules.d/70-pinstudy.rules"
 )
-_EVENTS = f"{EVENT_SOURCES}/power/events"
-_EVENT = "energy-pkg"
-# System-wide events are forbidden from level 1 on (Documentation/admin-guide/sysctl/kernel.rst).
-_LET_USERS_READ = "sudo sysctl kernel.perf_event_paranoid=0"
-_LASTING_READ = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
+_LASTING_PERF = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
 
 
 def probe_energy(node: AskedNode) -> Iterator[Capability]:
@@ -63,22 +60,23 @@ def _by_powercap(node: AskedNode) -> Capability:
 
 
 def _by_perf(node: AskedNode) -> Capability:
-    names = node.tree.names(_EVENTS)
-    if isinstance(names, Absent) or _EVENT not in names:
-        what = "which is usual in virtual machines" if node.guest else "or its module is not loaded"
-        grant = "" if node.guest else "sudo modprobe rapl"
-        reason = f"{_EVENTS}/{_EVENT} is missing: perf has no power PMU here, {what}"
-        return Capability(PERF, "missing", reason, grant)
+    pmu = find_power_pmu(node.root)
+    if "package" in pmu.unavailable:
+        # Virtual machines have none, and other CPUs no module that would help.
+        grant = "sudo modprobe rapl" if not (node.guest or pmu.events) else ""
+        return Capability(PERF, "missing", pmu.unavailable["package"], grant)
     if node.perf is None:
         return no_perf(node, PERF)
-    # A command with system-wide events alone is counted on all CPUs (perf-stat(1), "-a").
-    trial = try_perf(node.perf, f"power/{_EVENT}/")
-    counted = [row for row in trial.rows if row.event == _EVENT and row.state == "counted"]
-    if counted:
-        offered = [name for name in names if name.startswith("energy-") and "." not in name]
-        return Capability(PERF, "ok", f"{', '.join(offered)}, by perf's power PMU")
-    permission = node.permission
-    if (permission.paranoid or 0) >= 1 and not (permission.admin or permission.perfmon):
-        reason = f"kernel.perf_event_paranoid is {permission.paranoid}: no system-wide events"
-        return Capability(PERF, "missing", reason, _LET_USERS_READ, _LASTING_READ)
-    return Capability(PERF, "missing", trial.problem or f"perf counts no power/{_EVENT}/ here")
+    # As a study does it: only trying tells.
+    meter = PerfMeter(node.perf, pmu)
+    meter.start()
+    meter.stop()
+    problems = meter.problems()
+    readable = [domain for domain in DOMAINS if domain not in problems]
+    if "package" in readable:
+        return Capability(PERF, "ok", f"{', '.join(readable)}, by perf's power PMU")
+    forbidden = why_forbidden(node.permission)
+    if forbidden.endswith(PERF_GRANT):
+        reason = forbidden.removesuffix(f"; as root: {PERF_GRANT}")
+        return Capability(PERF, "missing", reason, f"sudo {PERF_GRANT}", _LASTING_PERF)
+    return Capability(PERF, "missing", problems["package"])

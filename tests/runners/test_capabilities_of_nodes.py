@@ -17,13 +17,18 @@ from hypothesis import strategies as st
 
 from runners.capabilities import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
 from runners.declared import parse_kinds
-from tests.runners.fake_commands import install
+from tests.runners.power_pmu_trees import (
+    NO_CAPABILITIES,
+    install_perf,
+    joules_row,
+    power_pmu_tree,
+    set_permission,
+)
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.tools import ROOT, need_tool
 from tests.trees import CPU, build_tree, write
 
 NOBODY = 65534
-POWER = "sys/bus/event_source/devices/power/events"
 POLICY = "/sys/devices/system/cpu/cpufreq/policy"
 
 
@@ -106,40 +111,28 @@ def test_one_source_of_energy_makes_the_other_optional(tmp_path: Path) -> None:
 
 
 def test_perfs_power_pmu_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("energy-pkg", "energy-pkg.scale", "energy-pkg.unit", "energy-ram"):
-        write(tmp_path, f"node/{POWER}/{name}", "event=0x02")
-    rows = {
-        "works": "0.02;Joules;power/energy-pkg/;1003121;100.00;;",
-        "refuses": "<not supported>;Joules;power/energy-pkg/;0;100.00;;",
-    }
-    for name, row in rows.items():
-        (tmp_path / name).mkdir()
-        install(
-            tmp_path / name,
-            "perf",
-            'if [ "$1" = --version ]; then echo "perf version 6.8.1"; exit; fi\n'
-            f'while [ "$1" != -o ]; do shift; done; echo "{row}" > "$2"',
-        )
-    root = tmp_path / "node"
-    monkeypatch.setenv("PATH", str(tmp_path / "works"))
+    root = power_pmu_tree(tmp_path, ("energy-pkg", "energy-ram"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    install_perf(tmp_path, joules_row("energy-pkg", "0.02"), joules_row("energy-ram", "0.01"))
     found = ask(root, "energy-sources", live=True)
     assert found["energy:perf"].state == "ok"
-    assert found["energy:perf"].reason == "energy-pkg, energy-ram, by perf's power PMU"
+    assert found["energy:perf"].reason == "package, dram, by perf's power PMU"
     assert not found["energy:powercap"].hinders
     assert ask(root, "energy", live=True)["energy"].state == "ok"
-    monkeypatch.setenv("PATH", str(tmp_path / "refuses"))
-    write(root, "proc/sys/kernel/perf_event_paranoid", "2")
-    refused = ask(root, "energy-sources", live=True)["energy:perf"]
-    assert refused.state == "missing"
-    assert refused.grant == "sudo sysctl kernel.perf_event_paranoid=0"
-    write(root, "proc/sys/kernel/perf_event_paranoid", "-1")
+    install_perf(tmp_path, "<not supported>;Joules;power/energy-pkg/;0;100.00;;")
     refused = ask(root, "energy-sources", live=True)["energy:perf"]
     assert (refused.state, refused.grant) == ("missing", "")
+    assert refused.reason == "energy-pkg is not supported"
+    set_permission(root, "2", NO_CAPABILITIES)
+    forbidden = ask(root, "energy-sources", live=True)["energy:perf"]
+    assert forbidden.state == "missing"
+    assert forbidden.grant == "sudo sysctl kernel.perf_event_paranoid=0"
+    assert "sysctl" not in forbidden.reason
+    assert forbidden.lasting.endswith("| sudo tee /etc/sysctl.d/70-pinstudy.conf")
 
 
 def test_a_power_pmu_of_a_recorded_tree_is_not_tried(tmp_path: Path) -> None:
-    write(tmp_path, f"{POWER}/energy-pkg", "event=0x02")
-    found = ask(tmp_path, "energy-sources")["energy:perf"]
+    found = ask(power_pmu_tree(tmp_path), "energy-sources")["energy:perf"]
     assert found.reason.startswith("not tried")
     assert not found.hinders
 
@@ -217,7 +210,8 @@ def hybrid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     for key, (name, energy_uj) in INTEL_CLIENT.items():
         write(root, f"sys/class/powercap/{key}/name", name)
         write(root, f"sys/class/powercap/{key}/energy_uj", energy_uj)
-    write(root, f"{POWER}/energy-pkg", "event=0x02")
+    for name, text in (("cpumask", "0"), ("events/energy-pkg", "event=0x02")):
+        write(root, f"sys/bus/event_source/devices/power/{name}", text)
     write(root, "sys/class/hwmon/hwmon0/name", "coretemp")
     write(root, "sys/class/hwmon/hwmon0/temp1_label", "Package id 0")
     write(root, "sys/class/hwmon/hwmon0/temp1_input", "45000")

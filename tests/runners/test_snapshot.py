@@ -83,6 +83,7 @@ def full_node(folder: Path) -> Path:
     write(root, "sys/class/powercap/intel-rapl:0/constraint_0_time_window_us", 27983872)
     for name in ("energy-pkg", "energy-pkg.unit", "energy-pkg.scale"):
         write(root, f"sys/bus/event_source/devices/power/events/{name}", "event=0x02")
+    write(root, "sys/bus/event_source/devices/power/cpumask", "0")
     for device, driver in (("hwmon1", "nvme"), ("hwmon4", "coretemp")):
         write(root, f"sys/class/hwmon/{device}/name", driver)
         write(root, f"sys/class/hwmon/{device}/temp1_label", "Package id 0")
