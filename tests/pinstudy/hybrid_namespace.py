@@ -1,0 +1,142 @@
+"""This machine with the frequency scaling of a hybrid, in a mount namespace of its own.
+
+Ordinary files stand where the kernel has its cpufreq policies and what `tune` changes, so that
+the command line can be tested as a user meets it, reading and writing /sys and /proc, without a
+change to the machine. It is in a network namespace too: the lock of a node is then that of this
+namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.tools import missing, need_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
+GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
+
+KERNEL = Path("/proc/sys/kernel")
+# Keeps the namespace alive, and says when it is ready. Arguments: a file or folder, its place, …
+_HOLD = """
+while [ $# -gt 0 ]; do mount --bind "$1" "$2" || exit; shift 2; done
+echo ready
+exec sleep infinity
+"""
+
+
+class Namespace:
+    """The namespace of one test: its cpufreq files are in `cpufreq`, journals in `state`."""
+
+    def __init__(self, folder: Path, pid: int, user: bool) -> None:
+        self.folder = folder
+        self.cpufreq = folder / "cpufreq"
+        self.state = folder / "state"
+        self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
+        if user:
+            self._enter += ["--user", "--preserve-credentials"]
+
+    def start(self, *arguments: str, apart: bool = False) -> subprocess.Popen[str]:
+        """Start a pinstudy command, in a session of its own when `apart`.
+
+        Its process number is that of pinstudy itself.
+        """
+        environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
+        return subprocess.Popen(
+            [*self._enter, "env", f"--chdir={self.folder}", *pinstudy(*arguments)],
+            env=environment | {"PINSTUDY_STATE": str(self.state)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=apart,
+        )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a pinstudy command to its end."""
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def settings(self) -> dict[str, str]:
+        """Return all files of cpufreq with what they hold."""
+        return {
+            str(path.relative_to(self.cpufreq)): path.read_text()
+            for path in sorted(self.cpufreq.rglob("*"))
+            if path.is_file()
+        }
+
+    def put(self, policy: int, name: str, value: str) -> None:
+        """Change a setting, as somebody else would."""
+        (self.cpufreq / f"policy{policy}" / name).write_text(f"{value}\n")
+
+
+def pinstudy(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
+
+
+@contextmanager
+def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
+    """Yield a namespace in which the first CPU is fast, the others slow, all in powersave."""
+    need_tool("unshare")
+    if not CPUFREQ.is_dir():
+        missing(f"{CPUFREQ} is missing: this kernel has no frequency scaling at all")
+    for place, cpu in enumerate(sorted(os.sched_getaffinity(0))):
+        _write_policy(folder / "cpufreq", cpu, 5_600_000 if place == 0 else 4_400_000)
+    binds = [str(folder / "cpufreq"), str(CPUFREQ)]
+    for name in ("nmi_watchdog", "numa_balancing", "sched_autogroup_enabled"):
+        (folder / name).write_text("1\n")
+        if (KERNEL / name).exists():
+            binds += [str(folder / name), str(KERNEL / name)]
+    for user in ([], ["--user", "--map-root-user"]):
+        holder = _hold(binds, user)
+        if holder is not None:
+            break
+    else:
+        missing("no mount namespace can be made here: run the tests as root")
+    try:
+        yield Namespace(folder, holder.pid, bool(user))
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def _hold(binds: list[str], user: list[str]) -> subprocess.Popen[str] | None:
+    holder = subprocess.Popen(
+        [
+            *("unshare", *user, "--mount", "--net", "--propagation", "private"),
+            *("sh", "-c", _HOLD, "sh", *binds),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert holder.stdout is not None
+    if holder.stdout.readline() == "ready\n":
+        return holder
+    holder.kill()
+    holder.communicate()
+    return None
+
+
+def _write_policy(cpufreq: Path, cpu: int, highest_khz: int) -> None:
+    policy = cpufreq / f"policy{cpu}"
+    policy.mkdir(parents=True)
+    for name, value in {
+        "affected_cpus": cpu,
+        "related_cpus": cpu,
+        "scaling_driver": "intel_pstate",
+        GOVERNOR: "powersave",
+        "scaling_available_governors": "performance powersave",
+        EPP: "balance_performance",
+        "energy_performance_available_preferences": "default performance balance_performance",
+        "scaling_min_freq": 400_000,
+        "scaling_max_freq": highest_khz,
+        "cpuinfo_min_freq": 400_000,
+        "cpuinfo_max_freq": highest_khz,
+    }.items():
+        (policy / name).write_text(f"{value}\n")

@@ -1,0 +1,227 @@
+"""Governors as a user meets them: real commands that write /sys, killed, stopped, disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.shards import read_records
+from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
+
+NAP = """\
+title: a nap
+variants:
+  plain: {program: /bin/sleep, runtime: none}
+sizes:
+  short: {arguments: '0.005', estimate: 5 ms}
+  long: {arguments: '0.3', estimate: 0.3 s}
+limit: 5 s
+"""
+STUDY = """\
+title: naps
+apps:
+  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
+mappings: [scheduler, pcores-pin, ecores-pin]
+governors: [performance, powersave]
+repetitions: 5
+warmup: 0
+"""
+KILLS = 20
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Namespace]:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two CPUs")
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "nap.yaml").write_text(NAP)
+    for size in ("short", "long"):
+        (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
+    with hybrid_namespace(tmp_path) as namespace:
+        yield namespace
+
+
+def study(name: str) -> tuple[str, ...]:
+    first, *others = sorted(os.sched_getaffinity(0))
+    return ("run", f"{name}.yaml", "--kinds", f"P={first},E={others[0]}")
+
+
+def records(node: Namespace) -> list[dict[str, Any]]:
+    folders = node.folder.glob("results/*/*/records")
+    return [record for folder in folders for record in read_records(folder)]
+
+
+def wait_for_a_run(node: Namespace, governor: str) -> None:
+    """Wait until a run under this governor has been recorded, and so another is on its way."""
+    deadline = time.monotonic() + 30
+    while not any(r.get("governor") == governor for r in records(node)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) -> None:
+    before = node.settings()
+    done = node.run(*study("short"))
+    assert done.returncode == 0, done.stderr
+    made = records(node)
+    assert len(made) == 6 * 5
+    assert {record["status"] for record in made} == {"ok"}
+    for record in made:
+        assert record["governor_before"] == record["governor_read"] == record["governor"]
+        assert (record["driver"], record["epp"]) == ("intel_pstate", "balance_performance")
+        for name in ("kernel", "smt", "microcode", "turbo", "power_limits"):
+            assert (name in record) != (name in record["unavailable"]), name
+    assert "performance (intel_pstate)" in done.stdout
+    assert "put back at the end" in done.stdout
+    assert node.settings() == before
+    assert list(node.state.iterdir()) == []
+
+
+def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_on(
+    node: Namespace,
+) -> None:
+    before = node.settings()
+    moments = random.Random(11)
+    changed = 0
+    for _ in range(KILLS):
+        running = node.start(*study("long"), apart=True)
+        deadline = time.monotonic() + moments.uniform(0.0, 1.2)
+        while running.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        changed += node.settings() != before
+        done = node.run("apps")
+        assert done.returncode == 0
+        assert node.settings() == before, done.stderr
+        assert not list(node.state.glob("*"))
+    assert changed >= 3, "the kills came when nothing was changed"
+    keys = [(r["case_id"], r["repetition"]) for r in records(node) if r["status"] == "ok"]
+    assert len(keys) == len(set(keys)), "a run was made twice"
+
+
+def test_the_next_command_says_who_had_left_settings_changed(node: Namespace) -> None:
+    before = node.settings()
+    running = node.start(*study("long"))
+    wait_for_a_run(node, "performance")
+    running.kill()
+    running.communicate()
+    done = node.run("mappings")
+    assert "put back" in done.stderr
+    assert f"process {running.pid}" in done.stderr and "pinstudy run long.yaml" in done.stderr
+    assert node.settings() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_study_puts_everything_back_before_it_ends(
+    node: Namespace, number: signal.Signals
+) -> None:
+    before = node.settings()
+    running = node.start(*study("long"))
+    wait_for_a_run(node, "performance")
+    running.send_signal(number)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
+    assert node.settings() == before
+    assert list(node.state.iterdir()) == []
+
+
+def test_two_studies_do_not_interleave(node: Namespace) -> None:
+    first = node.start(*study("long"))
+    wait_for_a_run(node, "powersave")
+    second = node.run(*study("short"))
+    assert second.returncode == 1
+    assert f"process {first.pid}" in second.stderr and "run long.yaml" in second.stderr
+    assert "Traceback" not in second.stderr
+    # Commands that only look are not kept from it.
+    assert node.run("tables", "results/long", "--no-files").returncode == 0
+    assert first.poll() is None
+    _, err = first.communicate(timeout=60)
+    assert first.returncode == 0, err
+    assert {record["study"] for record in records(node)} == {"long"}
+
+
+def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace) -> None:
+    running = node.start(*study("long"))
+    wait_for_a_run(node, "powersave")
+    for _ in range(200):
+        # As a daemon that balances power would, again and again.
+        for policy in node.cpufreq.glob("policy*"):
+            (policy / EPP).write_text("performance\n")
+        if running.poll() is not None:
+            break
+        time.sleep(0.05)
+        if any(r["status"] == "settings-changed" for r in records(node)):
+            break
+    running.communicate(timeout=60)
+    changed = [r for r in records(node) if r["status"] == "settings-changed"]
+    assert changed
+    assert (
+        "epp was balance_performance before the run and performance after it"
+        in (changed[0]["reason"])
+    )
+    assert changed[0]["elapsed_s"] > 0.2, "what was measured is kept"
+    assert {(node.cpufreq / f"policy{cpu}" / EPP).read_text() for cpu in (0,)} == {
+        "balance_performance\n"
+    }
+
+
+def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(node: Namespace) -> None:
+    before = node.settings()
+    last = max(os.sched_getaffinity(0))
+    running = node.start(*study("long"))
+    wait_for_a_run(node, "performance")
+    gone = node.cpufreq / f"policy{last}" / "scaling_max_freq"
+    gone.rename(node.folder / "away")
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "could not be put back" in err and "scaling_max_freq is missing" in err
+    assert "pinstudy restore" in err
+    assert "time" in out, "the tables are printed all the same"
+    assert [path.name for path in node.state.iterdir()] == ["study.json"]
+    again = node.run("restore")
+    assert again.returncode == 1 and "scaling_max_freq is missing" in again.stderr
+    refused = node.run(*study("short"))
+    assert "not put back" in refused.stdout + refused.stderr
+    (node.folder / "away").rename(gone)
+    assert node.run("restore").returncode == 0
+    assert node.settings() == before
+    assert list(node.state.iterdir()) == []
+
+
+def test_what_cannot_be_put_back_can_be_given_up(node: Namespace) -> None:
+    (node.cpufreq / "boost").write_text("1\n")
+    assert node.run("tune", "--turbo", "off").returncode == 0
+    (node.cpufreq / "boost").unlink()
+    done = node.run("restore", "--forget")
+    assert done.returncode == 0
+    assert "given up" in done.stdout and "boost is missing" in done.stdout
+    assert list(node.state.iterdir()) == []
+
+
+def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> None:
+    before = node.settings()
+    shown = json.loads(node.run("tune", "--dry-run", "--json").stdout)
+    assert {change["wanted"] for change in shown if GOVERNOR in change["path"]} == {"performance"}
+    assert node.settings() == before
+    assert node.run("tune").returncode == 0
+    tuned = node.settings()
+    assert tuned != before
+    done = node.run(*study("short"))
+    assert done.returncode == 0, done.stderr
+    assert {(r["governor"], r["governor_read"]) for r in records(node)} == {
+        ("performance", "performance"),
+        ("powersave", "powersave"),
+    }
+    assert node.settings() == tuned
+    assert node.run("restore").returncode == 0
+    assert node.settings() == before
+    assert "nothing to put back" in node.run("restore").stdout
