@@ -1,0 +1,95 @@
+"""What a user learns of the node around the runs: in records, in a warning, while waiting."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from configs.cpulist import parse_cpulist
+from tests.pinstudy.test_command_line import folder, pinstudy, records, two_kinds
+
+__all__ = ["folder"]
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[None]:
+    """A process that is called as a daemon that interferes."""
+    program = tmp_path / "auto-cpufreq"
+    shutil.copy("/bin/sleep", program)
+    with subprocess.Popen([program, "60"]) as process:
+        yield
+        process.kill()
+
+
+def test_every_record_tells_what_else_ran(folder: Path) -> None:
+    done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
+    assert done.returncode == 0, done.stderr
+    for record in records(folder):
+        known = record.keys() | {name.partition(".")[0] for name in record["unavailable"]}
+        assert known >= {
+            "temperature_before_c",
+            "temperature_after_c",
+            "throttle",
+            "power_limit_note",
+            "load_1min",
+            "foreign_cpu_s",
+            "steal_s",
+            "foreign_tasks",
+            "daemons",
+            "harness",
+        }
+        assert "gate_reached" not in known
+        assert record["harness"]["cpu_s"] < 0.1
+        assert record["harness"]["context_switches"] >= 1
+        assert record.get("foreign_cpu_s", 0.0) >= 0.0
+        assert len(record["foreign_tasks"]) <= 5
+
+
+def test_the_harness_keeps_off_the_cpus_of_each_case(folder: Path) -> None:
+    assert pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds()).returncode == 0
+    for record in records(folder):
+        own, used = (
+            set(parse_cpulist(text)) for text in (record["harness"]["cpus"], record["cpus"])
+        )
+        if record["mapping"] == "scheduler":
+            assert own == used
+        else:
+            assert own and own.isdisjoint(used)
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_daemon_that_interferes_is_warned_about_once_and_recorded(folder: Path) -> None:
+    done = pinstudy(folder, "run", "short.yaml")
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
+    assert len(warnings) == 1
+    assert "auto-cpufreq" in warnings[0]
+    assert "sudo systemctl stop" in warnings[0] and warnings[0].split()[-1] == "auto-cpufreq"
+    assert done.stderr.index(warnings[0]) < done.stderr.index("[1/")
+    assert all("auto-cpufreq" in r["daemons"] for r in records(folder) if r["status"] == "ok")
+
+
+def test_a_gate_waits_or_says_why_it_cannot(folder: Path) -> None:
+    text = (folder / "short.yaml").read_text()
+    (folder / "short.yaml").write_text(text + "temperature_gate: {within: 40 K, limit: 1 s}\n")
+    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    made = [record for record in records(folder) if record["status"] == "ok"]
+    assert made
+    for record in made:
+        if "gate_reached" in record["unavailable"]:
+            assert "x86_pkg_temp" in record["unavailable"]["gate_reached"]
+            assert "gate_wait_s" not in record
+        else:
+            assert 0 <= record["gate_wait_s"] < 2
+            assert record["temperature_reference_c"] == made[0]["temperature_reference_c"]
+
+
+def test_a_wrong_gate_is_one_line_with_its_place(folder: Path) -> None:
+    text = (folder / "short.yaml").read_text()
+    (folder / "short.yaml").write_text(text + "temperature_gate: {within: 5, limit: 1 s}\n")
+    done = pinstudy(folder, "plan", "short.yaml")
+    assert done.returncode == 2
+    assert "short.yaml:9:28: '5' is not a difference of temperatures" in done.stderr
