@@ -221,7 +221,7 @@ def hybrid(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(data=st.data())
-def test_no_garbage_in_any_file_raises(
+def test_no_missing_file_and_no_garbage_raises(
     hybrid: tuple[Path, list[Path]], data: st.DataObject
 ) -> None:
     root, files = hybrid
@@ -229,7 +229,11 @@ def test_no_garbage_in_any_file_raises(
     before = {file: file.read_bytes() for file in spoilt}
     try:
         for file in spoilt:
-            file.write_bytes(data.draw(GARBAGE))
+            content = data.draw(st.none() | GARBAGE)
+            if content is None:
+                file.unlink()
+            else:
+                file.write_bytes(content)
         found = probe(root, False, EVERY_NAME)
     finally:
         for file, content in before.items():
