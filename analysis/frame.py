@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from configs.errors import UserError
+from runners.judge import BASELINE
 from runners.shards import read_lines
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
@@ -31,7 +32,21 @@ MEASURES = (
     "energy_pkg_j",
 )
 # More numbers for the machine-readable tables.
-MORE_MEASURES = ("task_clock_s", "user_s", "system_s", "max_rss_bytes")
+MORE_MEASURES = (
+    "task_clock_s",
+    "user_s",
+    "system_s",
+    "max_rss_bytes",
+    "energy_core_j",
+    "energy_uncore_j",
+    "energy_dram_j",
+    "energy_psys_j",
+    "energy_net_j",
+    "idle_power_w",
+    "power_pkg_w",
+    "edp_js",
+    "ed2p_js2",
+)
 _TEXTS = (
     "study", "study_digest", "case_id", "run_id", "started_at", "node_id", "node_digest",
     "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
@@ -75,6 +90,8 @@ def read_runs(folder: Path) -> Runs:
     for record in read_lines(folder / "records"):
         if record is None:
             torn += 1
+            continue
+        if record.get("status") == BASELINE:
             continue
         row = _row(record)
         if any(row[key] is None for key in _NEEDED):

@@ -34,7 +34,7 @@ COLUMNS = (
     Column("energy package", "J"),
 )
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
-_UNITS = ("_s", "_j", "_ghz", "_bytes")
+_UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
 NOT_AVAILABLE = "n/a"
 NOTHING = "-"
 

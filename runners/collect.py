@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from configs.model import Study
+from runners.baseline import Baselines
 from runners.case import Case
 from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import no_counters, read_counters
 from runners.energy import choose_energy, no_energy
+from runners.energy_figures import run_figures
 from runners.execute import Harness, Observation
 from runners.mappings import needed_tool
 from runners.measured import Measured
@@ -21,7 +23,9 @@ from runners.openmp_runtime import find_runtime
 from runners.perf_events import event_list, perf_command, read_permission
 from runners.perf_output import parse_perf_output
 from runners.perf_process import CommandBuilder
-from runners.surroundings import Surroundings
+from runners.surroundings import Surroundings, read_load
+from runners.sysfs import Absent, Tree
+from runners.temperature import TemperatureMeter
 from runners.temperature_gate import Gate
 from runners.tool_versions import build_of, tool_versions
 
@@ -42,12 +46,12 @@ class Collectors:
         self._node = node
         self._pmus = read_core_pmus(root)
         self._why_unsupported = why_unsupported(root)
-        wanted = "energy" in study.collect
         self._energy = (
             choose_energy(root, shutil.which("perf"))
-            if wanted
+            if "energy" in study.collect
             else no_energy("the study does not collect energy")
         )
+        self.baselines = Baselines(study.baseline, self._energy)
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
@@ -67,7 +71,7 @@ class Collectors:
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of one run."""
-        energy = self._energy_reading()
+        energy = self._energy_of_run(case, seen)
         return [
             self._programs[case.variant.program],
             self._versions_of(case),
@@ -75,6 +79,17 @@ class Collectors:
             energy,
             self._surroundings.measured(case.mask, seen, energy.fields.get("power_pkg_w")),
         ]
+
+    def idle(self, case: Case) -> list[Measured]:
+        """Measure the node while no program runs, under the case's governor."""
+        load = read_load(Tree(self._node.root))
+        temperature = TemperatureMeter(self._surroundings.thermometer)
+        temperature.start()
+        energy = self.baselines.measure(case.governor)
+        temperature.stop()
+        if isinstance(load, Absent):
+            return [energy, temperature.reading(), Measured({}, {"load_1min": load.reason})]
+        return [energy, temperature.reading(), Measured({"load_1min": load})]
 
     def _versions_of(self, case: Case) -> Measured:
         launchers = [needed_tool(case.mechanism), "perf"]
@@ -94,8 +109,11 @@ class Collectors:
             )
         return Measured(reading.fields, reading.unavailable)
 
-    def _energy_reading(self) -> Measured:
-        return self._energy.reading()
+    def _energy_of_run(self, case: Case, seen: Observation) -> Measured:
+        energy = self._energy.reading()
+        idle_w = self.baselines.power_w(case.governor)
+        more = run_figures(energy, seen.ending.elapsed_s, idle_w)
+        return Measured(energy.fields | more.fields, energy.unavailable | more.unavailable)
 
 
 def _program_facts(program: Path) -> Measured:

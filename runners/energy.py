@@ -14,6 +14,7 @@ from runners.measured import Measured
 from runners.perf_events import read_permission
 from runners.perf_power import find_power_pmu, why_forbidden
 from runners.powercap import DOMAINS, find_zones
+from runners.sysfs import Absent
 
 
 class EnergyMeter(Meter, Protocol):
@@ -68,6 +69,14 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
     if len(second) < len(DOMAINS):
         return EnergySource(counting, {"package": both["package"]})
     return EnergySource(None, both)
+
+
+def may_have_energy(root: Path) -> bool:
+    """Whether a source shows the packages' energy by its files; only trying it tells more."""
+    zones = find_zones(root)
+    packages = [zones.read_uj(zone) for zone in zones.of("package")]
+    readable = bool(packages) and not any(isinstance(found, Absent) for found in packages)
+    return readable or "package" in find_power_pmu(root).events
 
 
 def _try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:

@@ -18,6 +18,8 @@ PLACEMENT_VIOLATED = "placement-violated"
 SETTINGS_CHANGED = "settings-changed"
 INTERRUPTED = "interrupted"
 LEFT_OUT = "left-out"
+# No run: the record of an idle baseline.
+BASELINE = "baseline"
 
 # A run with one of these is part of the study; an interrupted one is made again.
 FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED)

@@ -62,12 +62,15 @@ class Workplace:
 
     def outline(self, study: Study, results: Path) -> Outline:
         """Return the plan together with what earlier attempts have done of it."""
+        from runners.energy import may_have_energy
+
         folder = results_folder(results, study, self.node)
         history = History()
         if self.live and folder.is_dir():
             history = read_history(folder, study, self.node.digest)
         plan = self.plan(study)
-        return Outline(plan, history, partial(self.launch, plan))
+        energy = study.baseline is not None and may_have_energy(self.node.root)
+        return Outline(plan, history, partial(self.launch, plan), energy)
 
     def governors(self) -> Governors:
         """Return the switch for this node's governors."""
@@ -233,6 +236,8 @@ class Session:
             collect=collectors.measured,
             settle=lambda case: governors.settle(case.governor, case.cpus),
             state=lambda case: read_state(self.workplace.node, case.cpus),
+            idle=collectors.idle,
+            baselines=collectors.baselines,
         )
 
     @staticmethod

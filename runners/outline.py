@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from configs.cpulist import format_cpulist
-from configs.model import Study
+from configs.model import Baseline, Study
+from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
 from runners.forecast import duration, estimate_s
 from runners.launch import Launch
@@ -18,11 +20,15 @@ from runners.study import History, forecast, runs_left, runs_of
 
 @dataclass(frozen=True)
 class Outline:
-    """A plan with what was done of it already; `launch` gives a case's launch line."""
+    """A plan with what was done of it already.
+
+    `launch` gives a case's launch line; `energy` is whether the node may tell its energy.
+    """
 
     plan: Plan
     history: History
     launch: Callable[[Case], Launch]
+    energy: bool = False
 
     @property
     def study(self) -> Study:
@@ -41,9 +47,30 @@ class Outline:
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds of the runs that are left; None when some app gives no estimate."""
+        """The expected seconds of what is left; None when some app gives no estimate."""
         left = runs_left(self.plan, self.history)
-        return forecast(self.plan, left, self.history).left_s
+        runs_s = forecast(self.plan, left, self.history).left_s
+        return None if runs_s is None else runs_s + self.baselines_s
+
+    @property
+    def baselines(self) -> int:
+        """How many idle baselines will be measured among the runs that are left."""
+        wanted = self.study.baseline
+        if wanted is None or not self._measures_energy:
+            return 0
+        governors = {case.case_id: case.governor for case in self.plan.cases}
+        left = runs_left(self.plan, self.history)
+        under = Counter(governors[planned.case_id] for planned in left)
+        return sum(how_many(runs, wanted.every) for runs in under.values())
+
+    @property
+    def baselines_s(self) -> float:
+        """The seconds that they take."""
+        return self.baselines * self.study.baseline.duration_s if self.study.baseline else 0.0
+
+    @property
+    def _measures_energy(self) -> bool:
+        return self.energy and "energy" in self.study.collect
 
     def summary(self) -> list[str]:
         """Return in a few lines what will run, what is left out and how long it will take."""
@@ -59,6 +86,8 @@ class Outline:
         lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
         if warning := too_many_events(study.events):
             lines.append(f"warning: {warning}")
+        if self.study.baseline:
+            lines.append(self._baseline_line(self.study.baseline))
         done = self.runs - self.left
         already = f", {done} of them done already" if done else ""
         lines.append(f"{plural(self.runs, 'run')}{already}; expected time: {duration(self.left_s)}")
@@ -82,9 +111,17 @@ class Outline:
             "left_out": len(self.plan.left_out),
             "runs": self.runs,
             "runs_left": self.left,
+            "baselines": self.baselines,
             "expected_s": self.left_s,
             "tables": [{"title": _title(some[0]), "rows": some} for some in tables.values()],
         }
+
+    def _baseline_line(self, wanted: Baseline) -> str:
+        if not self._measures_energy:
+            return "no idle baseline: the packages' energy cannot be measured"
+        total = f"{plural(self.baselines, 'idle baseline')} of {duration(wanted.duration_s)}"
+        again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
+        return f"{total}: before the first run under each governor{again}"
 
     def _case_row(self, case: Case) -> dict[str, Any]:
         launch = self.launch(case)

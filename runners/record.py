@@ -12,7 +12,7 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
-from runners.judge import LEFT_OUT, judge, read_metrics, stderr_tail
+from runners.judge import BASELINE, LEFT_OUT, judge, read_metrics, stderr_tail
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
@@ -92,6 +92,34 @@ def unfinished_record(
 ) -> dict[str, Any]:
     """Return the record of a run that gave no observation: interrupted, or never started."""
     return _head(origin, planned, case, started_at) | {"status": status, "reason": reason}
+
+
+def baseline_record(
+    origin: Origin,
+    before: PlannedRun,
+    case: Case,
+    started_at: str,
+    duration_s: float,
+    collected: list[Measured],
+) -> dict[str, Any]:
+    """Return the record of an idle baseline of `duration_s` seconds, taken before a planned run.
+
+    It is of no case: the case is what needed its governor in force on its CPUs.
+    """
+    record = origin.fields() | {
+        "run_id": f"baseline-{origin.attempt}-{before.order}",
+        "started_at": started_at,
+        "status": BASELINE,
+        "reason": "",
+        "governor": case.governor,
+        "cpus": format_cpulist(case.cpus),
+        "duration_s": duration_s,
+    }
+    unavailable: dict[str, str] = {}
+    for measured in collected:
+        record |= measured.fields
+        unavailable |= measured.unavailable
+    return record | {"unavailable": unavailable}
 
 
 def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:

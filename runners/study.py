@@ -7,6 +7,7 @@ what is missing, in the order that the seed gave from the beginning.
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +15,22 @@ from typing import Any, Protocol
 
 from configs.errors import StudyError, UserError
 from configs.model import Study
+from runners.baseline import Baselines
 from runners.case import Case, LeftOut
 from runners.execute import Harness, Observation, execute
-from runners.forecast import Forecast
+from runners.forecast import Forecast, duration
 from runners.judge import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun, plan_order
 from runners.plan import Plan
-from runners.record import Origin, left_out_record, run_record, unfinished_record
+from runners.record import (
+    Origin,
+    baseline_record,
+    left_out_record,
+    run_record,
+    unfinished_record,
+)
 from runners.shards import Shard, read_records
 from runners.temperature_gate import Gate, recorded_reference_c
 from runners.witness_process import LaunchError
@@ -136,7 +144,8 @@ class Bench:
     """What the loop needs from the machine: how to settle, launch, run and measure a case.
 
     `settle` puts the case's governor in force, or returns why it cannot be; `state` reads what is
-    in force.
+    in force; `idle` measures the node without a program under the case's governor, when
+    `baselines` says that it is due.
     """
 
     launch: Callable[[Case], Launch]
@@ -144,6 +153,8 @@ class Bench:
     collect: Callable[[Case, Observation], list[Measured]]
     settle: Callable[[Case], str | None]
     state: Callable[[Case], Measured]
+    idle: Callable[[Case], list[Measured]]
+    baselines: Baselines
 
 
 def run_study(
@@ -160,6 +171,7 @@ def run_study(
     cases = {case.case_id: case for case in plan.cases}
     left = runs_left(plan, history)
     ahead = forecast(plan, left, history)
+    under = Counter(cases[planned.case_id].governor for planned in left)
     for planned in left:
         case = cases[planned.case_id]
         problem = bench.settle(case)
@@ -167,12 +179,31 @@ def run_study(
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             progress.skipped(case, problem)
         else:
+            _measure_idle(planned, case, shard, origin, bench, progress)
             waited = _wait(bench.harness.gate, history, progress)
-            progress.starting(case, planned, ahead.left_s)
+            idle_s = bench.baselines.left_s(under)
+            progress.starting(
+                case, planned, None if ahead.left_s is None else ahead.left_s + idle_s
+            )
             record = _one_run(planned, case, shard, origin, bench, waited)
             history.add(record)
             progress.finished(record)
+            bench.baselines.run_made(case.governor)
+        under[case.governor] -= 1
         ahead.made(planned.case_id, history.mean_s(planned.case_id))
+
+
+def _measure_idle(
+    before: PlannedRun, case: Case, shard: Shard, origin: Origin, bench: Bench, progress: Progress
+) -> None:
+    """Record the idle power under the case's governor, which is in force, if it is due."""
+    due_s = bench.baselines.due_s(case.governor)
+    if due_s is None:
+        return
+    progress.waiting(f"idle baseline, {duration(due_s)}, governor {case.governor}")
+    started_at = _now()
+    collected = [bench.state(case), *bench.idle(case)]
+    shard.append(baseline_record(origin, before, case, started_at, due_s, collected))
 
 
 def _wait(gate: Gate | None, history: History, progress: Progress) -> Measured:
@@ -190,7 +221,7 @@ def _one_run(
     bench: Bench,
     waited: Measured,
 ) -> dict[str, Any]:
-    started_at = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    started_at = _now()
     launch = bench.launch(case)
     before = bench.state(case)
     try:
@@ -209,6 +240,10 @@ def _one_run(
     record = run_record(origin, planned, case, launch, seen, started_at, states, collected)
     shard.append(record)
     return record
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _record_left_out(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from analysis.frame import COLUMNS, read_runs
 from analysis.tables import make_tables, render
 from configs.errors import UserError
+from runners.shards import SCHEMA
 from tests.analysis.records import left_out, record, without, write
 
 
@@ -67,11 +68,11 @@ def test_a_record_that_names_no_case_is_counted(tmp_path: Path) -> None:
     assert (len(runs.frame), runs.unusable) == (0, 3)
 
 
-@pytest.mark.parametrize("schema", [2, 0, None, "1", 1.5, [1]])
+@pytest.mark.parametrize("schema", [SCHEMA + 1, 0, None, "1", 1.5, [1]])
 def test_a_schema_of_another_version_is_refused(tmp_path: Path, schema: object) -> None:
     write(tmp_path, [record(1, 1), record(1, 2, schema=schema)])
 
-    with pytest.raises(UserError, match=r"0001\.jsonl:2: record schema .*up to 1"):
+    with pytest.raises(UserError, match=rf"0001\.jsonl:2: record schema .*up to {SCHEMA}"):
         read_runs(tmp_path)
 
 
@@ -145,3 +146,24 @@ def test_a_record_with_anything_in_its_fields_still_gives_tables(
 
     for style in ("text", "markdown", "csv", "latex"):
         assert "pcores-set" in render(tables, style)
+
+
+BASELINE = {
+    "schema": SCHEMA,
+    "study": "paper-serial",
+    "study_digest": "d" * 64,
+    "run_id": "baseline-1-0",
+    "status": "baseline",
+    "governor": "performance",
+    "energy_pkg_j": 150.0,
+    "power_pkg_w": 15.0,
+}
+
+
+def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
+    write(tmp_path, [BASELINE, record(1, 1), BASELINE, record(1, 2)])
+    runs = read_runs(tmp_path)
+    assert runs.frame["status"].tolist() == ["ok", "ok"]
+    assert (runs.torn, runs.unusable) == (0, 0)
+    (table,) = make_tables(tmp_path)
+    assert table.exact[0]["energy_pkg_mean_j"] == 2215.08

@@ -256,6 +256,32 @@ def test_csv_holds_every_row_unrounded_with_units_in_its_header(tmp_path: Path) 
     )  # fmt: skip
 
 
+def test_energy_figures_are_in_the_csv_with_their_units_last(tmp_path: Path) -> None:
+    figures = {
+        "energy_core_j": 1500.0,
+        "energy_net_j": 1765.08,
+        "idle_power_w": 10.0,
+        "power_pkg_w": 49.224,
+        "edp_js": 99678.6,
+        "ed2p_js2": 4485537.0,
+    }
+    tables = tables_from(tmp_path, [record(1, 1, **figures), record(1, 2, **figures)])
+
+    (row,) = csv.DictReader(io.StringIO(render(tables, "csv")))
+
+    named = {
+        "energy_core_mean_j": 1500.0,
+        "energy_net_mean_j": 1765.08,
+        "idle_power_mean_w": 10.0,
+        "power_pkg_mean_w": 49.224,
+        "edp_mean_js": 99678.6,
+        "ed2p_mean_js2": 4485537.0,
+        "edp_sd_js": 0.0,
+    }
+    assert {name: float(row[name]) for name in named} == pytest.approx(named)
+    assert row["energy_dram_mean_j"] == ""
+
+
 EVIL = "a | b\n\x1b[31m_c_ <script> `d` \\e 50% & {$x^2} #~"
 
 

@@ -1,0 +1,244 @@
+"""Energy from run to record: it is kept, and baselines stand beside it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.frame import read_runs
+from configs.model import App, AppChoice, Baseline, Study, Variant
+from runners.case import Case
+from runners.collect import Collectors
+from runners.launch import build_launch
+from runners.measured import Measured
+from runners.node import Node, open_node
+from runners.order import PlannedRun
+from runners.plan import Plan, make_plan
+from runners.programs import WITNESS, find_program
+from runners.record import Origin
+from runners.shards import Shard, read_records
+from runners.study import Bench, read_history, run_study
+from tests.runners import cases
+from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+
+STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
+PLAIN = Variant("plain", "", "none")
+
+
+class Quiet:
+    """Progress that only remembers what is waited for."""
+
+    def __init__(self) -> None:
+        self.waits: list[str] = []
+        self.left_s: list[float | None] = []
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        del case, planned
+        self.left_s.append(left_s)
+
+    def finished(self, record: Mapping[str, Any]) -> None: ...
+
+    def skipped(self, case: Case, reason: str) -> None: ...
+
+    def waiting(self, reason: str) -> None:
+        self.waits.append(reason)
+
+    def warned(self, warning: str) -> None: ...
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    """This machine's CPUs, with a package that draws 20 W whatever happens."""
+    root = powercap_tree(tmp_path / "node", INTEL_CLIENT)
+    counter = zone_folder(root, "intel-rapl:0") / "energy_uj"
+    ended = threading.Event()
+
+    def draw() -> None:
+        energy_uj = 1_000_000
+        while not ended.wait(STEP_S):
+            energy_uj += STEP_UJ
+            counter.with_suffix(".new").write_text(f"{energy_uj}\n")
+            counter.with_suffix(".new").replace(counter)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    yield Node(root, open_node(Path("/")).topology)
+    ended.set()
+    thread.join()
+
+
+def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -> Study:  # noqa: ANN401
+    program = folder / "program.sh"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    variant = replace(PLAIN, program=str(program))
+    app = App(
+        name="script",
+        title="a script",
+        variants={"plain": variant},
+        sizes={"small": cases.SMALL},
+        arguments=(),
+        check=replace(cases.DEMO.check, failed_status=3),
+        limit_s=limit_s,
+    )
+    choice = AppChoice(app, (variant,), (cases.SMALL,), (1,))
+    made = cases.study(
+        apps=(choice,),
+        mappings=(cases.SCHEDULER,),
+        collect=("energy",),
+        repetitions=2,
+        warmup=0,
+        baseline=Baseline(0.2),
+    )
+    return replace(made, **changes)
+
+
+def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -> None:
+    """Make what is left of the study, as an attempt of its own."""
+    plan = make_plan(study, node.topology, Path, (), lambda *_: None)
+    witness = find_program(WITNESS)
+    assert witness, "run `make setup`"
+    collectors = Collectors(study, node, witness, plan.programs, {})
+    history = read_history(folder, study, "n1")
+    shard = Shard(folder / "records", "node1")
+    bench = Bench(
+        launch=lambda case: launch_of(plan, case),
+        harness=collectors.harness,
+        collect=collectors.measured,
+        settle=lambda _: None,
+        state=lambda _: Measured({"governor_read": "powersave"}),
+        idle=collectors.idle,
+        baselines=collectors.baselines,
+    )
+    origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
+    try:
+        run_study(plan, history, shard, origin, bench, progress or Quiet())
+    finally:
+        shard.close()
+
+
+def launch_of(plan: Plan, case: Case) -> Any:  # noqa: ANN401
+    return build_launch(case, plan.program_of(case), {"PATH": "/usr/bin:/bin"}, {})
+
+
+def records(folder: Path, status: str | None = None) -> list[dict[str, Any]]:
+    return [r for r in read_records(folder / "records") if status in (None, r["status"])]
+
+
+@pytest.mark.parametrize(
+    ("script", "limit_s", "status"),
+    [
+        ("sleep 0.1", 10.0, "ok"),
+        ("sleep 0.1; exit 3", 10.0, "check-failed"),
+        ("sleep 0.1; exit 1", 10.0, "failed"),
+        ("sleep 0.1; kill -9 $$", 10.0, "failed"),
+        ("exec sleep 9", 0.2, "timeout"),
+        ("exec taskset -c 0 sleep 0.1", 10.0, "placement-violated"),
+    ],
+)
+def test_a_run_s_energy_is_kept_whatever_became_of_it(
+    tmp_path: Path, node: Node, script: str, limit_s: float, status: str
+) -> None:
+    if status == "placement-violated" and len(node.topology.online) < 2:
+        pytest.skip("needs two CPUs")
+    run(study_of(tmp_path, script, limit_s), node, tmp_path)
+    made = records(tmp_path, status)
+    assert len(made) == 2
+    for record in made:
+        joules, elapsed_s = record["energy_pkg_j"], record["elapsed_s"]
+        # The window is the program's own: what surrounds it, a process more, takes longer.
+        assert elapsed_s <= record["energy_window_s"] < elapsed_s + 0.1
+        assert record["power_pkg_w"] == pytest.approx(joules / record["energy_window_s"])
+        assert record["edp_js"] == pytest.approx(joules * elapsed_s)
+        assert record["ed2p_js2"] == pytest.approx(joules * elapsed_s * elapsed_s)
+        net_j = joules - record["idle_power_w"] * record["energy_window_s"]
+        assert record["energy_net_j"] == pytest.approx(net_j)
+        assert record["energy_source"] == "powercap"
+
+
+def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
+    progress = Quiet()
+    run(study_of(tmp_path, "sleep 0.05"), node, tmp_path, progress)
+    baseline, *runs = records(tmp_path)
+    assert baseline["status"] == "baseline"
+    assert [r["status"] for r in runs] == ["ok", "ok"]
+    assert (baseline["governor"], baseline["governor_read"]) == ("current", "powersave")
+    assert baseline["duration_s"] == 0.2
+    assert 0.2 <= baseline["energy_window_s"] < 0.4
+    # The node draws 20 W, when it is not kept from it by others.
+    assert 0 < baseline["power_pkg_w"] < 21
+    assert "case_id" not in baseline
+    assert baseline["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
+    assert {r["idle_power_w"] for r in runs} == {baseline["power_pkg_w"]}
+    assert progress.waits == ["idle baseline, 0.2 s, governor current"]
+
+
+def test_a_repeated_baseline_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:
+    study = study_of(tmp_path, "sleep 0.02", repetitions=5, baseline=Baseline(0.1, every=2))
+    progress = Quiet()
+    run(study, node, tmp_path, progress)
+    assert [r["status"] == "baseline" for r in records(tmp_path)] == [
+        *(True, False, False),
+        *(True, False, False),
+        *(True, False),
+    ]
+    power = None
+    for record in records(tmp_path):
+        power = record.get("power_pkg_w") if record["status"] == "baseline" else power
+        if record["status"] != "baseline":
+            assert record["idle_power_w"] == power
+    # Before the first run two baselines are still to come, before the last none.
+    first, last = progress.left_s[0], progress.left_s[-1]
+    assert first is not None
+    assert last is not None
+    assert first - last > 2 * 0.1
+
+
+def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node: Node) -> None:
+    study = study_of(tmp_path, "sleep 0.02", repetitions=1)
+    run(study, node, tmp_path)
+    run(replace(study, repetitions=3), node, tmp_path)
+    made = [(r["attempt"], r["status"], r.get("repetition")) for r in records(tmp_path)]
+    assert made == [
+        (1, "baseline", None),
+        (1, "ok", 1),
+        (2, "baseline", None),
+        (2, "ok", 2),
+        (2, "ok", 3),
+    ]
+    run(replace(study, repetitions=3), node, tmp_path)
+    assert len(records(tmp_path)) == 5, "nothing is left, so nothing is measured"
+
+
+def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
+    run(study_of(tmp_path, "sleep 0.02"), node, tmp_path)
+    runs = read_runs(tmp_path)
+    assert (len(runs.frame), runs.torn, runs.unusable) == (2, 0, 0)
+    assert (runs.frame["energy_net_j"].notna()).all()
+    assert (runs.frame["idle_power_w"] > 0).all()
+
+
+def test_without_a_baseline_gross_energy_stands_alone(tmp_path: Path, node: Node) -> None:
+    run(study_of(tmp_path, "sleep 0.05", baseline=None), node, tmp_path)
+    for record in records(tmp_path, "ok"):
+        assert record["energy_pkg_j"] > 0
+        assert "energy_net_j" not in record
+        assert record["unavailable"]["energy_net_j"] == "the study asks for no idle baseline"
+
+
+def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
+    node = Node(tmp_path / "bare", open_node(Path("/")).topology)
+    began = time.monotonic()
+    run(study_of(tmp_path, "exit 0", baseline=Baseline(600.0)), node, tmp_path)
+    assert time.monotonic() - began < 60
+    assert len(records(tmp_path, "ok")) == 2
+    for record in records(tmp_path):
+        for name in ("energy_pkg_j", "energy_net_j", "idle_power_w", "edp_js", "power_pkg_w"):
+            assert name not in record
+            assert "/sys/class/powercap is missing" in record["unavailable"][name]
