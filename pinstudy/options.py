@@ -26,7 +26,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a p
 SITE = click.option(
     "--site",
     metavar="SITE",
-    help="What is special about this place: a name of configs/sites, or a file (docs/sites.md).",
+    help="What is special about this place: a name of configs/sites, or a file (docs/settings.md).",
 )
 RESULTS = click.option(
     "--results",

@@ -21,16 +21,21 @@ def put_back_leftovers(root: Path, environment: Mapping[str, str] = os.environ) 
     the line says who can.
     """
     mine = Journal(state_folder(root, environment), STUDY)
-    lines: list[str] = []
-    if mine.exists() and not is_locked(root):
-        lines.append(_replay(root, mine))
+    others = others_leftovers(root, mine.path.parent)
+    if not (mine.exists() or others) or is_locked(root):
+        return []
+    return ([_replay(root, mine)] if mine.exists() else []) + others
+
+
+def others_leftovers(root: Path, own_folder: Path) -> list[str]:
+    """Return a line when a study of root has left settings that this user cannot put back."""
     system = Journal(SYSTEM_FOLDER, STUDY)
-    if root == Path("/") and system.path != mine.path and system.exists() and not is_locked(root):
-        lines.append(
-            f"a study of root that was killed has left settings of this node changed "
-            f"({system.path}); put them back with `sudo pinstudy restore`"
-        )
-    return lines
+    if root != Path("/") or own_folder == SYSTEM_FOLDER or not system.exists():
+        return []
+    return [
+        f"a study of root that was killed has left settings of this node changed ({system.path}); "
+        "put them back with `sudo pinstudy restore`"
+    ]
 
 
 def _replay(root: Path, journal: Journal) -> str:

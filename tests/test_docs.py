@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.library import load_app, load_study
+from configs.library import load_app, load_site, load_study
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,7 +27,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
 def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    if "variants:" in text.split("apps:")[0]:
+    if "apps:" not in text and "variants:" not in text:
+        assert load_site(str(file)).title, page
+    elif "variants:" in text.split("apps:")[0]:
         assert load_app(str(file)).title, page
     else:
         assert load_study(file).apps, page

@@ -25,7 +25,7 @@ def command(sysroot: Path, forget: bool) -> None:
     """
     from configs.errors import StudyError
     from runners.journal import STUDY, TUNE, Journal, state_folder
-    from runners.leftover import told_problems
+    from runners.leftover import others_leftovers, told_problems
     from runners.node_lock import NodeLock
     from runners.outline import plural
     from runners.restore import restore
@@ -48,7 +48,10 @@ def command(sysroot: Path, forget: bool) -> None:
             else:
                 failed = True
                 click.echo(told_problems(journal, done.entry, done.problems), err=True)
-    if not journals:
+    if lines := others_leftovers(sysroot, folder):
+        failed = True
+        click.echo("\n".join(lines), err=True)
+    elif not journals:
         click.echo(f"nothing to put back (no journal in {folder})")
     if failed:
         raise StudyError("not every setting is as it was; the lines above say which")
