@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HELP = """Tell what can be measured here, what cannot, why, and what grants it.
 
 One line a capability, worst first; below it the command that grants it, and the one that makes it
-last over a reboot. Nothing is changed.
+last over a reboot.
 
 The exit status is 1 when something that measuring needs is missing or limited. Turbo, temperatures,
 throttle counters, numactl, likwid-pin, lstopo, batch systems and virtual machines are optional:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
 from runners.core_pmus import read_core_pmus, why_unsupported
+from runners.evidence.pmus import EVENT_SOURCES
 from runners.perf_events import HARDWARE_EVENTS
 from runners.perf_trial import PerfTrial
 from runners.raw_counts import HIDDEN_FROM_USERS
@@ -36,6 +37,9 @@ def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
     name = "hardware-counters"
     pmus = [pmu.name for pmu in read_core_pmus(node.root)]
     if not pmus:
+        if not node.live and not node.tree.is_directory(EVENT_SOURCES):
+            yield Capability(name, "missing", NOT_TRIED)
+            return
         yield Capability(name, "missing", _events_refused(node), _pmu_grant(node))
         return
     for pmu in pmus:

@@ -22,6 +22,7 @@ _LASTING = (
     """RUN+="/bin/chmod a+r /sys/%p/energy_uj"' """
     "| sudo tee /etc/udev/rules.d/70-pinstudy.rules"
 )
+_RAPL_VENDORS = ("GenuineIntel", "AuthenticAMD", "HygonGenuine")
 _LASTING_PERF = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
 
 
@@ -62,8 +63,9 @@ def _by_powercap(node: AskedNode) -> Capability:
 def _by_perf(node: AskedNode) -> Capability:
     pmu = find_power_pmu(node.root)
     if "package" in pmu.unavailable:
-        # Virtual machines have none, and other CPUs no module that would help.
-        grant = "sudo modprobe rapl" if not (node.guest or pmu.events) else ""
+        # Virtual machines have none, and no module would help; nor would it on ARM.
+        helps = node.block.get("vendor_id") in _RAPL_VENDORS and not (node.guest or pmu.events)
+        grant = "sudo modprobe rapl" if helps else ""
         return Capability(PERF, "missing", pmu.unavailable["package"], grant)
     if node.perf is None:
         return no_perf(node, PERF)

@@ -47,7 +47,9 @@ def _without_kvm(node: AskedNode) -> tuple[str, str]:
             )
         return "no vmx or svm in /proc/cpuinfo", "enable virtualisation in the firmware"
     if not os.path.exists(KVM):  # noqa: PTH110 - a name beside os.access
-        return f"{KVM} is missing", "sudo modprobe kvm_intel || sudo modprobe kvm_amd"
+        # ARM's is no module: it is there when the firmware starts the kernel at EL2.
+        load = "sudo modprobe kvm_intel || sudo modprobe kvm_amd" if flags else ""
+        return f"{KVM} is missing", load
     if not os.access(KVM, os.R_OK | os.W_OK):
         return f"no permission to use {KVM}", 'sudo usermod -aG kvm "$USER", then log in again'
     return "", ""

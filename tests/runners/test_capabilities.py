@@ -106,6 +106,12 @@ def test_a_guest_without_counters_says_what_would_give_them(node: Path, tools: P
     assert one(node, "migrations").state == "ok"
 
 
+def test_a_recording_without_pmus_tells_nothing_of_counters(node: Path) -> None:
+    assert not one(node, "hardware-counters", live=False).hinders
+    add_pmus(node, {"msr": None})
+    assert one(node, "hardware-counters", live=False).hinders
+
+
 def test_a_pmu_that_refuses_every_event_is_missing(node: Path, tools: Path) -> None:
     add_pmus(node, {"cpu": None})
     install_perf(tools, "perf version 6.1.187", replay("guest.csv"))

@@ -137,6 +137,17 @@ def test_a_power_pmu_of_a_recorded_tree_is_not_tried(tmp_path: Path) -> None:
     assert not found.hinders
 
 
+@pytest.mark.parametrize(
+    ("machine", "grant"),
+    [("i9-14900k", "sudo modprobe rapl"), ("kvm-guest", ""), ("gb10", "")],
+)
+def test_a_missing_power_pmu_has_a_grant_only_where_it_would_help(
+    tmp_path: Path, machine: str, grant: str
+) -> None:
+    found = ask(build_tree(tmp_path, machine), "energy-sources")["energy:perf"]
+    assert (found.state, found.grant) == ("missing", grant)
+
+
 def test_governors_are_told_with_what_the_driver_offers(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     found = ask(root, "governor")["governor"]
