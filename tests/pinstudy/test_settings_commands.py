@@ -151,14 +151,12 @@ def test_two_studies_do_not_interleave(node: Namespace) -> None:
 
 def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace) -> None:
     running = node.start(*study("long"))
-    wait_for_a_run(node, "powersave")
-    for _ in range(200):
-        # As a daemon that balances power would, again and again.
-        for policy in node.cpufreq.glob("policy*"):
-            (policy / EPP).write_text("performance\n")
-        if running.poll() is not None:
-            break
-        time.sleep(0.05)
+    assert running.stderr is not None
+    for line in running.stderr:
+        if line.startswith("["):
+            time.sleep(0.15)  # the announced run, of 0.3 s, is on its way
+            for policy in node.cpufreq.glob("policy*"):
+                (policy / EPP).write_text("performance\n")
         if any(r["status"] == "settings-changed" for r in records(node)):
             break
     running.communicate(timeout=60)
