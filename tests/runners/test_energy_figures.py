@@ -1,4 +1,4 @@
-"""What follows from a run's energy: power, energy-delay products, net energy; or why it does not."""
+"""What follows from energy: power, energy-delay products, net energy; or why it does not."""
 
 from __future__ import annotations
 

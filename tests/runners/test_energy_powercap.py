@@ -269,3 +269,32 @@ def test_a_damaged_file_is_a_reason_and_never_a_wrong_sum(
     harmed = "energy_dram_j" if key.count(":") == 2 else "energy_pkg_j"
     if file == "energy_uj":
         assert key in found.unavailable[harmed]
+
+
+@settings(max_examples=30)
+@given(
+    first=st.integers(0, AMD_RANGE_UJ - 1),
+    gaps=st.lists(st.tuples(st.floats(0.001, 200), st.floats(0, 1000)), min_size=1, max_size=8),
+)
+def test_however_it_is_sampled_the_energy_is_right_or_refused(
+    first: int, gaps: list[tuple[float, float]]
+) -> None:
+    clock, total_uj = Clock(), 0
+    with tempfile.TemporaryDirectory() as name:
+        root = powercap_tree(
+            Path(name), {"intel-rapl:0": ("package-0", first)}, "AuthenticAMD", AMD_RANGE_UJ
+        )
+        meter = PowercapMeter(find_zones(root), clock)
+        meter.start()
+        for seconds, watts in gaps:
+            clock.now_s += seconds
+            total_uj += int(seconds * watts * 1e6)
+            set_energy(root, "intel-rapl:0", (first + total_uj) % AMD_RANGE_UJ)
+            meter.sample()
+        meter.stop()
+        reading = meter.reading()
+    if "energy_pkg_j" in reading.fields:
+        assert reading.fields["energy_pkg_j"] == pytest.approx(total_uj / 1e6)
+    else:
+        # 65532.610987 J at 1000 W; looks less than a quarter of that apart are passed over.
+        assert total_uj == 0 or max(seconds for seconds, _ in gaps) > 65.53 * 3 / 4

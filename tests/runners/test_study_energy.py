@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -242,3 +244,16 @@ def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
         for name in ("energy_pkg_j", "energy_net_j", "idle_power_w", "edp_js", "power_pkg_w"):
             assert name not in record
             assert "/sys/class/powercap is missing" in record["unavailable"][name]
+
+
+def test_an_interrupt_ends_a_baseline_at_once_and_loses_nothing(tmp_path: Path, node: Node) -> None:
+    study = study_of(tmp_path, "sleep 0.02", baseline=Baseline(60.0))
+    began = time.monotonic()
+    interrupt = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        run(study, node, tmp_path)
+    assert time.monotonic() - began < 30
+    assert records(tmp_path) == []
+    run(replace(study, baseline=None), node, tmp_path)
+    assert len(records(tmp_path, "ok")) == 2

@@ -1,0 +1,84 @@
+"""What a study will take is told before it starts, its idle baselines included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from configs.library import load_study
+from configs.model import Baseline, Study
+from runners.local import open_workplace
+from runners.outline import Outline
+from tests.runners.power_pmu_trees import power_pmu_tree
+from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
+from tests.trees import build_tree
+
+HYBRID = "i9-14900k-noht"
+
+
+def paper(**changes: object) -> Study:
+    """Return the published study: 70 cases, half of them under each of two governors."""
+    return replace(load_study("paper"), **changes)  # type: ignore[arg-type]
+
+
+def with_energy(folder: Path) -> Path:
+    root = build_tree(folder, HYBRID)
+    (root / "proc/cpuinfo").unlink(missing_ok=True)
+    powercap = powercap_tree(folder / "powercap", INTEL_CLIENT)
+    (root / "sys/class").mkdir(exist_ok=True)
+    (powercap / "sys/class/powercap").rename(root / "sys/class/powercap")
+    return root
+
+
+def outline(root: Path, study: Study) -> Outline:
+    return open_workplace(root, None).outline(study, root / "results")
+
+
+def test_baselines_are_counted_by_governor_and_their_time_is_forecast(tmp_path: Path) -> None:
+    root = with_energy(tmp_path)
+    without = outline(root, paper(baseline=None))
+    found = outline(root, paper(baseline=Baseline(10.0, 100)))
+    assert without.baselines == 0
+    # 35 cases x (10 repetitions + 1 warm-up) are 385 runs under each: before runs 1, 101, 201, 301.
+    assert found.baselines == 2 * 4
+    assert without.left_s is not None
+    assert found.left_s == pytest.approx(without.left_s + 80.0)
+    assert found.as_json()["baselines"] == 8
+    assert found.as_json()["expected_s"] == found.left_s
+    assert (
+        "8 idle baselines of 10 s: before the first run under each governor and every 100 runs"
+        in found.summary()
+    )
+
+
+def test_without_repeats_there_is_one_a_governor(tmp_path: Path) -> None:
+    found = outline(with_energy(tmp_path), paper(baseline=Baseline(10.0)))
+    assert found.baselines == 2
+    assert "2 idle baselines of 10 s: before the first run under each governor" in found.summary()
+
+
+def test_the_power_pmu_is_a_source_too(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, HYBRID)
+    assert outline(root, paper()).baselines == 0
+    pmu = power_pmu_tree(tmp_path / "pmu")
+    (root / "sys/bus/event_source/devices").mkdir(parents=True, exist_ok=True)
+    (pmu / "sys/bus/event_source/devices/power").rename(root / "sys/bus/event_source/devices/power")
+    assert outline(root, paper()).baselines == 8
+
+
+@pytest.mark.parametrize("collect", [("perf",), ("perf", "energy")])
+def test_where_energy_is_not_measured_no_time_is_set_aside(
+    tmp_path: Path, collect: tuple[str, ...]
+) -> None:
+    energy_is_there = "energy" not in collect
+    root = with_energy(tmp_path) if energy_is_there else build_tree(tmp_path, HYBRID)
+    found = outline(root, paper(collect=collect))
+    assert found.left_s == outline(root, paper(collect=collect, baseline=None)).left_s
+    assert "no idle baseline: the packages' energy cannot be measured" in found.summary()
+
+
+def test_a_study_without_a_baseline_says_nothing_of_it(tmp_path: Path) -> None:
+    summary = outline(with_energy(tmp_path), paper(baseline=None)).summary()
+    assert not any("baseline" in line for line in summary)
