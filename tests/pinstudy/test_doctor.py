@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.tools import ROOT
 from tests.trees import CPU, build_tree, write
 
@@ -80,3 +81,21 @@ def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
         done = doctor(*arguments)
         assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_node_whose_governors_may_be_written_is_told_so(tmp_path: Path) -> None:
+    with hybrid_namespace(tmp_path) as node:
+        told = {c["name"]: c for c in json.loads(node.run("doctor", "--json").stdout)}
+        before = node.settings()
+        packed = node.run("snapshot", "node.tar.gz")
+        assert node.settings() == before
+    assert told["governor"]["state"] == "ok"
+    assert told["governor"]["why"] == (
+        "powersave (intel_pstate); offered: performance powersave; this process may set it"
+    )
+    assert packed.returncode == 0, packed.stderr
+    subprocess.run(["tar", "-xzf", "node.tar.gz"], cwd=tmp_path, check=True)
+    again = json.loads(doctor("--json", "--sysroot", str(tmp_path / "node")).stdout)
+    recorded = {c["name"]: c for c in again}
+    assert recorded["governor"]["state"] == "ok"
+    assert recorded["governor"]["why"].startswith("powersave (intel_pstate); ")
