@@ -107,7 +107,8 @@ def foreign_time(
             "ran elsewhere"
         )
         return Measured({"steal_s": steal_s}, {"foreign_cpu_s": reason})
-    return Measured({"foreign_cpu_s": max(0.0, foreign_s), "steal_s": steal_s})
+    # Microseconds: what the program's CPU time is known to.
+    return Measured({"foreign_cpu_s": round(max(0.0, foreign_s), 6), "steal_s": steal_s})
 
 
 def _unknown(reason: str) -> Measured:

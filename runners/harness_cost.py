@@ -40,7 +40,8 @@ class CostClock:
         """Return what was used since the clock was made."""
         now, before = resource.getrusage(resource.RUSAGE_SELF), self._before
         return HarnessCost(
-            cpu_s=now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime,
+            # Microseconds: what getrusage knows.
+            cpu_s=round(now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime, 6),
             context_switches=now.ru_nvcsw + now.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
             cpus=self._cpus,
         )
