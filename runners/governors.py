@@ -47,7 +47,8 @@ class Governors:
         self._rule = rule or GovernorRule()
         self._environment = environment
         self.journal = Journal(state_folder(root, environment), STUDY)
-        self._saved: tuple[Setting, ...] | None = None
+        self._before: tuple[Setting, ...] | Absent | None = None
+        self._saved = False
 
     def why_not(self, governor: str, cpus: Sequence[int]) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing."""
@@ -70,25 +71,25 @@ class Governors:
 
         With the governor `current` all settings are as they were before the study.
         """
+        if self._before is None:
+            self._before = read_scaling(self._tree)
         now = read_cpufreq(self._root)
-        if self._saved is None:
-            if governor == CURRENT_GOVERNOR:
+        needed = now.directories(self._with_siblings(cpus))
+        if not self._saved:
+            if governor == CURRENT_GOVERNOR or self._is_settled(governor, needed):
                 return None
             problem = now.why_not_in_force(governor, cpus)
-            siblings = now.why_not_in_force(governor, self._with_siblings(cpus))
-            if siblings is None:
-                return None
             refused = now.why_not_offered(governor, cpus)
-            refused = refused or self._why_not_settable(now, cpus, siblings) or self._save()
+            refused = refused or self._why_not_settable(now, cpus, problem or "") or self._save()
             if refused is not None:
                 return None if problem is None else refused
-        return self._switch(governor, now.directories(self._with_siblings(cpus)))
+        return self._switch(governor, needed)
 
     def restore(self) -> Restored | None:
         """Put everything back as it was; None when nothing was changed."""
-        if self._saved is None:
+        if not self._saved:
             return None
-        self._saved = None
+        self._saved = False
         return restore(self._root, self.journal)
 
     def _with_siblings(self, cpus: Sequence[int]) -> tuple[int, ...]:
@@ -97,7 +98,10 @@ class Governors:
         return tuple(sorted(used.union(*shared)))
 
     def _why_not_settable(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
-        """Return the problem that the governor is not in force, with why it cannot be set."""
+        """Return the problem that the governor is not in force, with why it cannot be set.
+
+        None when it can be.
+        """
         if SLURM_REQUEST in self._environment and self._rule.by != "command":
             return f"{problem}; in this job Slurm sets it: ask for it with --cpu-freq"
         if self._rule.by == "slurm":
@@ -110,7 +114,7 @@ class Governors:
             locked = next((path for path in files if not self._tree.writable(path)), None)
             if locked is not None:
                 return f"{problem}; no permission to write {locked}: run as root"
-        if self._saved is None and self.journal.exists():
+        if not self._saved and self.journal.exists():
             return (
                 f"{problem}; {self.journal.path} has settings of an earlier study that are not "
                 "put back yet: see `pinstudy restore`"
@@ -118,10 +122,11 @@ class Governors:
         return None
 
     def _save(self) -> str | None:
-        """Write down how everything is before the first change; return why that failed."""
-        settings = read_scaling(self._tree)
-        if isinstance(settings, Absent):
-            return f"settings are not changed, because they cannot be saved: {settings.reason}"
+        """Write down how everything was before the study; return why that failed."""
+        settings = self._before
+        if settings is None or isinstance(settings, Absent):
+            why = "" if settings is None else f": {settings.reason}"
+            return f"settings are not changed, because they cannot be saved{why}"
         boot_id = self._tree.text(BOOT_ID)
         command = self._rule.restore or self._rule.set
         try:
@@ -130,24 +135,40 @@ class Governors:
             )
         except StudyError as error:
             return str(error)
-        self._saved = settings
+        self._saved = True
         return None
 
-    def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
-        saved = {setting.path: setting.value for setting in self._saved or ()}
+    def _is_settled(self, governor: str, needed: Sequence[str]) -> bool:
+        """Whether all is as a case needs it, and nothing is to be written."""
+        if isinstance(self._before, Absent) or not needed:
+            return False
+        wanted, freed = self._wanted(governor, needed)
+        texts = {setting.path: self._tree.text(setting.path) for setting in wanted}
+        return all(texts[setting.path] == setting.value for setting in wanted) and not any(
+            self._tree.text(path) == PERFORMANCE for path in freed
+        )
+
+    def _wanted(self, governor: str, needed: Sequence[str]) -> tuple[list[Setting], list[str]]:
+        """Return the governors and EPPs of a case, and the EPP files that have no value yet."""
+        before = self._before if isinstance(self._before, tuple) else ()
+        values = {setting.path: setting.value for setting in before}
         wanted: list[Setting] = []
         freed: list[str] = []
-        for path, value in saved.items():
+        for path, value in values.items():
             folder, _, name = path.rpartition("/")
             switched = governor != CURRENT_GOVERNOR and folder in needed
             if name == GOVERNOR:
                 wanted.append(Setting(path, governor if switched else value))
             elif name == EPP:
-                before = saved.get(f"{folder}/{GOVERNOR}")
-                if not switched or before == governor or PERFORMANCE not in (before, governor):
+                at_first = values.get(f"{folder}/{GOVERNOR}")
+                if not switched or at_first == governor or PERFORMANCE not in (at_first, governor):
                     wanted.append(Setting(path, value))
                 elif governor != PERFORMANCE:
                     freed.append(path)
+        return wanted, freed
+
+    def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
+        wanted, freed = self._wanted(governor, needed)
         command = SiteCommand(self._tree, self._rule.set) if self._rule.set else None
         problems = put_in_force(self._tree, wanted, command)
         if problems:
