@@ -26,7 +26,9 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a p
 SITE = click.option(
     "--site",
     metavar="SITE",
-    help="What is special about this place: a name of configs/sites, or a file (docs/settings.md).",
+    envvar="PINSTUDY_SITE",
+    help="Who sets governors at this place: a name of configs/sites, or a file; see "
+    "docs/settings.md (also: $PINSTUDY_SITE).",
 )
 RESULTS = click.option(
     "--results",

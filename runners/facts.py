@@ -15,10 +15,8 @@ from runners import cpuinfo
 from runners.cpufreq import Cpufreq
 from runners.evidence.tiers import CAPACITY, read_sign
 from runners.power_limits import read_power_limits
-from runners.sysfs import Absent, Tree
+from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.topology import Topology, topology_json
-
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 _TEXTS = {
     "architecture": "/proc/sys/kernel/arch",

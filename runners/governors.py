@@ -21,7 +21,6 @@ from runners.site_command import SiteCommand
 from runners.sysfs import Absent, Tree
 from runners.topology import Core
 
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # Set in every job step that was started with --cpu-freq (srun(1)).
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 PERFORMANCE = "performance"
@@ -127,12 +126,9 @@ class Governors:
         if settings is None or isinstance(settings, Absent):
             why = "" if settings is None else f": {settings.reason}"
             return f"settings are not changed, because they cannot be saved{why}"
-        boot_id = self._tree.text(BOOT_ID)
         command = self._rule.restore or self._rule.set
         try:
-            self.journal.write(
-                new_entry(settings, "" if isinstance(boot_id, Absent) else boot_id, command)
-            )
+            self.journal.write(new_entry(self._tree, settings, command))
         except StudyError as error:
             return str(error)
         self._saved = True

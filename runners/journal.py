@@ -21,6 +21,7 @@ from typing import Any
 
 from configs.errors import StudyError, UserError
 from runners.settings import Setting
+from runners.sysfs import BOOT_ID, Absent, Tree
 
 SCHEMA = 1
 STUDY, TUNE = "study", "tune"
@@ -52,13 +53,20 @@ class Entry:
         return f"process {self.pid}, {self.started_at}: {' '.join(self.command)}"
 
 
+def boot_id_of(tree: Tree) -> str:
+    """Return the kernel's identifier of the current boot; empty when it is not told."""
+    found = tree.text(BOOT_ID)
+    return "" if isinstance(found, Absent) else found
+
+
 def new_entry(
-    settings: Sequence[Setting], boot_id: str, restore_command: Sequence[str] = ()
+    tree: Tree, settings: Sequence[Setting], restore_command: Sequence[str] = ()
 ) -> Entry:
-    """Return the entry of this process."""
+    """Return the entry of this process and boot."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     arguments = ("".join(c if c.isprintable() else "?" for c in text) for text in sys.argv[1:])
     command = ("pinstudy", *islice(arguments, _MAX_ARGUMENTS))
+    boot_id = boot_id_of(tree)
     return Entry(tuple(settings), boot_id, os.getpid(), now, command, tuple(restore_command))
 
 

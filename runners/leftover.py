@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from configs.errors import UserError
-from runners.journal import STUDY, SYSTEM_FOLDER, Entry, Journal, state_folder
+from runners.journal import STUDY, SYSTEM_FOLDER, Entry, Journal, boot_id_of, state_folder
 from runners.node_lock import NodeLock, is_locked
 from runners.restore import restore
+from runners.sysfs import Tree
 
 _MAX_SHOWN = 3
 
@@ -47,7 +48,9 @@ def _replay(root: Path, journal: Journal) -> str:
     if done is None:
         return "another pinstudy has just put the settings back"
     if not done.problems:
-        return f"put back the settings that a study had left changed ({done.entry.told})"
+        rebooted = boot_id_of(Tree(root)) != done.entry.boot_id
+        when = "; the node was rebooted since" if rebooted else ""
+        return f"put back the settings that a study had left changed ({done.entry.told}{when})"
     return told_problems(journal, done.entry, done.problems)
 
 

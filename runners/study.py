@@ -179,8 +179,9 @@ def run_study(
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             progress.skipped(case, problem)
         else:
-            _measure_idle(planned, case, shard, origin, bench, progress)
+            # A hot package leaks: its idle power would be taken for too much.
             waited = _wait(bench.harness.gate, history, progress)
+            _measure_idle(planned, case, shard, origin, bench, progress)
             idle_s = bench.baselines.left_s(under)
             progress.starting(
                 case, planned, None if ahead.left_s is None else ahead.left_s + idle_s

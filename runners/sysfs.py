@@ -21,6 +21,7 @@ from configs.cpulist import parse_cpulist
 TEXT_LIMIT = 65536
 # What the kernel itself gives up after (Linux include/linux/namei.h, MAXSYMLINKS).
 MAX_LINKS = 40
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 MAX_SHOWN = 40
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from configs.errors import StudyError, UserError
 from runners.cpufreq import CPUS, POLICIES, read_cpufreq
-from runners.governors import BOOT_ID, PERFORMANCE
+from runners.governors import PERFORMANCE
 from runners.journal import STUDY, TUNE, Entry, Journal, new_entry, state_folder
 from runners.node_lock import NodeLock
 from runners.restore import without_interruption
@@ -149,8 +149,7 @@ def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     now = [*(_readable(read_scaling(tree)) if scaling else ()), *now]
     known = {setting.path for setting in before.settings} if before else set()
     settings = [*(before.settings if before else ()), *(s for s in now if s.path not in known)]
-    boot_id = tree.text(BOOT_ID)
-    return new_entry(_in_order(settings), "" if isinstance(boot_id, Absent) else boot_id)
+    return new_entry(tree, _in_order(settings))
 
 
 def _readable(settings: tuple[Setting, ...] | Absent) -> tuple[Setting, ...]:

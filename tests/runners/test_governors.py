@@ -10,6 +10,7 @@ from configs.model import GovernorRule
 from runners.discovery import read_topology
 from runners.governors import Governors
 from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.sysfs import Tree
 from tests.trees import CPU, build_tree, write
 
 POLICIES = f"{CPU}/cpufreq"
@@ -97,7 +98,7 @@ def test_nothing_is_changed_when_a_setting_cannot_be_read(root: Path) -> None:
 
 
 def test_settings_of_an_earlier_study_are_not_taken_for_the_nodes_own(root: Path) -> None:
-    Journal(state_folder(root, {}), STUDY).write(new_entry([], ""))
+    Journal(state_folder(root, {}), STUDY).write(new_entry(Tree(root), []))
     reason = switch_of(root).settle("performance", ALL)
     assert reason is not None and "pinstudy restore" in reason
     assert in_force(root) == {"powersave": list(ALL)}

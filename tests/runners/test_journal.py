@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from configs.errors import StudyError, UserError
 from runners.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings import Setting
-from tests.trees import CPU
+from runners.sysfs import Tree
+from tests.trees import CPU, write
 
 GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
 
 
+def node(folder: Path) -> Tree:
+    write(folder, "proc/sys/kernel/random/boot_id", "boot")
+    return Tree(folder)
+
+
 def written(folder: Path) -> Journal:
     journal = Journal(folder / "state", STUDY)
-    journal.write(new_entry([GOVERNOR], "boot", ("set", "{governor}")))
+    journal.write(new_entry(node(folder), [GOVERNOR], ("set", "{governor}")))
     return journal
 
 
@@ -63,7 +69,7 @@ def test_a_folder_that_cannot_be_written_changes_nothing_and_says_so(tmp_path: P
     (tmp_path / "file").write_text("")
     journal = Journal(tmp_path / "file" / "below", STUDY)
     with pytest.raises(StudyError, match=r"cannot be saved.*none.*PINSTUDY_STATE"):
-        journal.write(new_entry([GOVERNOR], ""))
+        journal.write(new_entry(Tree(tmp_path), [GOVERNOR]))
 
 
 def test_a_file_that_others_may_write_is_not_believed(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_study_at_work_is_not_disturbed(root: Path) -> None:
 
 
 def test_what_a_killed_study_has_left_is_not_saved_as_the_nodes_own(root: Path) -> None:
-    Journal(state_folder(root, {}), STUDY).write(new_entry([], ""))
+    Journal(state_folder(root, {}), STUDY).write(new_entry(Tree(root), []))
     with pytest.raises(StudyError, match="pinstudy restore"):
         tune(root, changes_of(Tree(root), None, None), {})
 
