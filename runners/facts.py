@@ -12,7 +12,7 @@ from typing import Any
 
 from configs.cpulist import format_cpulist
 from runners import cpuinfo
-from runners.cpufreq import Cpufreq
+from runners.cpufreq import CPUS, Cpufreq
 from runners.evidence.tiers import CAPACITY, read_sign
 from runners.power_limits import read_power_limits
 from runners.sysfs import BOOT_ID, Absent, Tree
@@ -23,7 +23,7 @@ _TEXTS = {
     "kernel_build": "/proc/sys/kernel/version",
     "firmware": "/sys/class/dmi/id/bios_version",
     "product": "/sys/class/dmi/id/product_name",
-    "smt": "/sys/devices/system/cpu/smt/control",
+    "smt": f"{CPUS}/smt/control",
 }
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
@@ -31,6 +31,9 @@ _NUMBERS = {
 }
 # Up to Linux 6.12, and after it.
 _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
+# Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
+_PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
+_BIAS = "power/energy_perf_bias"
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 # What goes into the digest. Evidence and notes are words, `allowed` is this process's; permissions
@@ -63,6 +66,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
         ("memory_bytes", _memory_bytes(tree)),
         ("transparent_hugepages", _chosen(tree, _THP)),
         ("power_limits", read_power_limits(tree)),
+        ("isolated", _isolated(tree)),
         *_processor(tree).items(),
     ):
         if isinstance(value, Absent):
@@ -71,7 +75,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             facts[name] = value
     capacity = read_sign(tree, CAPACITY, topology.online)
     facts["cpu_capacity"] = _grouped({cpu: str(value) for cpu, value in capacity.items()})
-    facts["cpufreq"] = _scaling(cpufreq)
+    facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
     return facts | {"unavailable": unavailable}
 
 
@@ -146,6 +150,17 @@ def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
     return shown | {"governors_offered": _grouped(offered)}
 
 
+def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
+    """Return what else moves frequencies under intel_pstate, where it is there."""
+    found = {name: tree.integer(f"{CPUS}/intel_pstate/{name}") for name in _PSTATE}
+    shown: dict[str, Any] = {
+        name: value for name, value in found.items() if not isinstance(value, Absent)
+    }
+    bias = {cpu: tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}") for cpu in topology.online}
+    read = {cpu: value for cpu, value in bias.items() if not isinstance(value, Absent)}
+    return shown | ({"energy_perf_bias": _grouped(read)} if read else {})
+
+
 def _grouped(values: dict[int, str]) -> dict[str, str]:
     """Return the CPUs, as a list, of each value."""
     groups: dict[str, list[int]] = {}
@@ -166,6 +181,12 @@ def _memory_bytes(tree: Tree) -> int | Absent:
         return text
     match = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
     return int(match[1]) * 1024 if match else Absent("/proc/meminfo has no MemTotal in kB")
+
+
+def _isolated(tree: Tree) -> str | Absent:
+    """Return the CPUs that the scheduler leaves alone (boot option isolcpus); often none."""
+    cpus = tree.cpulist(f"{CPUS}/isolated")
+    return cpus if isinstance(cpus, Absent) else format_cpulist(cpus)
 
 
 def _chosen(tree: Tree, path: str) -> str | Absent:

@@ -79,12 +79,18 @@ def run_record(
         },
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen.threads, seen.looks),
-        "governor_before": before.fields.get("governor_read"),
     }
-    for measured in (after, *collected):
+    for measured in (_governor_before(before), after, *collected):
         record |= measured.fields
         unavailable |= measured.unavailable
     return record | {"unavailable": unavailable}
+
+
+def _governor_before(before: Measured) -> Measured:
+    name = "governor_read"
+    if name in before.fields:
+        return Measured({"governor_before": before.fields[name]}, {})
+    return Measured({}, {"governor_before": before.unavailable[name]})
 
 
 def unfinished_record(

@@ -32,6 +32,7 @@ _WANTED = (
     (_CPUS, "online offline present possible isolated nohz_full"),
     (f"{_CPUS}/smt", "control active"),
     (f"{_CPUS}/cpu[0-9]*", "online cpu_capacity"),
+    (f"{_CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
     (
         f"{_CPUS}/cpu[0-9]*/topology",
         "core_cpus_list thread_siblings_list core_id physical_package_id die_id cluster_id "

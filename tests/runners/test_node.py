@@ -49,6 +49,10 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     write(root, "proc/sys/kernel/sched_itmt_enabled", "1")
     write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     write(root, f"{CPU}/smt/control", "on")
+    write(root, f"{CPU}/isolated", "")
+    write(root, f"{CPU}/intel_pstate/max_perf_pct", "80")
+    for cpu in range(32):
+        write(root, f"{CPU}/cpu{cpu}/power/energy_perf_bias", 6 if cpu < 16 else 8)
     facts = open_node(root).facts
     assert facts["memory_bytes"] == 32603440 * 1024
     assert facts["kernel"] == "6.12.107"
@@ -57,6 +61,10 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     assert facts["itmt_enabled"] == 1
     assert facts["transparent_hugepages"] == "madvise"
     assert facts["smt"] == "on"
+    assert facts["isolated"] == ""
+    assert facts["cpufreq"]["max_perf_pct"] == 80
+    assert facts["cpufreq"]["hwp_dynamic_boost"] == 0
+    assert facts["cpufreq"]["energy_perf_bias"] == {"6": "0-15", "8": "16-31"}
 
 
 def test_power_limits_are_in_watts_and_seconds_for_each_top_zone(tmp_path: Path) -> None:
