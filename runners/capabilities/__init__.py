@@ -9,6 +9,7 @@ from pathlib import Path
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.batch import probe_batch
 from runners.capabilities.capability import Capability, State, worst_first
+from runners.capabilities.changed_settings import probe_settings
 from runners.capabilities.counting import probe_hardware_counters, probe_migrations, probe_perf
 from runners.capabilities.cpus import probe_core_kinds, probe_cpus
 from runners.capabilities.energy import probe_energy, probe_energy_sources
@@ -40,6 +41,7 @@ _PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
     "turbo": probe_turbo,
     "temperatures": probe_temperatures,
     "throttle-counters": probe_throttling,
+    "settings": probe_settings,
     "daemons": probe_daemons,
     "programs": probe_programs,
     "libgomp": probe_libgomp,

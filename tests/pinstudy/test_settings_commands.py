@@ -67,6 +67,12 @@ def wait_for_a_run(node: Namespace, governor: str) -> None:
         time.sleep(0.02)
 
 
+def doctor_on(node: Namespace, name: str) -> dict[str, Any]:
+    """Return what the doctor says of one thing."""
+    found = json.loads(node.run("doctor", "--json").stdout)
+    return next(capability for capability in found if capability["name"] == name)
+
+
 def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) -> None:
     before = node.settings()
     done = node.run(*study("short"))
@@ -185,6 +191,7 @@ def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(node: Na
     assert "pinstudy restore" in err
     assert "time" in out, "the tables are printed all the same"
     assert [path.name for path in node.state.iterdir()] == ["study.json"]
+    assert doctor_on(node, "settings")["state"] == "limited"
     again = node.run("restore")
     assert again.returncode == 1 and "scaling_max_freq is missing" in again.stderr
     refused = node.run(*study("short"))
@@ -220,6 +227,9 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
         ("powersave", "powersave"),
     }
     assert node.settings() == tuned
+    assert doctor_on(node, "settings")["why"].startswith("tuned for measuring: process ")
+    assert doctor_on(node, "governor")["state"] == "ok"
     assert node.run("restore").returncode == 0
+    assert doctor_on(node, "settings")["why"] == "none is changed by pinstudy"
     assert node.settings() == before
     assert "nothing to put back" in node.run("restore").stdout
