@@ -75,14 +75,19 @@ class Governors:
         now = read_cpufreq(self._root)
         needed = now.directories(self._with_siblings(cpus))
         if not self._saved:
-            if governor == CURRENT_GOVERNOR or self._is_settled(governor, needed):
+            if governor == CURRENT_GOVERNOR:
                 return None
             problem = now.why_not_in_force(governor, cpus)
+            if problem is None and self._is_settled(governor, needed):
+                return None
             refused = now.why_not_offered(governor, cpus)
             refused = refused or self._why_not_settable(now, cpus, problem or "") or self._save()
             if refused is not None:
                 return None if problem is None else refused
-        return self._switch(governor, needed)
+        problem = self._switch(governor, needed)
+        if problem or governor == CURRENT_GOVERNOR:
+            return problem
+        return read_cpufreq(self._root, cpus).why_not_in_force(governor, cpus)
 
     def restore(self) -> Restored | None:
         """Put everything back as it was; None when nothing was changed."""

@@ -1,0 +1,126 @@
+"""Governors on nodes whose files are missing, empty, garbage, or vanish between two accesses."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runners.discovery import read_topology
+from runners.governors import Governors
+from runners.state import changes
+from tests.machines import INTEL, PSTATE, policy
+from tests.trees import CPU, Machine, build_tree, singles
+
+POLICIES = f"{CPU}/cpufreq"
+NODE = Machine(singles("0-3"), policies={"0-3": policy(3000000)}, block=INTEL, files=PSTATE)
+FILES = (
+    *("scaling_governor", "scaling_available_governors", "scaling_driver", "affected_cpus"),
+    *("energy_performance_preference", "scaling_min_freq", "scaling_max_freq"),
+)
+SPOILS = ("missing", "folder", "", "garbage with blanks", "\x00", "99999999999999999999", "-1")
+
+spoiled_files = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.sampled_from(FILES)), st.sampled_from(SPOILS), max_size=4
+)
+cases = st.lists(
+    st.tuples(
+        st.sampled_from(["performance", "powersave", "current"]),
+        st.sets(st.integers(0, 3), min_size=1),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def spoil(root: Path, spoiled: dict[tuple[int, str], str]) -> None:
+    for (number, name), how in spoiled.items():
+        file = root / POLICIES / f"policy{number}" / name
+        if how in ("missing", "folder"):
+            file.unlink()
+            if how == "folder":
+                file.mkdir()
+        else:
+            file.write_text(how)
+
+
+def contents(root: Path) -> dict[Path, str]:
+    files = (path for path in (root / CPU).rglob("*") if path.is_file())
+    return {path: path.read_text().strip() for path in files}
+
+
+@settings(max_examples=60)
+@given(spoiled=spoiled_files, wanted=cases)
+def test_what_is_spoiled_from_the_start_is_a_reason_and_nothing_stays_changed(
+    spoiled: dict[tuple[int, str], str], wanted: list[tuple[str, set[int]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = build_tree(Path(folder), NODE)
+        topology = read_topology(root)
+        spoil(root, spoiled)
+        before = contents(root)
+        governors = Governors(root, topology.cores, environment={})
+        for governor, cpus in wanted:
+            problem = governors.settle(governor, sorted(cpus))
+            assert problem is None or problem.strip()
+            for cpu in cpus if problem is None and governor != "current" else ():
+                file = root / POLICIES / f"policy{cpu}" / "scaling_governor"
+                # A policy may scale CPUs that it does not name by its number, once spoiled.
+                if (cpu, "affected_cpus") not in spoiled:
+                    assert file.read_text().strip() == governor
+        governors.restore()
+        assert contents(root) == before
+        assert not governors.journal.exists()
+
+
+@settings(max_examples=60)
+@given(spoiled=spoiled_files, wanted=cases)
+def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
+    spoiled: dict[tuple[int, str], str], wanted: list[tuple[str, set[int]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = build_tree(Path(folder), NODE)
+        before = contents(root)
+        governors = Governors(root, read_topology(root).cores, environment={})
+        governors.settle("performance", (0, 1, 2, 3))
+        spoil(root, spoiled)
+        for governor, cpus in wanted:
+            governors.settle(governor, sorted(cpus))
+        done = governors.restore()
+        assert done is not None
+        lost = {f"/{POLICIES}/policy{number}/{name}" for number, name in spoiled}
+        assert set(done.problems) <= lost
+        assert governors.journal.exists() == bool(done.problems)
+        after = contents(root)
+        for path, text in before.items():
+            if f"/{path.relative_to(root)}" not in lost:
+                assert after[path] == text
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"governor_read": "powersave"}, ""),
+        (
+            {"governor_read": "performance"},
+            "governor was powersave before the run and performance after it",
+        ),
+        ({}, "governor was powersave before the run and unreadable after it"),
+    ],
+)
+def test_settings_that_changed_during_a_run_are_named(
+    after: dict[str, object], expected: str
+) -> None:
+    assert changes({"governor_read": "powersave"}, after) == expected
+
+
+def test_limits_that_changed_are_named_with_their_cpus() -> None:
+    before = {"max_khz": {"5000000": "0-7"}, "turbo": True}
+    after = {"max_khz": {"5000000": "0-3", "800000": "4-7"}, "turbo": True}
+    assert changes(before, after) == (
+        "max_khz was 5000000 kHz on 0-7 before the run and 5000000 kHz on 0-3, 800000 kHz on 4-7 "
+        "after it"
+    )
