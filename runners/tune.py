@@ -137,7 +137,7 @@ def _is_there(tree: Tree, path: str) -> bool:
 def _with_permission(tree: Tree, change: Change) -> Change:
     if change.problem or tree.writable(change.path):
         return change
-    problem = f"no permission to write {change.path}: run `pinstudy tune` as root"
+    problem = "no permission to write it: run `pinstudy tune` as root"
     return Change(change.path, change.was, change.wanted, change.why, problem)
 
 
