@@ -174,7 +174,9 @@ class Journal:
 
 
 def _write_synced(path: Path, data: bytes) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    # Created anew: what is there under this name is a torn one, or somebody's trap.
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(path, flags, 0o644)
     with os.fdopen(descriptor, "wb") as stream:
         os.fchmod(descriptor, 0o644)
