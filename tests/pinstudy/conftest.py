@@ -1,0 +1,20 @@
+"""Studies of these tests take the node's lock, of which there is one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def alone_on_the_node() -> Iterator[None]:
+    """Wait for the tests of another checkout that run here at the same time."""
+    path = Path(tempfile.gettempdir()) / f"pinstudy-tests-{os.getuid()}.lock"
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
