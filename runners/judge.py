@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 
 from runners.case import Case
 from runners.execute import Observation
 from runners.placement import Proof
+from runners.signals import ended_by
 
 OK = "ok"
 FAILED = "failed"
@@ -40,7 +40,7 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
     if ending.exec_errno is not None:
         return FAILED, f"could not be started: {os.strerror(ending.exec_errno)}"
     if ending.signal is not None:
-        return FAILED, f"ended by {_signal_name(ending.signal)}"
+        return FAILED, ended_by(ending.signal)
     if ending.exit_code == app.check.failed_status and ending.exit_code:
         return CHECK_FAILED, f"the program's own check failed (exit status {ending.exit_code})"
     if ending.exit_code:
@@ -92,10 +92,3 @@ def stderr_tail(stderr: str) -> str:
 
 def _stream(seen: Observation, name: str) -> str:
     return seen.stderr if name == "stderr" else seen.stdout
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

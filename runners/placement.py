@@ -15,6 +15,7 @@ from pathlib import Path
 
 from configs.cpulist import format_cpulist, parse_cpulist
 
+ONLINE = "/sys/devices/system/cpu/online"
 # A run shorter than this may end before the sampler has met all its threads.
 TOO_SHORT_S = 0.05
 
@@ -40,8 +41,15 @@ class Proof:
 class PlacementSampler:
     """Collects the masks and CPUs of all threads of a program and of its descendants."""
 
-    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
+    def __init__(self, pid: int, proc: Path = Path("/proc"), online: Path = Path(ONLINE)) -> None:
+        """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
+
+        A mask that nobody has set names every CPU that could ever be plugged in, and the kernel
+        uses what is online of it (Linux kernel/sched/core.c, sched_getaffinity).
+        """
         self._proc = str(proc)
+        listed = _cpus(_read(str(online)))
+        self._online = frozenset(listed) if listed else None
         self._root_pid = pid
         self._pids = [pid]
         self.samples = 0
@@ -68,13 +76,18 @@ class PlacementSampler:
 
     def _look_at(self, pid: int, tid: int) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
-        allowed = _allowed_cpus(_read(f"{base}/status"))
+        allowed = self._usable(_allowed_cpus(_read(f"{base}/status")))
         cpu = _last_cpu(_read(f"{base}/stat"))
         if allowed is None or cpu is None:
             return
         trace = self.threads.setdefault(tid, ThreadTrace(tid, pid))
         trace.allowed = allowed
         trace.seen[cpu] += 1
+
+    def _usable(self, mask: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if mask is None or self._online is None:
+            return mask
+        return tuple(cpu for cpu in mask if cpu in self._online)
 
 
 def _read(path: str) -> str:
@@ -92,10 +105,12 @@ def _read(path: str) -> str:
 
 def _allowed_cpus(status: str) -> tuple[int, ...] | None:
     _, found, rest = status.partition("Cpus_allowed_list:")
-    if not found:
-        return None
+    return _cpus(rest.partition("\n")[0]) if found else None
+
+
+def _cpus(text: str) -> tuple[int, ...] | None:
     try:
-        return parse_cpulist(rest.partition("\n")[0])
+        return parse_cpulist(text.strip())
     except ValueError:
         return None
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from configs.errors import StudyError
+from runners.signals import ended_by
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
@@ -193,6 +194,7 @@ class WitnessProcess:
             self._launcher.wait(KILL_GRACE_S)
         self._log.seek(0)
         said = " ".join(self._log.read(2000).decode(errors="replace").split())
-        return (
-            f"{self._name()} ended with status {self._launcher.returncode}: {said or 'no message'}"
-        )
+        status = self._launcher.returncode
+        if status is not None and status < 0:
+            return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
+        return f"{self._name()} ended with status {status}: {said or 'no message'}"

@@ -38,6 +38,8 @@ def seen(
         (seen(exit_code=3), VIOLATED, "check-failed", "own check failed"),
         (seen(exit_code=5), VIOLATED, "failed", "exit status 5"),
         (seen(number=signal.SIGSEGV), VIOLATED, "failed", "SIGSEGV"),
+        (seen(number=signal.SIGILL), VIOLATED, "failed", "make clean setup"),
+        (seen(number=64), VIOLATED, "failed", "ended by"),
         (seen(number=signal.SIGKILL, timed_out=True), PROVED, "timeout", "limit of 10 s"),
         (seen(exit_code=127, exec_errno=2), PROVED, "failed", "could not be started: No such file"),
     ],

@@ -12,6 +12,12 @@ from hypothesis import strategies as st
 from runners.placement import PlacementSampler, ThreadTrace, prove
 
 
+def online_file(folder: Path, cpus: str) -> Path:
+    file = folder / "online"
+    file.write_text(f"{cpus}\n")
+    return file
+
+
 def trace(tid: int, allowed: tuple[int, ...], seen: dict[int, int], pid: int = 100) -> ThreadTrace:
     return ThreadTrace(tid, pid, allowed, Counter(seen))
 
@@ -85,7 +91,7 @@ def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path
     task(10, 10, 3, "0-3", children="20 ")
     task(10, 11, 1, "1")
     task(20, 20, 2, "2")
-    sampler = PlacementSampler(10, tmp_path)
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-7"))
     sampler.sample()
     sampler.sample()
     seen = {
@@ -108,4 +114,17 @@ def test_unreadable_threads_are_not_seen(
     folder.mkdir(parents=True)
     (folder / "stat").write_bytes(stat)
     (folder / "status").write_bytes(status)
-    PlacementSampler(7, root).sample()
+    PlacementSampler(7, root, root / "online").sample()
+
+
+def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
+    """Such a mask names CPUs that are not there: those that could be plugged in."""
+    task = tmp_path / "10/task/10"
+    task.mkdir(parents=True)
+    (task / "status").write_text("Name:\tlu\nCpus_allowed_list:\t0-127\n")
+    (task / "stat").write_text(f"10 (lu) R {' '.join(['0'] * 35)} 3 0 0\n")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-5,7"))
+    sampler.sample()
+    assert sampler.threads[10].allowed == (0, 1, 2, 3, 4, 5, 7)
+    proof = prove(sampler.threads.values(), "none", (0, 1, 2, 3, 4, 5, 7), 1, 1.0)
+    assert proof.verdict == "proved"
