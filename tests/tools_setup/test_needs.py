@@ -120,7 +120,8 @@ def test_every_need_is_complete() -> None:
 
     for fields in needs:
         need, part, must, probe = fields[:4]
-        assert part in {"python", "build", "run", "test", "lint", "bench", "sanitize"}, need
+        parts = {"python", "build", "run", "test", "lint", "bench", "sanitize", "vnode"}
+        assert part in parts, need
         assert must in {"required", "optional"}, need
         kind = probe.partition(":")[0]
         assert kind in {"command", "runs", "header", "python", "openmp", "sanitizer"}, need

@@ -1,0 +1,108 @@
+"""Runs what the host asks for, inside the virtual node: one JSON object a line, in and out.
+
+Standard library only; it runs on the guest's own Python. A request has `do`: `run` waits for a
+command to end (`timeout` in seconds), `start` does not, `wait` waits for one that was started,
+`kill` sends a signal to its process alone. Commands are lists; no shell is between.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+PORT = "pinstudy.agent"
+
+
+class Job:
+    """A command that was started; what it says goes to files that only this process has."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115
+        user = request.get("user")
+        as_user = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+        self.process = subprocess.Popen(
+            request["command"],
+            stdin=subprocess.DEVNULL,
+            stdout=self.output,
+            stderr=self.errors,
+            cwd=request.get("cwd"),
+            env={**os.environ, **request.get("env", {})},
+            start_new_session=True,
+            **as_user,
+        )
+
+    def wait(self, timeout: float) -> dict[str, Any]:
+        """Return how it ended; its whole session is killed if it has not by then."""
+        timed_out = False
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+            os.killpg(self.process.pid, 9)
+            self.process.wait()
+        return {
+            "status": self.process.returncode,
+            "timed_out": timed_out,
+            "output": _text(self.output),
+            "errors": _text(self.errors),
+        }
+
+
+def answer(request: dict[str, Any], jobs: dict[int, Job]) -> dict[str, Any]:
+    """Return what the host is told; what goes wrong in starting a command is an answer as well."""
+    try:
+        match request["do"]:
+            case "run":
+                return Job(request).wait(request["timeout"])
+            case "start":
+                job = Job(request)
+                jobs[job.process.pid] = job
+                return {"pid": job.process.pid}
+            case "kill":
+                jobs[request["pid"]].process.send_signal(request["signal"])
+                return {}
+            case "wait":
+                return jobs.pop(request["pid"]).wait(request["timeout"])
+            case other:
+                return {"error": f"the agent does not know {other}"}
+    except (OSError, subprocess.SubprocessError) as error:
+        return {"error": str(error)}
+
+
+def port() -> str:
+    """Return the device of the virtio-serial port that the host named."""
+    for device in Path("/sys/class/virtio-ports").iterdir():
+        if (device / "name").read_text(encoding="ascii").strip() == PORT:
+            return f"/dev/{device.name}"
+    raise SystemExit("virtual node: QEMU gave no port for the agent")
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def main() -> None:
+    """Serve until the host closes the port."""
+    jobs: dict[int, Job] = {}
+    with Path(port()).open("r+b", buffering=0) as line:
+
+        def say(message: dict[str, Any]) -> None:
+            text = json.dumps(message).encode() + b"\n"
+            while text:
+                text = text[line.write(text) :]
+
+        say({"ready": os.uname().release})
+        waiting = b""
+        while more := line.read(65536):
+            *requests, waiting = (waiting + more).split(b"\n")
+            for request in requests:
+                say(answer(json.loads(request), jobs))
+
+
+main()

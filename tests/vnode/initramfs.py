@@ -1,0 +1,89 @@
+"""Writes the guest's first file system: busybox, the kernel modules that it boots from, its init.
+
+usage: initramfs.py MODULE_TREE BUSYBOX INIT OUTPUT
+
+The archive is in the "newc" format of Linux Documentation/driver-api/early-userspace/
+buffer-format.rst, not compressed: it is read from memory.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import stat
+import sys
+from pathlib import Path
+
+# The root file system is this host's over 9p, with an overlay; the agent speaks over
+# virtio-console; what must outlive a power cut is on an ext4 disk, whose need of crc32c no module
+# names.
+MODULES = (
+    "virtio_pci",
+    "9pnet_virtio",
+    "9p",
+    "overlay",
+    "virtio_console",
+    "virtio_blk",
+    "crc32c_generic",
+    "ext4",
+)
+FOLDERS = ("dev", "proc", "sys", "lower", "upper", "root", "modules")
+
+
+def archive(module_tree: Path, busybox: Path, init: Path) -> bytes:
+    """Return the archive; LookupError names a module that the kernel does not have."""
+    modules = in_order(module_tree, MODULES)
+    names = "".join(f"{name}.ko\n" for name in modules)
+    entries = [entry(name, stat.S_IFDIR | 0o755, b"") for name in FOLDERS]
+    entries += [
+        entry(f"modules/{name}.ko", stat.S_IFREG | 0o644, text) for name, text in modules.items()
+    ]
+    entries += [
+        entry("modules/order", stat.S_IFREG | 0o644, names.encode()),
+        entry("busybox", stat.S_IFREG | 0o755, busybox.read_bytes()),
+        entry("init", stat.S_IFREG | 0o755, init.read_bytes()),
+        entry("TRAILER!!!", 0, b""),
+    ]
+    return b"".join(entries)
+
+
+def in_order(module_tree: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the modules by name, each after those it needs; without built-in ones."""
+    files = {_name(path): path for path in module_tree.rglob("*.ko*")}
+    built_in = (module_tree / "modules.builtin").read_text(encoding="utf-8").split()
+    present = {_name(Path(line)) for line in built_in}
+    found: dict[str, bytes] = {}
+
+    def add(name: str) -> None:
+        if name in found or name in present:
+            return
+        if name not in files:
+            raise LookupError(f"the kernel has no module {name}")
+        text = files[name].read_bytes()
+        if files[name].suffix == ".xz":
+            text = lzma.decompress(text)
+        match = re.search(rb"\0depends=([^\0]*)\0", text)
+        for needed in match[1].decode().split(",") if match and match[1] else ():
+            add(needed.replace("-", "_"))
+        found[name] = text
+
+    for name in wanted:
+        add(name)
+    return found
+
+
+def entry(name: str, mode: int, text: bytes) -> bytes:
+    """Return one file or folder in newc's form: 13 hexadecimal fields, name, content."""
+    path = name.encode() + b"\0"
+    numbers = (0, mode, 0, 0, 1, 0, len(text), 0, 0, 0, 0, len(path), 0)
+    head = b"070701" + b"".join(b"%08x" % number for number in numbers) + path
+    return head + bytes(-len(head) % 4) + text + bytes(-len(text) % 4)
+
+
+def _name(path: Path) -> str:
+    return path.name.partition(".ko")[0].replace("-", "_")
+
+
+if __name__ == "__main__":
+    *sources, target = map(Path, sys.argv[1:])
+    target.write_bytes(archive(*sources))

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The energy of the virtual package: idle power all the time, and while a CPU is busy the power of
+ * its kind, in proportion to its clock. A model; no hardware consumes this.
+ */
+#include <linux/kernel_stat.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+
+#include "vnode.h"
+
+static unsigned int idle_mw = 10000;
+module_param(idle_mw, uint, 0644);
+MODULE_PARM_DESC(idle_mw, "power of the idle package in mW");
+
+static unsigned int busy_mw[KINDS] = { 20000, 5000, 2000 };
+module_param_array(busy_mw, uint, NULL, 0644);
+MODULE_PARM_DESC(busy_mw, "power of a busy CPU at its highest clock in mW: of P, E, LP-E");
+
+#define PJ_PER_UJ 1000000 /* mW * ns = pJ */
+
+static DEFINE_RAW_SPINLOCK(lock);
+static u64 last_ns, last_busy_ns[NR_CPUS], package_pj, core_pj;
+
+static u64 busy_ns(int cpu)
+{
+	const u64 *times = kcpustat_cpu(cpu).cpustat;
+
+	return times[CPUTIME_USER] + times[CPUTIME_NICE] + times[CPUTIME_SYSTEM] +
+	       times[CPUTIME_IRQ] + times[CPUTIME_SOFTIRQ];
+}
+
+void energy_start(void)
+{
+	int cpu;
+
+	last_ns = ktime_get_ns();
+	for_each_possible_cpu(cpu)
+		last_busy_ns[cpu] = busy_ns(cpu);
+}
+
+static void add_up(void)
+{
+	u64 now = ktime_get_ns();
+	int cpu;
+
+	package_pj += (now - last_ns) * idle_mw;
+	last_ns = now;
+	for_each_online_cpu(cpu) {
+		u64 busy = busy_ns(cpu);
+		u64 full_pj = (busy - last_busy_ns[cpu]) * busy_mw[kind_of(cpu)];
+		/* The clock as a share in 1/1024, so that the product stays far below 64 bits. */
+		u64 pj = (full_pj >> 10) * div_u64((u64)current_khz(cpu) << 10, highest_khz(cpu));
+
+		last_busy_ns[cpu] = busy;
+		package_pj += pj;
+		core_pj += pj;
+	}
+}
+
+static u64 read_uj(const u64 *pj)
+{
+	unsigned long flags;
+	u64 uj;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	add_up();
+	uj = div_u64(*pj, PJ_PER_UJ);
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return uj;
+}
+
+u64 package_uj(void)
+{
+	return read_uj(&package_pj);
+}
+
+u64 core_uj(void)
+{
+	return read_uj(&core_pj);
+}
+
+static int total_get(char *text, const struct kernel_param *parameter)
+{
+	return sysfs_emit(text, "%llu\n", package_uj());
+}
+static const struct kernel_param_ops total_ops = { .get = total_get };
+module_param_cb(package_total_uj, &total_ops, NULL, 0444);
+MODULE_PARM_DESC(package_total_uj, "the package's energy since loading in µJ, never wrapped");

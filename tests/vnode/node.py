@@ -1,0 +1,210 @@
+"""A virtual node from boot to power cut: starts QEMU, talks to the agent in the guest."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.tools import ROOT
+from tests.vnode.shape import Shape
+
+IMAGE = ROOT / "build" / "vnode"
+GUEST = ROOT / "tests" / "vnode" / "guest"
+MODULE = IMAGE / "pinstudy_vnode.ko"
+KEPT = "/kept"  # the disk that outlives a power cut
+BOOT_TIMEOUT_S = 120
+MEMORY_MIB = 2048
+
+
+class NotReadyError(Exception):
+    """The guest has not become ready; its console says why."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command in the guest ended, and what it said."""
+
+    status: int
+    output: str
+    errors: str
+    timed_out: bool = False
+
+
+@dataclass
+class VirtualNode:
+    """One guest. `e_share` is the share of a host CPU that its E- and LP-E-CPUs may have."""
+
+    shape: Shape
+    folder: Path
+    disk: Path | None = None
+    e_share: float | None = None
+    module_parameters: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.console = self.folder / "console.log"
+        self.slow = ""
+
+    def boot(self) -> None:
+        """Start the guest and load the test module; one that does not get ready is tried again."""
+        try:
+            self._start()
+        except NotReadyError:
+            self.power_cut()
+            self._start()
+        self.load_module(self.module_parameters)
+
+    def run(
+        self,
+        *command: str,
+        user: int | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = 120,
+    ) -> Ended:
+        """Run a command in the guest to its end, as root or the user with this number."""
+        request = {"do": "run", "command": command, "timeout": timeout}
+        return Ended(**self._ask(request | _how(user, cwd, env), timeout + 30))
+
+    def start(
+        self, *command: str, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> int:
+        """Start a command in the guest and return its process number."""
+        return int(self._ask({"do": "start", "command": command} | _how(None, cwd, env))["pid"])
+
+    def wait(self, pid: int, timeout: float = 120) -> Ended:
+        """Wait for a command that was started; its session is killed after `timeout` seconds."""
+        return Ended(**self._ask({"do": "wait", "pid": pid, "timeout": timeout}, timeout + 30))
+
+    def kill(self, pid: int, number: int) -> None:
+        """Send a signal to a command that was started, and to it alone."""
+        self._ask({"do": "kill", "pid": pid, "signal": number})
+
+    def shell(self, script: str) -> str:
+        """Return what a shell in the guest says, which is asserted to succeed."""
+        ended = self.run("bash", "-euc", script)
+        assert ended.status == 0, f"{script}: {ended}"
+        return ended.output.strip()
+
+    def load_module(self, parameters: Mapping[str, object]) -> None:
+        """Load the test module for this shape, anew if it is loaded."""
+        words = [f"{name}={value}" for name, value in parameters.items()]
+        if self.run("test", "-d", "/sys/module/pinstudy_vnode").status == 0:
+            self.shell("rmmod pinstudy_vnode")
+        command = ["insmod", str(MODULE), *self.shape.module_parameters(), *words]
+        ended = self.run(*command)
+        assert ended.status == 0, ended.errors
+
+    def power_cut(self) -> None:
+        """End the guest as a power cut would: what it has not written to its disk is lost."""
+        if self._keeper.stdin:
+            self._keeper.stdin.close()
+        self._keeper.wait()
+        if self._keeper.stdout:
+            self._keeper.stdout.close()
+        self._line.close()
+
+    def _start(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            asked = {
+                "command": self._command(theirs.fileno()),
+                "descriptors": [theirs.fileno()],
+                "shares": self._shares(),
+            }
+            self._keeper = subprocess.Popen(
+                [sys.executable, str(ROOT / "tests/vnode/keeper.py"), json.dumps(asked)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=(self.folder / "qemu.log").open("wb"),
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._line, self._waiting = ours, b""
+        assert self._keeper.stdout
+        said = self._keeper.stdout.readline()
+        if not said:
+            raise NotReadyError(self._what_it_said())
+        self.pid, self.slow = (json.loads(said)[name] for name in ("pid", "slow"))
+        self._hear(BOOT_TIMEOUT_S)
+
+    def _command(self, descriptor: int) -> list[str]:
+        """Return QEMU's command line: no devices but those that are named, no network."""
+        line = "console=ttyS0 panic=-1 quiet mitigations=off nokaslr"
+        return [
+            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35"),
+            *("-m", str(MEMORY_MIB), *self.shape.qemu_options(), "-name", "vnode,debug-threads=on"),
+            *("-kernel", str(IMAGE / "vmlinux"), "-initrd", str(IMAGE / "initramfs")),
+            *("-append", f"{line} vnode.start={GUEST / 'start.sh'}"),
+            *("-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{self.console}"),
+            # Without multidevs=remap inode numbers of different host file systems collide.
+            "-fsdev",
+            "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
+            # vectors=0: of some 45 boots with MSI-X one died of an assertion in QEMU's msix.c.
+            *("-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot,vectors=0"),
+            *("-device", "virtio-serial-pci,vectors=0"),
+            *("-chardev", f"socket,id=agent,fd={descriptor}"),
+            *("-device", "virtserialport,chardev=agent,name=pinstudy.agent"),
+            *self._disk_options(),
+        ]
+
+    def _disk_options(self) -> list[str]:
+        if self.disk is None:
+            return []
+        return [
+            *("-drive", f"if=none,id=kept,format=raw,file={self.disk}"),
+            *("-device", "virtio-blk-pci,drive=kept,vectors=0"),
+        ]
+
+    def _shares(self) -> dict[int, float]:
+        if self.e_share is None:
+            return {}
+        slow = self.shape.qemu_indices("E") + self.shape.qemu_indices("LP-E")
+        return dict.fromkeys(slow, self.e_share)
+
+    def _ask(self, request: dict[str, Any], timeout: float = 60) -> dict[str, Any]:
+        self._line.sendall(json.dumps(request).encode() + b"\n")
+        answer = self._hear(timeout)
+        assert "error" not in answer, answer["error"]
+        return answer
+
+    def _hear(self, timeout: float) -> dict[str, Any]:
+        """Return the agent's next line; NotReadyError if there is none in this time."""
+        until = time.monotonic() + timeout
+        while b"\n" not in self._waiting:
+            self._line.settimeout(max(0.01, until - time.monotonic()))
+            try:
+                more = self._line.recv(1 << 16)
+            except TimeoutError:
+                more = b""
+            if not more:
+                raise NotReadyError(self._what_it_said())
+            self._waiting += more
+        line, _, self._waiting = self._waiting.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _what_it_said(self) -> str:
+        files = [self.folder / "qemu.log", self.console]
+        said = [file.read_text(errors="replace")[-4000:] for file in files if file.exists()]
+        return "the virtual node is not ready; QEMU and its console:\n" + "\n".join(said)
+
+
+def new_disk(path: Path, mebibytes: int = 256) -> Path:
+    """Make an empty disk with an ext4 file system, for what shall outlive a power cut."""
+    with path.open("wb") as file:
+        file.truncate(mebibytes << 20)
+    mke2fs = shutil.which("mke2fs") or "/sbin/mke2fs"
+    subprocess.run([mke2fs, "-q", "-t", "ext4", "-F", str(path)], check=True)
+    return path
+
+
+def _how(user: int | None, cwd: str | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+    return {"user": user, "cwd": cwd, "env": dict(env or {})}

@@ -1,0 +1,67 @@
+"""What cores a virtual node has, and the QEMU options and module parameters that give it them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from configs.cpulist import format_cpulist
+
+# A hybrid model name, for what looks at it; `vendor` because QEMU's own is AMD's without the leaf
+# that tells of SMT.
+CPU = "max,vendor=GenuineIntel,family=6,model=183,stepping=1,model-id=Intel(R) Core(TM) i9-14900K"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous."""
+
+    p: int = 2
+    e: int = 4
+    lpe: int = 0
+    smt: bool = True
+
+    def kinds(self) -> dict[str, tuple[int, ...]]:
+        """Return each kind's CPUs as the guest's kernel numbers them: by core, P-cores first."""
+        threads = self._threads
+        first_e, first_lpe = self.p * threads, self.p * threads + self.e
+        return {
+            "P": tuple(range(first_e)),
+            "E": tuple(range(first_e, first_lpe)),
+            "LP-E": tuple(range(first_lpe, first_lpe + self.lpe)),
+        }
+
+    def qemu_options(self) -> list[str]:
+        """Return what gives QEMU these CPUs: the first is there by itself, others are added."""
+        cores = self.p + self.e + self.lpe
+        topology = f"maxcpus={cores * self._threads},sockets=1,dies=1,cores={cores}"
+        options = ["-cpu", CPU, "-smp", f"cpus=1,{topology},threads={self._threads}"]
+        for core, thread in self._places()[1:]:
+            place = f"socket-id=0,die-id=0,core-id={core},thread-id={thread}"
+            options += ["-device", f"max-x86_64-cpu,{place}"]
+        return options
+
+    def module_parameters(self) -> list[str]:
+        """Return the parameters that tell the test module of the kinds."""
+        names = {"P": "pcpus", "E": "ecpus", "LP-E": "lpecpus"}
+        return [
+            f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
+        ]
+
+    def qemu_indices(self, kind: str) -> list[int]:
+        """Return the numbers of QEMU's own for a kind's CPUs: they have a hole for each sibling."""
+        places = self._places()
+        return [
+            core * self._threads + thread
+            for core, thread in (places[cpu] for cpu in self.kinds()[kind])
+        ]
+
+    @property
+    def _threads(self) -> int:
+        return 2 if self.smt else 1
+
+    def _places(self) -> list[tuple[int, int]]:
+        """Return core and thread of each CPU, in the guest's order."""
+        single = range(self.p, self.p + self.e + self.lpe)
+        return [(core, thread) for core in range(self.p) for thread in range(self._threads)] + [
+            (core, 0) for core in single
+        ]

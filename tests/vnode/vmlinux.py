@@ -1,0 +1,53 @@
+"""Takes the ELF kernel out of a bzImage: QEMU starts it by PVH, without its own decompression.
+
+usage: vmlinux.py BZIMAGE OUTPUT
+
+Under software emulation that saves about three seconds a boot. The layout is that of Linux
+Documentation/x86/boot.rst: setup_sects at 0x1f1, payload_offset and payload_length at 0x248.
+"""
+
+from __future__ import annotations
+
+import lzma
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+SECTOR = 512
+DEFAULT_SETUP_SECTORS = 4
+LENGTH_AT_THE_END = 4
+
+
+def vmlinux(image: bytes) -> bytes:
+    """Return the kernel; ValueError if this is no bzImage or its compression is not known."""
+    if image[0x202:0x206] != b"HdrS":
+        raise ValueError("is no bzImage")
+    sectors = image[0x1F1] or DEFAULT_SETUP_SECTORS
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (sectors + 1) * SECTOR + offset
+    kernel = decompressed(image[start : start + length])
+    if kernel[:4] != b"\x7fELF":
+        raise ValueError("holds no ELF kernel")
+    return kernel
+
+
+def decompressed(payload: bytes) -> bytes:
+    """Return what was compressed by xz, gzip, zstd or lz4, followed by its length."""
+    if payload.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMADecompressor().decompress(payload)
+    if payload.startswith(b"\x1f\x8b"):
+        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(payload)
+    for magic, command in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")):
+        if payload.startswith(magic):
+            done = subprocess.run(
+                [command, "-dc"], input=payload[:-LENGTH_AT_THE_END], stdout=-1, check=True
+            )
+            return done.stdout
+    raise ValueError("is compressed in an unknown way")
+
+
+if __name__ == "__main__":
+    source, target = map(Path, sys.argv[1:])
+    target.write_bytes(vmlinux(source.read_bytes()))
