@@ -93,6 +93,13 @@ class VirtualNode:
         assert ended.status == 0, f"{script}: {ended}"
         return ended.output.strip()
 
+    def answers(self) -> bool:
+        """Return whether the guest is up."""
+        try:
+            return self.run("true", timeout=30).status == 0
+        except (OSError, NotReadyError):
+            return False
+
     def load_module(self, parameters: Mapping[str, object]) -> None:
         """Load the test module for this shape, anew if it is loaded."""
         words = [f"{name}={value}" for name, value in parameters.items()]
@@ -119,14 +126,15 @@ class VirtualNode:
                 "descriptors": [theirs.fileno()],
                 "shares": self._shares(),
             }
-            self._keeper = subprocess.Popen(
-                [sys.executable, str(ROOT / "tests/vnode/keeper.py"), json.dumps(asked)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=(self.folder / "qemu.log").open("wb"),
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+            with (self.folder / "qemu.log").open("wb") as log:
+                self._keeper = subprocess.Popen(
+                    [sys.executable, str(ROOT / "tests/vnode/keeper.py"), json.dumps(asked)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
         self._line, self._waiting = ours, b""
         assert self._keeper.stdout
         said = self._keeper.stdout.readline()

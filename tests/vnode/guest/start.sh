@@ -10,6 +10,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
 mount -t tmpfs tmpfs /tmp
 mount -t devpts devpts /dev/pts
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
 chmod 1777 /tmp /dev/shm
 hostname vnode
 ip link set lo up 2>/dev/null

@@ -1,0 +1,72 @@
+"""pinstudy inside a virtual node: starting the checkout's own, reading what it wrote."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.tools import ROOT
+from tests.vnode.node import KEPT, Ended, VirtualNode
+
+PINSTUDY = str(ROOT / "bin" / "pinstudy")
+STUDIES = ROOT / "tests" / "vnode" / "studies"
+RESULTS = f"{KEPT}/results"
+JOURNAL = f"{KEPT}/state/study.json"
+ENVIRONMENT = {"PINSTUDY_STATE": f"{KEPT}/state", "COLUMNS": "200"}
+# What a study may change, and what `settings.md` promises to put back.
+_SETTINGS = (
+    "cd /sys/devices/system/cpu; grep -H . cpufreq/policy*/{scaling_governor,"
+    "energy_performance_preference,scaling_min_freq,scaling_max_freq} intel_pstate/no_turbo"
+)
+
+
+def pinstudy(node: VirtualNode, *arguments: str, timeout: float = 300) -> Ended:
+    """Run pinstudy in the guest as root, with its state on the kept disk."""
+    return node.run(PINSTUDY, *arguments, cwd=KEPT, env=ENVIRONMENT, timeout=timeout)
+
+
+def study(name: str) -> tuple[str, ...]:
+    """Return the arguments that run a study of this folder."""
+    return ("run", str(STUDIES / f"{name}.yaml"), "--results", RESULTS)
+
+
+def start_study(node: VirtualNode, name: str) -> int:
+    """Start a study in the guest and return its process number."""
+    return node.start(PINSTUDY, *study(name), cwd=KEPT, env=ENVIRONMENT)
+
+
+def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
+    """Return the records of a study, in the order they were written."""
+    text = node.shell(f"cat {RESULTS}/{name}/*/records/*.jsonl 2>/dev/null || true")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def settings(node: VirtualNode) -> str:
+    """Return the settings that a study may change, as the guest's kernel shows them."""
+    return node.shell(_SETTINGS)
+
+
+def set_apart(node: VirtualNode) -> None:
+    """Give CPUs settings that differ from those of a boot and from each other."""
+    node.shell(
+        "cd /sys/devices/system/cpu/cpufreq;"
+        "echo power >policy1/energy_performance_preference;"
+        "echo balance_power >policy4/energy_performance_preference;"
+        "echo 3000000 >policy2/scaling_max_freq; echo 1200000 >policy5/scaling_min_freq;"
+        "echo performance >policy3/scaling_governor"
+    )
+
+
+def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait until something holds in the guest."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, node.console.read_text(errors="replace")[-2000:]
+        time.sleep(0.2)
+
+
+def journal_exists(node: VirtualNode) -> bool:
+    """Return whether a study's journal is there."""
+    return node.run("test", "-e", JOURNAL).status == 0

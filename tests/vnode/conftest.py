@@ -1,0 +1,81 @@
+"""The guests that tests of the virtual node share: one at a time, booted when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.tools import missing, need_tool
+from tests.vnode.node import IMAGE, KEPT, VirtualNode, new_disk
+from tests.vnode.shape import Shape
+
+USUAL = Shape()
+
+
+class Guests:
+    """Hands out guests by shape and CPU share; another one ends the last."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._current: VirtualNode | None = None
+
+    def get(self, shape: Shape, e_share: float | None = None) -> VirtualNode:
+        """Return a guest that is up: the current one, if it is as wanted and answers."""
+        current = self._current
+        if current and (current.shape, current.e_share) == (shape, e_share) and current.answers():
+            return current
+        return self.boot(shape, e_share)
+
+    def boot(self, shape: Shape, e_share: float | None = None) -> VirtualNode:
+        """Return a new guest with an empty disk; it is the current one from now on."""
+        self.close()
+        folder = self._factory.mktemp("guest")
+        node = VirtualNode(shape, folder, new_disk(folder / "disk"), e_share)
+        self._current = node
+        node.boot()
+        return node
+
+    def close(self) -> None:
+        """End the current guest."""
+        if self._current:
+            self._current.power_cut()
+        self._current = None
+
+
+@pytest.fixture(scope="session")
+def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
+    need_tool("qemu-system-x86_64")
+    if not (IMAGE / "initramfs").exists():
+        missing("the virtual node is not built: `make test-vnode` builds it")
+    made = Guests(tmp_path_factory)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture
+def boot(guests: Guests) -> Callable[[Shape], VirtualNode]:
+    """Give what returns a guest of a shape, which other tests may have used before."""
+
+    def booted(shape: Shape) -> VirtualNode:
+        return _fresh(guests.get(shape))
+
+    return booted
+
+
+@pytest.fixture
+def node(guests: Guests) -> VirtualNode:
+    """Give the guest with two P-cores with SMT and four E-cores, its settings as after a boot."""
+    return _fresh(guests.get(USUAL))
+
+
+def _fresh(node: VirtualNode) -> VirtualNode:
+    """Bring all CPUs back, load the module anew, so that settings are as after a boot."""
+    node.shell(
+        f"rm -rf {KEPT}/[!l]*; echo 2 >/proc/sys/kernel/perf_event_paranoid;"
+        "for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu; done"
+    )
+    node.load_module({})
+    return node

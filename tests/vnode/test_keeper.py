@@ -1,0 +1,74 @@
+"""Nothing of a virtual node outlives whoever started it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tools import ROOT
+from tests.vnode.conftest import USUAL, Guests
+
+pytestmark = pytest.mark.vnode
+
+STARTER = """
+import sys, time
+from pathlib import Path
+from tests.vnode.node import VirtualNode
+from tests.vnode.conftest import USUAL
+node = VirtualNode(USUAL, Path(sys.argv[1]), e_share=0.4)
+node.boot()
+print(node.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def exists(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def quota_groups() -> list[Path]:
+    return list(Path("/sys/fs/cgroup/cpu").glob("pinstudy-vnode-*"))
+
+
+def gone(pid: int) -> bool:
+    for _ in range(100):
+        if not exists(pid) and not quota_groups():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_a_starter_that_is_killed_leaves_no_qemu_and_no_quota(
+    guests: Guests, tmp_path: Path
+) -> None:
+    guests.close()
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert starter.stdout
+    qemu = int(starter.stdout.readline())
+    assert exists(qemu)
+
+    starter.send_signal(signal.SIGKILL)
+    starter.wait()
+    starter.stdout.close()
+
+    assert gone(qemu)
+
+
+def test_a_power_cut_leaves_no_qemu(guests: Guests) -> None:
+    node = guests.boot(USUAL)
+    assert exists(node.pid)
+
+    node.power_cut()
+
+    assert gone(node.pid)

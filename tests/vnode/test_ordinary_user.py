@@ -1,0 +1,65 @@
+"""What a user without rights gets from a real kernel, and what a study makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.vnode.commands import PINSTUDY, STUDIES, settings
+from tests.vnode.node import Ended, VirtualNode
+
+pytestmark = pytest.mark.vnode
+
+NOBODY = 65534
+HOME = "/tmp/nobody"
+
+
+def as_nobody(node: VirtualNode, *arguments: str) -> Ended:
+    node.shell(f"install -d -o {NOBODY} {HOME}")
+    env = {"HOME": HOME, "COLUMNS": "200"}
+    return node.run(PINSTUDY, *arguments, user=NOBODY, cwd=HOME, env=env, timeout=300)
+
+
+def study_as_nobody(node: VirtualNode, name: str) -> list[dict[str, Any]]:
+    node.shell(f"rm -rf {HOME}")
+    results = ("--results", f"{HOME}/results")
+    ended = as_nobody(node, "run", str(STUDIES / f"{name}.yaml"), *results)
+    assert ended.status == 0, ended
+    text = node.shell(f"cat {HOME}/results/{name}/*/records/*.jsonl")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_without_rights_a_study_runs_and_says_what_it_could_not_do(node: VirtualNode) -> None:
+    before = settings(node)
+
+    runs = study_as_nobody(node, "ten-cases")
+
+    # After a boot the governor is powersave: cases 6 to 10. Nobody may set the other.
+    good = [run for run in runs if run["status"] == "ok"]
+    assert sorted(run["case_number"] for run in good) == [6, 7, 8, 9, 10]
+    left_out = [run for run in runs if run["status"] == "left-out"]
+    assert sorted(run["case_number"] for run in left_out) == [1, 2, 3, 4, 5]
+    assert all("ermission" in run["reason"] for run in left_out), left_out
+    for run in good:
+        assert "energy_pkg_j" not in run
+        assert "energy_uj" in run["unavailable"]["energy_pkg_j"]
+    assert settings(node) == before
+
+
+@pytest.mark.parametrize(
+    ("paranoid", "migrations", "cycles"),
+    [(0, True, True), (1, True, True), (2, False, True), (3, False, False)],
+)
+def test_what_perf_may_not_count_is_absent_and_never_0(
+    node: VirtualNode, paranoid: int, migrations: bool, cycles: bool
+) -> None:
+    node.shell(f"echo {paranoid} >/proc/sys/kernel/perf_event_paranoid")
+
+    (run,) = study_as_nobody(node, "one-case")
+
+    assert run["status"] == "ok"
+    for field, counted in (("migrations", migrations), ("cycles", cycles)):
+        assert (field in run) == counted, (field, run.get(field), run["unavailable"])
+        assert (field in run["unavailable"]) == (not counted)

@@ -1,0 +1,71 @@
+"""A whole study on a virtual node: every column of its table, and a node that is as it was."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.vnode.commands import pinstudy, records, set_apart, settings, start_study, study, until
+from tests.vnode.node import VirtualNode
+
+pytestmark = pytest.mark.vnode
+
+
+def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(node: VirtualNode) -> None:
+    set_apart(node)
+    before = settings(node)
+
+    ended = pinstudy(node, *study("ten-cases"))
+
+    assert ended.status == 0, ended
+    assert settings(node) == before
+    runs = records(node, "ten-cases")
+    assert sorted(run["case_number"] for run in runs) == list(range(1, 11))
+    for run in runs:
+        assert run["status"] == "ok", run
+        for field in (
+            *("elapsed_s", "freq_mean_ghz", "migrations", "context_switches", "cache_misses"),
+            *("energy_pkg_j", "energy_core_j", "temperature_before_c", "throttle"),
+        ):
+            assert field in run, (field, run["unavailable"])
+        assert run["governor_read"] == run["governor"]
+        assert (run["driver"], run["driver_mode"]) == ("intel_pstate", "active")
+        assert run["energy_pkg_j"] > run["energy_core_j"] > 0
+
+
+def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
+    node: VirtualNode,
+) -> None:
+    assert pinstudy(node, *study("ten-cases")).status == 0
+
+    # The module's clocks: the maximum under performance; under powersave 128/255 of the way down
+    # to 0.8 GHz, as the preference balance_performance says. Printed shares of time are rounded.
+    clocks = {
+        ("pcores-set", "performance"): {"P": 5.6},
+        ("pcores-pin", "performance"): {"P": 5.6},
+        ("ecores-set", "performance"): {"E": 4.4},
+        ("ecores-pin", "performance"): {"E": 4.4},
+        ("pcores-set", "powersave"): {"P": 3.19},
+        ("pcores-pin", "powersave"): {"P": 3.19},
+        ("ecores-set", "powersave"): {"E": 2.593},
+        ("ecores-pin", "powersave"): {"E": 2.593},
+    }
+    runs = {(run["mapping"], run["governor"]): run for run in records(node, "ten-cases")}
+    for case, expected in clocks.items():
+        assert runs[case]["freq_ghz"] == pytest.approx(expected, rel=0.01), case
+        (kind,) = expected
+        other = {"P": "E", "E": "P"}[kind]
+        assert runs[case]["residency"] == pytest.approx({kind: 1.0, other: 0.0}, abs=0.01), case
+
+
+def test_a_second_study_is_refused_while_one_runs(node: VirtualNode) -> None:
+    first = start_study(node, "ten-cases")
+    until(node, lambda: len(records(node, "ten-cases")) > 0)
+
+    second = pinstudy(node, *study("one-case"))
+
+    assert second.status == 1, second
+    assert f"{first}" in second.errors
+    assert "Traceback" not in second.errors
+    assert node.wait(first, 300).status == 0
+    assert len(records(node, "ten-cases")) == 10
+    assert records(node, "one-case") == []
