@@ -49,7 +49,7 @@ MORE_MEASURES = (
 )
 _TEXTS = (
     "study", "study_digest", "case_id", "run_id", "started_at", "node_id", "node_digest",
-    "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
+    "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
 )  # fmt: skip
 _COUNTS = ("table_number", "case_number", "repetition", "block", "order", "attempt", "threads")

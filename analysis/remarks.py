@@ -61,6 +61,8 @@ def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str
 def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     """Return what concerns every table of a results folder."""
     remarks = []
+    if (runs.frame["node"] == "virtual").any():
+        remarks.append("numbers of a virtual node's model, not of hardware")
     if runs.frame["kinds_declared"].any():
         digests = runs.frame["node_digest"].dropna().unique()
         kinds = joined(_declared_kinds(folder / "nodes" / f"{digest}.json") for digest in digests)

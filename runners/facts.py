@@ -34,6 +34,8 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
+# The test module of tests/vnode: what it makes the kernel show is a model and not hardware.
+_VIRTUAL_NODE = "/sys/module/pinstudy_vnode"
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 # What goes into the digest. Evidence and notes are words, `allowed` is this process's; permissions
@@ -76,6 +78,8 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     capacity = read_sign(tree, CAPACITY, topology.online)
     facts["cpu_capacity"] = _grouped({cpu: str(value) for cpu, value in capacity.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
+    if tree.is_directory(_VIRTUAL_NODE):
+        facts["node"] = "virtual"
     return facts | {"unavailable": unavailable}
 
 

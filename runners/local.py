@@ -220,6 +220,7 @@ class Session:
             boot_id=node.boot_id,
             attempt=attempt,
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
+            node=node.facts.get("node"),
         )
 
     def _bench(self, governors: Governors) -> Bench:

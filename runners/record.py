@@ -23,7 +23,7 @@ from runners.state import changes
 
 @dataclass(frozen=True)
 class Origin:
-    """What is the same for every record of an attempt."""
+    """What is the same for every record of an attempt; `node` is `virtual` for a test's model."""
 
     study: str
     study_digest: str
@@ -33,10 +33,12 @@ class Origin:
     boot_id: str | None
     attempt: int
     kinds_declared: bool
+    node: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
-        return {"schema": SCHEMA} | self.__dict__
+        known = {name: value for name, value in self.__dict__.items() if name != "node"}
+        return {"schema": SCHEMA} | known | ({"node": self.node} if self.node else {})
 
 
 def run_record(

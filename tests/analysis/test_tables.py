@@ -172,6 +172,12 @@ def test_core_kinds_declared_by_hand_are_named_under_the_table(tmp_path: Path) -
     assert table.notes == (("", "core kinds declared by hand: P=0, E=1"),)
 
 
+def test_numbers_of_a_virtual_node_are_marked_under_the_table(tmp_path: Path) -> None:
+    (table,) = tables_from(tmp_path, [record(1, r, node="virtual") for r in (1, 2)])
+
+    assert table.notes == (("", "numbers of a virtual node's model, not of hardware"),)
+
+
 def test_declared_kinds_are_said_even_without_the_node_s_file(tmp_path: Path) -> None:
     (table,) = tables_from(tmp_path, [record(1, r, kinds_declared=True) for r in (1, 2)])
 

@@ -100,6 +100,14 @@ def test_a_guest_says_that_it_is_one(tmp_path: Path) -> None:
     assert "no frequency scaling" in node.facts["cpufreq"]["reason"]
 
 
+def test_a_node_that_the_test_module_models_is_a_virtual_one(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "mtl-m-2")
+    assert "node" not in open_node(root).facts
+
+    write(root, "sys/module/pinstudy_vnode/initstate", "live")
+    assert open_node(root).facts["node"] == "virtual"
+
+
 def test_a_reboot_and_other_permissions_leave_the_node_the_same(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k")
     write(root, "proc/sys/kernel/random/boot_id", "one")
