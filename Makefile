@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study test lint sanitize bench lock clean
+.PHONY: help setup study test vnode vnode-study test-vnode lint sanitize bench lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "PINSTUDY_NO_SYSTEM_PACKAGES=1 in the environment: set-up installs no system packages."
 
@@ -21,6 +21,18 @@ study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options i
 test: ## Run all tests; options of pytest in ARGS=
 	@tools/setup.sh test
 	@tools/test.sh $(ARGS)
+
+vnode: ## Open a shell in the virtual hybrid node
+	@tools/setup.sh vnode
+	@.venv/bin/python -m tests.vnode.shell $(ARGS)
+
+vnode-study: ## Run the ten cases in the virtual node
+	@tools/setup.sh vnode
+	@.venv/bin/python -m tests.vnode.shell --study $(ARGS)
+
+test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
+	@tools/setup.sh vnode
+	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),tests/vnode)
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint

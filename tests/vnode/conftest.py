@@ -71,11 +71,23 @@ def node(guests: Guests) -> VirtualNode:
     return _fresh(guests.get(USUAL))
 
 
+# The defaults of the test module, and those of its policies after a boot.
+ENERGY_RANGE_UJ = 262143328850
+IDLE_MW = 10000
+_AS_AFTER_A_BOOT = f"""
+rm -rf {KEPT}/[!l]*
+for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu; done
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+for policy in /sys/devices/system/cpu/cpufreq/policy*; do
+    cat $policy/cpuinfo_min_freq >$policy/scaling_min_freq
+    cat $policy/cpuinfo_max_freq >$policy/scaling_max_freq
+    echo powersave >$policy/scaling_governor
+    echo balance_performance >$policy/energy_performance_preference
+done
+"""
+
+
 def _fresh(node: VirtualNode) -> VirtualNode:
-    """Bring all CPUs back, load the module anew, so that settings are as after a boot."""
-    node.shell(
-        f"rm -rf {KEPT}/[!l]*; echo 2 >/proc/sys/kernel/perf_event_paranoid;"
-        "for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu; done"
-    )
-    node.load_module({})
+    node.shell(_AS_AFTER_A_BOOT)
+    node.set_parameters(energy_range_uj=ENERGY_RANGE_UJ, idle_mw=IDLE_MW)
     return node

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.vnode
 def test_energy_is_right_although_its_counter_wraps_many_times(node: VirtualNode) -> None:
     range_j = 50.0
     # More than 100 W: twice a second a wrap.
-    node.load_module({"energy_range_uj": int(range_j * 1e6), "idle_mw": 100_000})
+    node.set_parameters(energy_range_uj=int(range_j * 1e6), idle_mw=100_000)
 
     ended = pinstudy(node, *study("energy"))
 

@@ -18,10 +18,12 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(node: Virt
 
     assert ended.status == 0, ended
     assert settings(node) == before
+    assert "numbers of a virtual node's model, not of hardware" in ended.output
     runs = records(node, "ten-cases")
     assert sorted(run["case_number"] for run in runs) == list(range(1, 11))
     for run in runs:
         assert run["status"] == "ok", run
+        assert run["node"] == "virtual"
         for field in (
             *("elapsed_s", "freq_mean_ghz", "migrations", "context_switches", "cache_misses"),
             *("energy_pkg_j", "energy_core_j", "temperature_before_c", "throttle"),

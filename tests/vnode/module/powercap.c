@@ -10,7 +10,7 @@
 #include "vnode.h"
 
 static ulong energy_range_uj = 262143328850UL; /* that of an i9-14900K */
-module_param(energy_range_uj, ulong, 0444);
+module_param(energy_range_uj, ulong, 0644);
 MODULE_PARM_DESC(energy_range_uj, "where the energy counters wrap, in µJ");
 
 enum domain { PACKAGE, CORE, UNCORE, ZONES };
@@ -31,7 +31,7 @@ static int get_energy_uj(struct powercap_zone *zone, u64 *uj)
 		total = package_uj();
 	else if (zone == zones[CORE])
 		total = core_uj();
-	div64_u64_rem(total, energy_range_uj, uj);
+	div64_u64_rem(total, energy_range_uj ?: 1, uj);
 	return 0;
 }
 
@@ -105,8 +105,6 @@ int powercap_start(void)
 {
 	int i;
 
-	if (!energy_range_uj)
-		return -EINVAL;
 	control_type = powercap_register_control_type(NULL, "intel-rapl", NULL);
 	if (IS_ERR(control_type))
 		return PTR_ERR(control_type);
