@@ -22,9 +22,9 @@ _SETTINGS = (
 )
 
 
-def pinstudy(node: VirtualNode, *arguments: str, timeout: float = 300) -> Ended:
+def pinstudy(node: VirtualNode, *arguments: str, cwd: str = KEPT, timeout: float = 150) -> Ended:
     """Run pinstudy in the guest as root, with its state on the kept disk."""
-    return node.run(PINSTUDY, *arguments, cwd=KEPT, env=ENVIRONMENT, timeout=timeout)
+    return node.run(PINSTUDY, *arguments, cwd=cwd, env=ENVIRONMENT, timeout=timeout)
 
 
 def study(name: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vnode.commands import pinstudy, records, study
+from tests.vnode.commands import STUDIES, pinstudy, records, study
 from tests.vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
@@ -15,10 +15,13 @@ def test_energy_is_right_although_its_counter_wraps_many_times(node: VirtualNode
     # More than 100 W: twice a second a wrap.
     node.set_parameters(energy_range_uj=int(range_j * 1e6), idle_mw=100_000)
 
-    ended = pinstudy(node, *study("energy"))
+    # A program's path is relative to where pinstudy is started.
+    ended = pinstudy(node, *study("energy"), cwd=str(STUDIES / "apps"))
 
     assert ended.status == 0, ended
     for run in records(node, "energy"):
+        assert run["status"] == "ok", run
+        assert "energy_pkg_j" in run, run["unavailable"]
         inside_j = (run["metrics"]["last"] - run["metrics"]["first"]) / 1e6
         assert inside_j > 3 * range_j
         # The window begins before the program's first reading and ends after its last.

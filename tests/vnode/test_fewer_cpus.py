@@ -46,8 +46,8 @@ def test_cases_that_need_more_cores_than_are_online_are_left_out(node: VirtualNo
     assert ended.status == 0, ended
     runs = {run["case_number"]: run for run in records(node, "ten-cases")}
     for number, run in runs.items():
-        # Two threads pinned to the one E-core that is left: cases 5 and 10.
-        if number in {5, 10}:
+        # Two threads and one E-core that is left: all cases on E-cores.
+        if number in {4, 5, 9, 10}:
             assert run["status"] == "left-out", run
             assert run["reason"]
         else:
@@ -64,7 +64,7 @@ def test_a_policy_that_vanishes_during_a_study_is_put_back_when_it_returns(
     until(node, lambda: len(records(node, "ten-cases")) >= 1)
 
     put(node, 5, online=False)
-    ended = node.wait(running, 300)
+    ended = node.wait(running, 150)
     put(node, 5, online=True)
     pinstudy(node, "restore")
 
@@ -72,13 +72,13 @@ def test_a_policy_that_vanishes_during_a_study_is_put_back_when_it_returns(
     assert settings(node) == before
     runs = records(node, "ten-cases")
     on_p_cores = [run for run in runs if run["mapping"].startswith("pcores")]
-    assert [run["status"] for run in on_p_cores] == ["ok"] * 4
+    assert [run["status"] for run in on_p_cores] == ["ok"] * 4, on_p_cores
 
 
 def test_a_cpuset_decides_which_cpus_a_study_may_use(node: VirtualNode) -> None:
     node.shell(
         "cd /sys/fs/cgroup; echo +cpuset >cgroup.subtree_control; mkdir -p few;"
-        "echo 0-1,4 >few/cpuset.cpus"
+        "echo 0-4 >few/cpuset.cpus"
     )
     script = 'echo $$ >/sys/fs/cgroup/few/cgroup.procs; exec "$@"'
     command = (PINSTUDY, "run", str(STUDIES / "ten-cases.yaml"), "--results", RESULTS)
@@ -89,7 +89,7 @@ def test_a_cpuset_decides_which_cpus_a_study_may_use(node: VirtualNode) -> None:
 
     assert ended.status == 0, ended
     runs = {run["case_number"]: run for run in records(node, "ten-cases")}
-    # One P-core and one E-core are left, too few for two threads pinned to cores of a kind.
-    assert {number for number, run in runs.items() if run["status"] == "left-out"} == {3, 5, 8, 10}
+    # One E-core is left, too few for two threads.
+    assert {number for number, run in runs.items() if run["status"] == "left-out"} == {4, 5, 9, 10}
     good = {run["cpus"] for run in runs.values() if run["status"] == "ok"}
-    assert good == {"0-1,4", "0", "4"}
+    assert good == {"0-4", "0,2"}

@@ -19,7 +19,7 @@ HOME = "/tmp/nobody"
 def as_nobody(node: VirtualNode, *arguments: str) -> Ended:
     node.shell(f"install -d -o {NOBODY} {HOME}")
     env = {"HOME": HOME, "COLUMNS": "200"}
-    return node.run(PINSTUDY, *arguments, user=NOBODY, cwd=HOME, env=env, timeout=300)
+    return node.run(PINSTUDY, *arguments, user=NOBODY, cwd=HOME, env=env, timeout=150)
 
 
 def study_as_nobody(node: VirtualNode, name: str) -> list[dict[str, Any]]:
