@@ -180,14 +180,20 @@ def governor_label(policy: Policy) -> str:
 
 
 def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
-    """Return each policy's directory and its CPUs that are online."""
+    """Return each policy's directory and its CPUs that are online.
+
+    The files of a policy whose CPUs are all offline stay, and answer EBUSY (Linux
+    drivers/cpufreq/cpufreq.c, show, since 6.0).
+    """
     names = tree.names(POLICIES)
     matches = () if isinstance(names, Absent) else (_POLICY_NAME.fullmatch(name) for name in names)
     found = []
     for number in sorted(int(match[1]) for match in matches if match):
         directory = f"{POLICIES}/policy{number}"
         cpus = tree.cpulist(f"{directory}/affected_cpus")
-        if isinstance(cpus, Absent):
+        if isinstance(cpus, Absent) and cpus.busy:
+            cpus = ()
+        elif isinstance(cpus, Absent):
             cpus = tree.cpulist(f"{directory}/related_cpus")
         found.append((directory, (number,) if isinstance(cpus, Absent) else cpus))
     return found

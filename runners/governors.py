@@ -13,7 +13,7 @@ from pathlib import Path
 
 from configs.errors import StudyError
 from configs.model import CURRENT_GOVERNOR, GovernorRule
-from runners.cpufreq import Cpufreq, read_cpufreq
+from runners.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.journal import STUDY, Journal, new_entry, state_folder
 from runners.restore import Restored, restore
 from runners.settings import EPP, GOVERNOR, Setting, put_in_force, read_scaling
@@ -144,6 +144,7 @@ class Governors:
         if isinstance(self._before, Absent) or not needed:
             return False
         wanted, freed = self._wanted(governor, needed)
+        wanted = self._in_use(wanted, needed)
         texts = {setting.path: self._tree.text(setting.path) for setting in wanted}
         return all(texts[setting.path] == setting.value for setting in wanted) and not any(
             self._tree.text(path) == PERFORMANCE for path in freed
@@ -168,8 +169,14 @@ class Governors:
                     freed.append(path)
         return wanted, freed
 
+    def _in_use(self, settings: Sequence[Setting], needed: Sequence[str]) -> list[Setting]:
+        """Return the settings without those of policies that went offline and are not needed."""
+        present = set(policy_directories(self._tree).values()).union(needed)
+        return [setting for setting in settings if setting.path.rpartition("/")[0] in present]
+
     def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
         wanted, freed = self._wanted(governor, needed)
+        wanted = self._in_use(wanted, needed)
         command = SiteCommand(self._tree, self._rule.set) if self._rule.set else None
         problems = put_in_force(self._tree, wanted, command)
         if problems:

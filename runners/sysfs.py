@@ -36,10 +36,14 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NO
 
 @dataclass(frozen=True)
 class Absent:
-    """Why a file gave no value; `missing` when it is simply not there, which is often normal."""
+    """Why a file gave no value; `missing` when it is simply not there, which is often normal.
+
+    `busy` when what it belongs to is not in use now, such as the policy of a CPU that is offline.
+    """
 
     reason: str
     missing: bool = False
+    busy: bool = False
 
 
 class Tree:
@@ -218,7 +222,7 @@ def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> A
     if number in _DENIED:
         return Absent(f"no permission to {what_for} {path}")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Absent(f"cannot {what_for} {path}: {what}")
+    return Absent(f"cannot {what_for} {path}: {what}", busy=number == errno.EBUSY)
 
 
 def _shown(text: str) -> str:

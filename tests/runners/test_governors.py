@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +13,7 @@ from configs.model import GovernorRule
 from runners.discovery import read_topology
 from runners.governors import Governors
 from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.restore import restore
 from runners.sysfs import Tree
 from tests.trees import CPU, build_tree, write
 
@@ -231,3 +235,35 @@ def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:
     assert done is not None and done.problems == {}
     assert (root / POLICIES / "policy2/scaling_max_freq").read_text() == "5700000\n"
     assert (root / CPU / "intel_pstate/no_turbo").read_text() == "0\n"
+
+
+def test_a_cpu_that_goes_offline_keeps_no_other_case_from_running(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the kernel answers: the files of its policy stay, and are busy."""
+    governors = switch_of(root)
+    governors.settle("performance", ALL)
+    with monkeypatch.context() as kernel:
+        kernel.setattr(os, "open", refusing(os.open, "policy5/"))
+        assert governors.settle("performance", (0, 1)) is None
+        assert governors.settle("powersave", (8, 9)) is None
+        reason = governors.settle("powersave", (4, 5))
+        assert reason is not None and "no policy covers CPUs 5" in reason
+        done = governors.restore()
+        assert done is not None
+        assert {path.split("/")[-2] for path in done.problems} == {"policy5"}
+        assert governors.journal.exists()
+    # Back online, under the governor that it had: the next command puts it back.
+    assert in_force(root) == {"performance": [5], "powersave": [*range(5), *range(6, 24)]}
+    again = restore(root, governors.journal)
+    assert again is not None and again.problems == {}
+    assert in_force(root) == {"powersave": list(ALL)}
+
+
+def refusing(really_open: Callable[..., int], policy: str) -> Callable[..., int]:
+    def busy(path: str, *arguments: Any, **options: Any) -> int:  # noqa: ANN401
+        if policy in str(path):
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        return really_open(path, *arguments, **options)
+
+    return busy
