@@ -59,7 +59,7 @@ class VirtualNode:
         except NotReadyError:
             self.power_cut()
             self._start()
-        # Never unloaded: Linux 6.1 keeps pointers to a core PMU that was unregistered.
+        # Never unloaded: whether Linux 6.1 lets go of an unregistered core PMU is not known.
         ended = self.run("insmod", str(MODULE), *self.shape.module_parameters())
         assert ended.status == 0, ended.errors
         # The first perf and the last one patch the running kernel; emulated CPUs were seen

@@ -36,8 +36,8 @@ class Shape:
 
     def qemu_options(self) -> list[str]:
         """Return what gives QEMU these CPUs: the first is there by itself, others are added."""
-        # With more than 8 possible CPUs Linux addresses interrupts by APIC number; with less by a
-        # mask, and QEMU (7.2, apic_get_delivery_bitmask) ends its search at the first missing one.
+        # Guests of QEMU 7.2 did not boot with gaps in the numbers and 8 possible CPUs at most. With
+        # more Linux addresses interrupts by APIC number instead of by a mask.
         cores = max(self.p + self.e + self.lpe, 8 // self._threads + 1)
         topology = f"maxcpus={cores * self._threads},sockets=1,dies=1,cores={cores}"
         options = ["-cpu", CPU, "-smp", f"cpus=1,{topology},threads={self._threads}"]
