@@ -20,14 +20,14 @@ def program_folders() -> tuple[Path, ...]:
     return (ROOT / "build" / "bin", ROOT.parent.parent / "bin")
 
 
-def find_program(name: str, near: Path | None = None) -> Path | None:
+def find_program(name: str) -> Path | None:
     """Return the absolute path of an executable, or None.
 
-    A name with a slash is a path, relative to `near` (the file that names it) or else to the
-    working directory; a bare name is looked for in our own folders, then on the PATH.
+    A name with a slash is a path, relative to the working directory; a bare name is looked for in
+    our own folders, then on the PATH.
     """
     if "/" in name:
-        path = ((near or Path.cwd()) / name).absolute()
+        path = Path(name).absolute()
         return path if os.access(path, os.X_OK) and path.is_file() else None
     for folder in program_folders():
         candidate = folder / name
