@@ -13,8 +13,9 @@ _POWERCAP = "/sys/class/powercap"
 _POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
 _CONSTRAINTS = range(3)
 # Linux Documentation/power/powercap/powercap.rst, "Constraint names".
+LONG_TERM = "long_term"
 _NAMES = {
-    "long_term": (("pl1_w", "power_w"), ("tau_s", "window_s")),
+    LONG_TERM: (("pl1_w", "power_w"), ("tau_s", "window_s")),
     "short_term": (("pl2_w", "power_w"),),
 }
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from runners.measured import Measured
+from runners.power_limits import LONG_TERM, limits_by_domain
 
 # The limiter regulates the average to just below the limit; what is this near is held by it.
 AT_LIMIT = 0.97
-LONG_TERM = "long_term"
 
 
 def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Measured:
@@ -39,16 +39,15 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Me
 
 
 def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
-    lowest: dict[str, float] = {}
-    packages = set()
-    for limit in limits:
-        domain, power_w = str(limit.get("domain")), limit.get("power_w")
-        if not domain.startswith("package") or limit.get("name") != LONG_TERM:
-            continue
-        packages.add(domain)
-        if isinstance(power_w, (int, float)) and power_w > 0:
-            lowest[domain] = min(power_w, lowest.get(domain, power_w))
-    return sum(lowest.values()) if packages and packages == set(lowest) else None
+    of_packages = [
+        limit
+        for limit in limits
+        if str(limit["domain"]).startswith("package") and limit["name"] == LONG_TERM
+    ]
+    # What cannot be read is not known, and 0 W is no limit.
+    known = limits_by_domain(limit for limit in of_packages if (limit["power_w"] or 0) > 0)
+    complete = bool(known) and known.keys() == {limit["domain"] for limit in of_packages}
+    return sum(of["pl1_w"] for of in known.values()) if complete else None
 
 
 def _unknown(reason: str) -> Measured:
