@@ -19,6 +19,8 @@ from runners.sysfs import Absent, Tree
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
+# intel_pstate tells when turbo is off, other drivers when it is on.
+NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
 
 _POLICY_NAME = re.compile(r"policy([0-9]{1,5})")
 
@@ -47,7 +49,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Cpufreq:
-    """The node's policies; `reason` says why there are none.
+    """The node's policies, or those of some CPUs; `reason` says why the node has none at all.
 
     `turbo` is whether frequencies above the base may be used, `mode` what the pstate driver is
     set to (active, passive, guided, off); None where the node does not say.
@@ -103,7 +105,7 @@ class Cpufreq:
         cpus = tuple(cpus)
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
         limits = ("min_khz", "max_khz")
-        if not self.policies:
+        if self.reason:
             absent = (*names, "driver_mode", "turbo", *limits)
             return Measured({}, dict.fromkeys(absent, self.reason))
         fields: dict[str, Any] = {}
@@ -126,7 +128,7 @@ class Cpufreq:
         return Measured(fields, unavailable)
 
     def _without_policy(self, governor: str, cpus: tuple[int, ...]) -> str | None:
-        if not self.policies:
+        if self.reason:
             return f"the governor {governor} cannot be had: {self.reason}"
         left = [cpu for cpu in cpus if self.policy_of(cpu) is None]
         if not left:
@@ -233,11 +235,11 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
 
 
 def _turbo(tree: Tree) -> bool | None:
-    """Return whether turbo is on: intel_pstate says when it is not, other drivers when it is."""
-    off = tree.integer(f"{CPUS}/intel_pstate/no_turbo")
+    """Return whether turbo is on."""
+    off = tree.integer(NO_TURBO)
     if not isinstance(off, Absent):
         return off == 0
-    on = tree.integer(f"{POLICIES}/boost")
+    on = tree.integer(BOOST)
     return None if isinstance(on, Absent) else on != 0
 
 

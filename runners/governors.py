@@ -49,21 +49,18 @@ class Governors:
         self._before: tuple[Setting, ...] | Absent | None = None
         self._saved = False
 
-    def why_not(self, governor: str, cpus: Sequence[int]) -> str | None:
-        """Return why a case of this governor cannot run now, or None; changes nothing."""
+    def why_not(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
+        """Return why a case of this governor cannot run now, or None; changes nothing.
+
+        `now` is the state of frequency scaling, where it was read already.
+        """
         if governor == CURRENT_GOVERNOR:
             return None
-        now = read_cpufreq(self._root)
+        now = now or read_cpufreq(self._root)
         problem = now.why_not_in_force(governor, cpus)
         if problem is None:
             return None
         return now.why_not_offered(governor, cpus) or self._why_not_settable(now, cpus, problem)
-
-    def switches(self, governor: str, cpus: Sequence[int]) -> bool:
-        """Whether a case of this governor will have it set, rather than finding it in force."""
-        if governor == CURRENT_GOVERNOR:
-            return False
-        return read_cpufreq(self._root).why_not_in_force(governor, cpus) is not None
 
     def settle(self, governor: str, cpus: Sequence[int]) -> str | None:
         """Put a case's governor in force and read it back; return why that is not possible.

@@ -80,11 +80,15 @@ class Workplace:
 
     def governor_outlook(self, plan: Plan) -> list[str]:
         """Return in lines which governors will be set, and which cases wait for theirs."""
-        governors = self.governors()
+        governors, now = self.governors(), self.node.cpufreq
         asked = {(case.governor, case.cpus) for case in plan.cases}
-        why_not = {key: governors.why_not(*key) for key in sorted(asked)}
+        why_not = {key: governors.why_not(*key, now) for key in sorted(asked)}
         switched = {
-            key[0] for key, reason in why_not.items() if reason is None and governors.switches(*key)
+            governor
+            for (governor, cpus), reason in why_not.items()
+            if governor != CURRENT_GOVERNOR
+            and reason is None
+            and now.why_not_in_force(governor, cpus) is not None
         }
         lines = []
         if switched:

@@ -11,20 +11,18 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from runners.cpufreq import CPUS, POLICIES, policy_directories
+from runners.cpufreq import BOOST, NO_TURBO, POLICIES, policy_directories
 from runners.sysfs import Absent, Tree
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 # The upper limit first: what a study or a governor lowers is raised again, and a lower limit
 # above the upper one is refused. Where it is the other way round, the second pass succeeds.
 _POLICY_FILES = (GOVERNOR, EPP, "scaling_max_freq", "scaling_min_freq", "boost")
-TURBO_FILES = (f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost")
-KERNEL_FILES = (
-    "/proc/sys/kernel/nmi_watchdog",
-    "/proc/sys/kernel/numa_balancing",
-    "/proc/sys/kernel/sched_autogroup_enabled",
-)
-_OTHER_FILES = frozenset(TURBO_FILES + KERNEL_FILES)
+_TURBO_FILES = (NO_TURBO, BOOST)
+NMI_WATCHDOG = "/proc/sys/kernel/nmi_watchdog"
+NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
+AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
+_OTHER_FILES = frozenset((*_TURBO_FILES, NMI_WATCHDOG, NUMA_BALANCING, AUTOGROUP))
 # A limit may need its counterpart first, and a driver may reset an EPP late.
 _PASSES = 3
 
@@ -54,7 +52,7 @@ def read_scaling(tree: Tree) -> tuple[Setting, ...] | Absent:
     """
     directories = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{of}/{name}" for name in _POLICY_FILES for of in directories]
-    return read_settings(tree, (*paths, *TURBO_FILES))
+    return read_settings(tree, (*paths, *_TURBO_FILES))
 
 
 def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Absent:

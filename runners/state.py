@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runners.cpufreq import read_cpufreq
@@ -17,9 +17,9 @@ _FACTS = ("smt", "kernel", "microcode")
 _SETTLED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
 
 
-def read_state(node: Node, cpus: Iterable[int]) -> Measured:
+def read_state(node: Node, cpus: Sequence[int]) -> Measured:
     """Return how these CPUs are scaled now, the power limits, and the node's own state."""
-    state = read_cpufreq(node.root).state_of(cpus)
+    state = read_cpufreq(node.root, cpus).state_of(cpus)
     fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
     absent = node.facts["unavailable"]
     unavailable = {name: absent[name] for name in _FACTS if name in absent}

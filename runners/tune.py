@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import StudyError, UserError
-from runners.cpufreq import CPUS, POLICIES, read_cpufreq
+from runners.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.governors import PERFORMANCE
 from runners.journal import STUDY, TUNE, Entry, Journal, new_entry, state_folder
 from runners.node_lock import NodeLock
 from runners.restore import without_interruption
 from runners.settings import (
+    AUTOGROUP,
     EPP,
     GOVERNOR,
+    NMI_WATCHDOG,
+    NUMA_BALANCING,
     Setting,
     put_in_force,
     read_scaling,
@@ -31,23 +34,23 @@ KEEP = "keep"
 _STEADY = "it does not change the frequency with the load"
 # Sources: Linux Documentation/admin-guide/sysctl/kernel.rst and sched-*.
 _QUIET = {
-    "/proc/sys/kernel/nmi_watchdog": (
+    NMI_WATCHDOG: (
         "0",
         "it interrupts every CPU and holds a hardware counter of each",
     ),
-    "/proc/sys/kernel/numa_balancing": (
+    NUMA_BALANCING: (
         "0",
         "it unmaps and moves the pages of programs while they run",
     ),
-    "/proc/sys/kernel/sched_autogroup_enabled": (
+    AUTOGROUP: (
         "0",
         "it lets one busy thread of another session weigh as much as all of a program's",
     ),
 }
 # Each turbo file, with its texts for on and off.
 _TURBO = {
-    f"{CPUS}/intel_pstate/no_turbo": {"on": "0", "off": "1"},
-    f"{POLICIES}/boost": {"on": "1", "off": "0"},
+    NO_TURBO: {"on": "0", "off": "1"},
+    BOOST: {"on": "1", "off": "0"},
 }
 
 

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
-from runners.cpufreq import CPUS, POLICIES, Cpufreq, governor_label, read_cpufreq
+from runners.cpufreq import (
+    BOOST,
+    NO_TURBO,
+    POLICIES,
+    Cpufreq,
+    governor_label,
+    read_cpufreq,
+)
 from runners.sysfs import Absent
 
 # What a governor's change writes, and what has to be put back after it.
@@ -45,8 +52,8 @@ def probe_turbo(node: AskedNode) -> Iterator[Capability]:
     """Tell whether frequencies above the base may be used."""
     turbo = read_cpufreq(node.root).turbo
     if turbo is None:
-        where = f"{CPUS}/intel_pstate/no_turbo and {POLICIES}/boost"
-        yield Capability("turbo", "missing", f"{where} are missing: not known whether it is on")
+        reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
+        yield Capability("turbo", "missing", reason)
     else:
         yield Capability("turbo", "ok", "on" if turbo else "off")
 
