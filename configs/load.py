@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from configs.app import AppSchema
 from configs.digest import study_digest
@@ -17,10 +17,12 @@ from configs.fields import is_name
 from configs.mapping import MappingsSchema
 from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Site, Study
 from configs.resolve import Resolver, Shelf
-from configs.schema import load, placed
+from configs.schema import Strict, load, placed
 from configs.site import SiteSchema
 from configs.study import StudySchema
 from configs.yaml_nodes import Document, parse_yaml
+
+_Named = TypeVar("_Named", App, Site)
 
 DEFAULT_SEED = 1
 DEFAULT_WARMUP = 1
@@ -47,22 +49,12 @@ def parse_study(data: bytes, path: str, shelf: Shelf) -> Study:
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    document = parse_yaml(data, path)
-    app, problems = load(AppSchema(), document)
-    name: str | None = app.name if isinstance(app, App) else app.get("name")
-    _raise_any(problems + _name_problems(document, name, "app"))
-    named: App = replace(app, name=PurePath(path).stem)
-    return named
+    return _parse_named(AppSchema(), App, data, path)
 
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
-    document = parse_yaml(data, path)
-    site, problems = load(SiteSchema(), document)
-    name: str | None = site.name if isinstance(site, Site) else site.get("name")
-    _raise_any(problems + _name_problems(document, name, "site"))
-    named: Site = replace(site, name=PurePath(path).stem)
-    return named
+    return _parse_named(SiteSchema(), Site, data, path)
 
 
 def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
@@ -70,6 +62,16 @@ def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
     valid, problems = load(MappingsSchema(), parse_yaml(data, path))
     _raise_any(problems)
     return tuple(valid["mappings"].values())
+
+
+def _parse_named(schema: Strict, kind: type[_Named], data: bytes, path: str) -> _Named:
+    """Return what the schema makes of a file's bytes, named as the file; raises ConfigError."""
+    document = parse_yaml(data, path)
+    found, problems = load(schema, document)
+    name = found.name if isinstance(found, kind) else found.get("name")
+    _raise_any(problems + _name_problems(document, name, kind.__name__.lower()))
+    named: _Named = replace(found, name=PurePath(path).stem)
+    return named
 
 
 def _raise_any(problems: Iterable[Problem]) -> None:
