@@ -65,9 +65,9 @@ class Collectors:
             problem,
             meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
             cores=tuple(core.cpus for core in node.topology.cores),
-            gate=Gate(gate, self._surroundings.thermometer) if gate else None,
-            warnings=self._surroundings.warnings,
         )
+        self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
+        self.warnings = self._surroundings.warnings
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of one run."""

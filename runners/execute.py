@@ -17,7 +17,6 @@ from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
 from runners.placement import PlacementSampler, ThreadTrace
-from runners.temperature_gate import Gate
 from runners.witness_process import KILL_GRACE_S, Ending, WitnessProcess
 
 # Looks come close together at first, when runtimes create and bind their threads, and are rare in
@@ -67,19 +66,13 @@ class Observation:
 
 @dataclass(frozen=True)
 class Harness:
-    """What the runner brings to every execution of a study.
-
-    `cores` are the CPUs of each core. `gate` is what an execution has to wait for, `warnings` are
-    lines that a user should see before the first one; both are up to the study's loop.
-    """
+    """What the runner brings to every execution of a study; `cores` are the CPUs of each core."""
 
     witness: Path
     perf_command: CommandBuilder | None
     perf_problem: str = ""
     meters: tuple[Meter, ...] = field(default=())
     cores: tuple[tuple[int, ...], ...] = ()
-    gate: Gate | None = None
-    warnings: tuple[str, ...] = ()
 
 
 def execute(

@@ -243,6 +243,8 @@ class Session:
             state=lambda case: read_state(self.workplace.node, case.cpus),
             idle=collectors.idle,
             baselines=collectors.baselines,
+            gate=collectors.gate,
+            warnings=collectors.warnings,
         )
 
     @staticmethod

@@ -6,6 +6,7 @@ has its reason in `unavailable`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,9 +83,15 @@ def run_record(
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen.threads, seen.looks),
     }
-    for measured in (_governor_before(before), after, *collected):
-        record |= measured.fields
-        unavailable |= measured.unavailable
+    return _with_measured(record, unavailable, (_governor_before(before), after, *collected))
+
+
+def _with_measured(
+    record: dict[str, Any], unavailable: dict[str, str], parts: Iterable[Measured]
+) -> dict[str, Any]:
+    for measured in parts:
+        record = record | measured.fields
+        unavailable = unavailable | measured.unavailable
     return record | {"unavailable": unavailable}
 
 
@@ -123,11 +130,7 @@ def baseline_record(
         "cpus": format_cpulist(case.cpus),
         "duration_s": duration_s,
     }
-    unavailable: dict[str, str] = {}
-    for measured in collected:
-        record |= measured.fields
-        unavailable |= measured.unavailable
-    return record | {"unavailable": unavailable}
+    return _with_measured(record, {}, collected)
 
 
 def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:

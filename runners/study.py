@@ -145,7 +145,8 @@ class Bench:
 
     `settle` puts the case's governor in force, or returns why it cannot be; `state` reads what is
     in force; `idle` measures the node without a program under the case's governor, when
-    `baselines` says that it is due.
+    `baselines` says that it is due. `gate` is what a run waits for, `warnings` are lines that a
+    user should see before the first one.
     """
 
     launch: Callable[[Case], Launch]
@@ -155,6 +156,8 @@ class Bench:
     state: Callable[[Case], Measured]
     idle: Callable[[Case], list[Measured]]
     baselines: Baselines
+    gate: Gate | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def run_study(
@@ -166,7 +169,7 @@ def run_study(
     KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
     """
     _record_left_out(plan.left_out, history, shard, origin)
-    for warning in bench.harness.warnings:
+    for warning in bench.warnings:
         progress.warned(warning)
     cases = {case.case_id: case for case in plan.cases}
     left = runs_left(plan, history)
@@ -180,7 +183,7 @@ def run_study(
             progress.skipped(case, problem)
         else:
             # A hot package leaks: its idle power would be taken for too much.
-            waited = _wait(bench.harness.gate, history, progress)
+            waited = _wait(bench.gate, history, progress)
             _measure_idle(planned, case, shard, origin, bench, progress)
             idle_s = bench.baselines.left_s(under)
             progress.starting(

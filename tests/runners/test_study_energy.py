@@ -117,6 +117,8 @@ def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -
         state=lambda _: Measured({"governor_read": "powersave"}),
         idle=collectors.idle,
         baselines=collectors.baselines,
+        gate=collectors.gate,
+        warnings=collectors.warnings,
     )
     origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
     try:
