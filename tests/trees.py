@@ -9,7 +9,8 @@ The names are those of tests/machines.py and of the recordings in tests/data/nod
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -70,6 +71,22 @@ def write(root: Path, path: str, text: object) -> None:
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{text}\n")
+
+
+@contextmanager
+def spoilt(contents: Mapping[Path, bytes | None]) -> Iterator[None]:
+    """Give files other contents, or none for None, while the context lasts."""
+    before = {file: file.read_bytes() for file in contents}
+    try:
+        for file, content in contents.items():
+            if content is None:
+                file.unlink()
+            else:
+                file.write_bytes(content)
+        yield
+    finally:
+        for file, content in before.items():
+            file.write_bytes(content)
 
 
 def pairs(cpus: str) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from runners.capabilities import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
 from runners.declared import parse_kinds
+from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     install_perf,
@@ -26,7 +26,7 @@ from tests.runners.power_pmu_trees import (
 )
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.tools import ROOT, need_tool
-from tests.trees import CPU, build_tree, write
+from tests.trees import CPU, build_tree, spoilt, write
 
 NOBODY = 65534
 POLICY = "/sys/devices/system/cpu/cpufreq/policy"
@@ -86,9 +86,9 @@ def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
 
 
 def test_energy_without_permission_has_a_command_for_now_and_a_rule_for_good(
-    open_folder: Path,
+    reachable: Path,
 ) -> None:
-    root = powercap_tree(open_folder / "node", {"intel-rapl:0": ("package-0", 1)})
+    root = powercap_tree(reachable / "node", {"intel-rapl:0": ("package-0", 1)})
     (zone_folder(root, "intel-rapl:0") / "energy_uj").chmod(0)
     source = as_nobody(root, "energy-sources")[0]
     assert source["name"] == "energy:powercap"
@@ -158,8 +158,8 @@ def test_governors_are_told_with_what_the_driver_offers(tmp_path: Path) -> None:
     assert ask(root, "turbo")["turbo"].reason == "on"
 
 
-def test_a_governor_that_may_not_be_set_has_the_exact_grant(open_folder: Path) -> None:
-    root = build_tree(open_folder, "i9-14900k-noht")
+def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> None:
+    root = build_tree(reachable, "i9-14900k-noht")
     assert ask(root, "governor", live=True)["governor"].state == "ok"
     (root / CPU / "cpufreq/policy3/scaling_governor").chmod(0o444)
     (found,) = as_nobody(root, "governor")
@@ -236,29 +236,18 @@ def test_no_missing_file_and_no_garbage_raises(
     hybrid: tuple[Path, list[Path]], data: st.DataObject
 ) -> None:
     root, files = hybrid
-    spoilt = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
-    before = {file: file.read_bytes() for file in spoilt}
-    try:
-        for file in spoilt:
-            content = data.draw(st.none() | GARBAGE)
-            if content is None:
-                file.unlink()
-            else:
-                file.write_bytes(content)
+    chosen = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
+    contents = {file: data.draw(st.none() | GARBAGE) for file in chosen}
+    with spoilt(contents):
         found = probe(root, False, EVERY_NAME)
-    finally:
-        for file, content in before.items():
-            file.write_bytes(content)
     assert all(capability.reason for capability in found)
     assert all(capability.why.isprintable() for capability in found)
 
 
 @pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach, as pytest's own is not."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+def reachable() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
 
 
 def as_nobody(root: Path, name: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from runners.discovery import read_topology
 from runners.topology import Topology, topology_json
 from tests.machines import INTEL
 from tests.tools import need_tool
-from tests.trees import CPU, Machine, build_tree, singles, write
+from tests.trees import CPU, Machine, build_tree, singles, spoilt, write
 
 
 def cores(topology: Topology) -> list[str]:
@@ -259,19 +259,10 @@ def test_no_garbage_in_any_file_raises_or_loses_a_cpu(
     root, files = trees[data.draw(st.sampled_from(_MACHINES))]
     decisive = [file for file in files if file.name in _DECISIVE]
     some = st.sampled_from(decisive) | st.sampled_from(files)
-    spoilt = data.draw(st.lists(some, min_size=1, max_size=12, unique=True))
-    before = {file: file.read_bytes() for file in spoilt}
-    try:
-        for file in spoilt:
-            content = data.draw(st.none() | GARBAGE)
-            if content is None:
-                file.unlink()
-            else:
-                file.write_bytes(content)
+    chosen = data.draw(st.lists(some, min_size=1, max_size=12, unique=True))
+    contents = {file: data.draw(st.none() | GARBAGE) for file in chosen}
+    with spoilt(contents):
         topology = read_topology(root)
-    finally:
-        for file, content in before.items():
-            file.write_bytes(content)
     assert topology.online
     in_cores = sorted(cpu for core in topology.cores for cpu in core.cpus)
     in_kinds = sorted(cpu for kind in topology.kinds for cpu in kind.cpus)

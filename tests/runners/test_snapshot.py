@@ -20,7 +20,7 @@ from runners.snapshot import take_snapshot
 from runners.topology import topology_json
 from tests.machines import MACHINES
 from tests.runners.powercap_trees import INTEL_CLIENT
-from tests.trees import CPU, RECORDINGS, build_tree, write
+from tests.trees import CPU, RECORDINGS, build_tree, spoilt, write
 
 EVERY_MACHINE = [*MACHINES, *(path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz"))]
 SECRET = "S3CR3T"
@@ -257,17 +257,8 @@ def test_whatever_the_files_hold_the_snapshot_reads_as_they_do(
     root, files = spoilable
     # What is taken out of these may change what they say.
     sound = [file for file in files if file.name not in ("cpuinfo", "version")]
-    spoilt = data.draw(st.lists(st.sampled_from(sound), min_size=1, max_size=10, unique=True))
-    before = {file: file.read_bytes() for file in spoilt}
-    try:
-        for file in spoilt:
-            content = data.draw(st.none() | GARBAGE)
-            if content is None:
-                file.unlink()
-            else:
-                file.write_bytes(content)
+    chosen = data.draw(st.lists(st.sampled_from(sound), min_size=1, max_size=10, unique=True))
+    contents = {file: data.draw(st.none() | GARBAGE) for file in chosen}
+    with spoilt(contents):
         copy = unpack(take_snapshot(root).data, tmp_path_factory.mktemp("copy"))
         assert_same_node(root, copy)
-    finally:
-        for file, content in before.items():
-            file.write_bytes(content)
