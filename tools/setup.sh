@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build.
 #
-# usage: tools/setup.sh [setup|test|lint|bench|sanitize|vnode]
+# usage: tools/setup.sh [setup|test|lint|bench|sanitize|vm|vnode]
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
@@ -22,6 +22,8 @@ stamps=build/stamps
 . tools/python.sh
 # shellcheck source=tools/programs.sh
 . tools/programs.sh
+# shellcheck source=tools/guest.sh
+. tools/guest.sh
 # shellcheck source=tools/vnode.sh
 . tools/vnode.sh
 
@@ -93,12 +95,19 @@ main() {
             python_environment requirements-dev.txt
             ;;
         sanitize) system_packages build test sanitize ;;
+        vm)
+            system_packages python build run vm
+            python_environment requirements.txt
+            programs
+            host_kernel || guest_kernel
+            emulated_programs
+            ;;
         vnode)
-            system_packages python build run vnode
+            system_packages python build run vm vnode
             python_environment requirements-dev.txt
             vnode_image
             ;;
-        *) fail "knows setup, test, lint, bench, sanitize and vnode, not $target" ;;
+        *) fail "knows setup, test, lint, bench, sanitize, vm and vnode, not $target" ;;
     esac
 }
 

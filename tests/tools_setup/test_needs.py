@@ -120,7 +120,7 @@ def test_every_need_is_complete() -> None:
 
     for fields in needs:
         need, part, must, probe = fields[:4]
-        parts = {"python", "build", "run", "test", "lint", "bench", "sanitize", "vnode"}
+        parts = {"python", "build", "run", "test", "lint", "bench", "sanitize", "vm", "vnode"}
         assert part in parts, need
         assert must in {"required", "optional"}, need
         kind = probe.partition(":")[0]

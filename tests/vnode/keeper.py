@@ -1,28 +1,25 @@
-"""Holds one QEMU and leaves nothing of it: neither process nor CPU quota, however its starter ends.
+"""Keeps a virtual node's QEMU, and gives the threads of its slower CPUs a quota that goes with it.
 
-usage: keeper.py JSON
+usage: python -m tests.vnode.keeper JSON
 
-JSON has `command`, `descriptors` (to pass on) and `shares`: of QEMU's CPU numbers, the share of a
-host CPU that each may have. It says `{"pid": …}` when QEMU runs and the quotas are in force, or
-`slow` with the reason why there are none. QEMU is killed when the standard input is closed, which
-the kernel does when the starter dies; QEMU dies with this process by PR_SET_PDEATHSIG.
+JSON has `command` and `shares`: of QEMU's CPU numbers, the share of a host CPU that each may have.
+It says `{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason why
+there are none. All else is as runners/vm/keeper.py does it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import re
-import select
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
+from runners.vm.keeper import end, start, wait
+
 CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 GROUP = "pinstudy-vnode"
 PERIOD_US = 10_000
@@ -31,44 +28,16 @@ PERIOD_US = 10_000
 def main() -> None:
     """Start QEMU, keep it until it ends or the starter is gone."""
     asked = json.loads(sys.argv[1])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     sweep()
-    keeper = os.getpid()
-    qemu = subprocess.Popen(
-        asked["command"],
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-        pass_fds=asked["descriptors"],
-        preexec_fn=lambda: die_with(keeper),  # noqa: PLW1509 - no threads here
-    )
-    for descriptor in asked["descriptors"]:
-        os.close(descriptor)
+    qemu = start(asked["command"])
     try:
         shares = {int(index): share for index, share in asked["shares"].items()}
         said = {"pid": qemu.pid, "slow": slow_down(qemu, shares)}
         print(json.dumps(said), flush=True)
         wait(qemu)
     finally:
-        qemu.kill()
-        qemu.wait()
-        remove_groups(keeper)
-
-
-def die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies; it may already have."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def wait(qemu: subprocess.Popen[bytes]) -> None:
-    """Return when QEMU has ended or the standard input is closed."""
-    ended = os.pidfd_open(qemu.pid)
-    while True:
-        ready, _, _ = select.select([ended, sys.stdin], [], [])
-        if ended in ready or not os.read(sys.stdin.fileno(), 4096):
-            return
+        end(qemu)
+        remove_groups(os.getpid())
 
 
 def slow_down(qemu: subprocess.Popen[bytes], shares: dict[int, float]) -> str:

@@ -60,7 +60,7 @@ class VirtualNode:
             self.power_cut()
             self._start()
         # Never unloaded: whether Linux 6.1 lets go of an unregistered core PMU is not known.
-        ended = self.run("insmod", str(MODULE), *self.shape.module_parameters())
+        ended = self.run("busybox", "insmod", str(MODULE), *self.shape.module_parameters())
         assert ended.status == 0, ended.errors
         # The first perf and the last one patch the running kernel; emulated CPUs were seen
         # to hang at that (text_poke_bp_batch). With one that stays, no other is first or last.
@@ -124,12 +124,12 @@ class VirtualNode:
         with theirs:
             asked = {
                 "command": self._command(theirs.fileno()),
-                "descriptors": [theirs.fileno()],
                 "shares": self._shares(),
             }
             with (self.folder / "qemu.log").open("wb") as log:
                 self._keeper = subprocess.Popen(
-                    [sys.executable, str(ROOT / "tests/vnode/keeper.py"), json.dumps(asked)],
+                    [sys.executable, "-m", "tests.vnode.keeper", json.dumps(asked)],
+                    cwd=ROOT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
@@ -151,7 +151,7 @@ class VirtualNode:
             *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35"),
             *("-m", str(MEMORY_MIB), *self.shape.qemu_options(), "-name", "vnode,debug-threads=on"),
             *("-kernel", str(IMAGE / "vmlinux"), "-initrd", str(IMAGE / "initramfs")),
-            *("-append", f"{line} vnode.start={GUEST / 'start.sh'}"),
+            *("-append", f"{line} pinstudy.start={GUEST / 'start.sh'}"),
             *("-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{self.console}"),
             # Without multidevs=remap inode numbers of different host file systems collide.
             "-fsdev",

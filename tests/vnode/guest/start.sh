@@ -4,21 +4,12 @@
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 
-ln -sfn /proc/self/fd /dev/fd
-mkdir -p /dev/shm /dev/pts
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /dev/shm
-mount -t tmpfs tmpfs /tmp
-mount -t devpts devpts /dev/pts
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
-chmod 1777 /tmp /dev/shm
 hostname vnode
-ip link set lo up 2>/dev/null
 
 # The programs of the checkout may use instructions that QEMU does not know.
 checkout=$(realpath "${0%/*}/../../..")
 mkdir -p "$checkout/build/bin"
-mount --bind "$checkout/build/vnode/bin" "$checkout/build/bin"
+mount --bind "$checkout/build/emulated/bin" "$checkout/build/bin"
 
 # What the host has changed is not what this node has.
 rm -rf /var/lib/pinstudy

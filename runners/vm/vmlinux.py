@@ -1,6 +1,6 @@
 """Takes the ELF kernel out of a bzImage: QEMU starts it by PVH, without its own decompression.
 
-usage: vmlinux.py BZIMAGE OUTPUT
+usage: python -m runners.vm.vmlinux BZIMAGE OUTPUT
 
 Under software emulation that saves about three seconds a boot. The layout is that of Linux
 Documentation/x86/boot.rst: setup_sects at 0x1f1, payload_offset and payload_length at 0x248.
@@ -27,23 +27,31 @@ def vmlinux(image: bytes) -> bytes:
     sectors = image[0x1F1] or DEFAULT_SETUP_SECTORS
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = (sectors + 1) * SECTOR + offset
-    kernel = decompressed(image[start : start + length])
+    # The length that the kernel has without compression stands behind some kinds of payload.
+    kernel = decompressed(image[start : start + length], behind=LENGTH_AT_THE_END)
     if kernel[:4] != b"\x7fELF":
         raise ValueError("holds no ELF kernel")
     return kernel
 
 
-def decompressed(payload: bytes) -> bytes:
-    """Return what was compressed by xz, gzip, zstd or lz4, followed by its length."""
+def decompressed(payload: bytes, behind: int = 0) -> bytes:
+    """Return what was compressed by xz, gzip, zstd or lz4, with `behind` other bytes after it.
+
+    Raises ValueError for another kind, and when the program that knows the kind cannot read it.
+    """
     if payload.startswith(b"\xfd7zXZ\0"):
         return lzma.LZMADecompressor().decompress(payload)
     if payload.startswith(b"\x1f\x8b"):
         return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(payload)
     for magic, command in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")):
         if payload.startswith(magic):
-            done = subprocess.run(
-                [command, "-dc"], input=payload[:-LENGTH_AT_THE_END], stdout=-1, check=True
-            )
+            packed = payload[: len(payload) - behind]
+            try:
+                done = subprocess.run(
+                    [command, "-dc"], input=packed, capture_output=True, check=True
+                )
+            except (OSError, subprocess.CalledProcessError) as error:
+                raise ValueError(f"cannot be decompressed by {command}: {error}") from error
             return done.stdout
     raise ValueError("is compressed in an unknown way")
 

@@ -1,6 +1,6 @@
-"""Writes the guest's first file system: busybox, the kernel modules that it boots from, its init.
+"""Makes a guest's first file system: busybox, the kernel modules that it boots from, its init.
 
-usage: initramfs.py MODULE_TREE BUSYBOX INIT OUTPUT
+usage: python -m runners.vm.initramfs MODULE_TREE BUSYBOX INIT OUTPUT [MODULE...]
 
 The archive is in the "newc" format of Linux Documentation/driver-api/early-userspace/
 buffer-format.rst, not compressed: it is read from memory.
@@ -8,31 +8,26 @@ buffer-format.rst, not compressed: it is read from memory.
 
 from __future__ import annotations
 
-import lzma
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-# The root file system is this host's over 9p, with an overlay; the agent speaks over
-# virtio-console; what must outlive a power cut is on an ext4 disk, whose need of crc32c no module
-# names.
-MODULES = (
-    "virtio_pci",
-    "9pnet_virtio",
-    "9p",
-    "overlay",
-    "virtio_console",
-    "virtio_blk",
-    "crc32c_generic",
-    "ext4",
-)
+from runners.vm.vmlinux import decompressed
+
+# The root file system is the host's over 9p, with an overlay; host and guest speak over
+# virtio-console.
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console")
 FOLDERS = ("dev", "proc", "sys", "lower", "upper", "root", "modules")
 
 
-def archive(module_tree: Path, busybox: Path, init: Path) -> bytes:
-    """Return the archive; LookupError names a module that the kernel does not have."""
-    modules = in_order(module_tree, MODULES)
+def archive(module_tree: Path, busybox: Path, init: Path, more: Sequence[str] = ()) -> bytes:
+    """Return the archive, with `more` modules than MODULES.
+
+    LookupError names a module that the kernel does not have.
+    """
+    modules = in_order(module_tree, (*MODULES, *more))
     names = "".join(f"{name}.ko\n" for name in modules)
     entries = [entry(name, stat.S_IFDIR | 0o755, b"") for name in FOLDERS]
     entries += [
@@ -47,7 +42,7 @@ def archive(module_tree: Path, busybox: Path, init: Path) -> bytes:
     return b"".join(entries)
 
 
-def in_order(module_tree: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
+def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
     """Return the modules by name, each after those it needs; without built-in ones."""
     files = {_name(path): path for path in module_tree.rglob("*.ko*")}
     built_in = (module_tree / "modules.builtin").read_text(encoding="utf-8").split()
@@ -60,8 +55,8 @@ def in_order(module_tree: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
         if name not in files:
             raise LookupError(f"the kernel has no module {name}")
         text = files[name].read_bytes()
-        if files[name].suffix == ".xz":
-            text = lzma.decompress(text)
+        if files[name].suffix != ".ko":
+            text = decompressed(text)
         match = re.search(rb"\0depends=([^\0]*)\0", text)
         for needed in match[1].decode().split(",") if match and match[1] else ():
             add(needed.replace("-", "_"))
@@ -85,5 +80,6 @@ def _name(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    *sources, target = map(Path, sys.argv[1:])
-    target.write_bytes(archive(*sources))
+    tree, busybox_file, init_file, output, *names = sys.argv[1:]
+    made = archive(Path(tree), Path(busybox_file), Path(init_file), names)
+    Path(output).write_bytes(made)

@@ -1,0 +1,71 @@
+"""Holds one QEMU and leaves nothing of it, however its starter ends.
+
+usage: keeper.py COMMAND...
+
+Standard library only. It says QEMU's process number in a line on the standard output. QEMU is
+killed when the standard input is closed, which the kernel does when the starter dies; and it dies
+with this process by PR_SET_PDEATHSIG (prctl(2)). Descriptors that are open are QEMU's too, but for
+the standard input.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Start QEMU, keep it until it ends or the starter is gone."""
+    qemu = start(sys.argv[1:])
+    try:
+        print(qemu.pid, flush=True)
+        wait(qemu)
+    finally:
+        end(qemu)
+
+
+def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start QEMU so that it dies with this process; signals of a terminal are its starter's."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    keeper = os.getpid()
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        close_fds=False,
+        preexec_fn=lambda: _die_with(keeper),  # noqa: PLW1509 - no threads here
+    )
+
+
+def wait(qemu: subprocess.Popen[bytes]) -> None:
+    """Return when QEMU has ended or the standard input is closed."""
+    ended = os.pidfd_open(qemu.pid)
+    while True:
+        ready, _, _ = select.select([ended, sys.stdin], [], [])
+        if ended in ready or not os.read(sys.stdin.fileno(), 4096):
+            return
+
+
+def end(qemu: subprocess.Popen[bytes]) -> None:
+    """Kill QEMU if it still runs, and wait until nothing of it is left."""
+    qemu.kill()
+    qemu.wait()
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies; it may already have."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+# What guests boot and run: a kernel of the distribution, only unpacked in build/guest, nothing of it
+# installed; and the programs once more, for a CPU that QEMU emulates. Sourced by setup.sh.
+# shellcheck shell=bash
+
+guest=build/guest
+emulated=build/emulated
+
+# host_kernel: whether this machine's own kernel can be booted in a guest: its image may be read and
+# its modules are there.
+host_kernel() {
+    local image
+    for image in "/boot/vmlinuz-$(uname -r)" "/lib/modules/$(uname -r)/vmlinuz"; do
+        [ -r "$image" ] && [ -e "/lib/modules/$(uname -r)/modules.dep" ] && return
+    done
+    return 1
+}
+
+# guest_kernel: Debian's current kernel and its headers, unpacked. A tree that is
+# there is kept, however new a kernel there may be.
+guest_kernel() {
+    local packages package
+    [ -e "$stamps/guest-kernel" ] && [ -d "$guest/tree" ] && return
+    mapfile -t packages < <(kernel_packages)
+    [ ${#packages[@]} -gt 2 ] || { more_packages debian && mapfile -t packages < <(kernel_packages); }
+    [ ${#packages[@]} -gt 2 ] ||
+        fail "has no kernel for guests: apt offers no linux-image-amd64 and linux-headers-amd64 (Debian)"
+    say "fetches a kernel for guests: ${packages[0]}"
+    rm -rf "$guest"
+    mkdir -p "$guest/tree" "$guest/packages" || fail "cannot write $root/$guest"
+    fetch_packages "${packages[@]}" || { more_packages debian && fetch_packages "${packages[@]}"; } ||
+        fail "cannot fetch the packages of the guests' kernel (is the package server reachable?):" see-log
+    for package in "$guest"/packages/*.deb; do
+        logged dpkg-deb -x "$package" "$guest/tree" || fail "cannot unpack $package:" see-log
+    done
+    rm -rf "$guest/packages"
+    # The headers name each other by where they would be installed.
+    sed -i "s|/usr/src/|$root/$guest/tree/usr/src/|" "$guest"/tree/usr/src/linux-headers-*/Makefile
+    stamp "$stamps/guest-kernel" "${packages[*]}"
+}
+
+# kernel_packages: the packages of the kernel and its headers; less than that if apt does not know
+# them.
+kernel_packages() {
+    local image headers
+    image=$(needed_by linux-image-amd64 '^linux-image-[0-9]' | head -n 1)
+    headers=$(needed_by linux-headers-amd64 '^linux-headers-[0-9]' | head -n 1)
+    # A package of headers that belongs to another version would build a module that does not load.
+    [ "${image#linux-image-}" = "${headers#linux-headers-}" ] || return
+    printf '%s\n' "$image" "$headers"
+    needed_by "$headers" '^linux-(headers|kbuild)-'
+}
+
+# needed_by PACKAGE PATTERN: the packages whose name matches, of those that it depends on.
+needed_by() {
+    LC_ALL=C apt-cache depends "$1" 2>/dev/null |
+        awk -v pattern="$2" '$1 == "Depends:" && $2 ~ pattern { print $2 }'
+}
+
+fetch_packages() (cd "$guest/packages" && logged_here apt-get download "$@")
+
+# logged_here: as logged, from another folder.
+logged_here() { log=$root/$log logged "$@"; }
+
+# emulated_programs: the programs for a CPU that QEMU emulates: those in build/bin are for this
+# machine's own.
+emulated_programs() {
+    emulated_programs_by gcc g++
+    lacks clang || emulated_programs_by clang clang++ -D PINSTUDY_WITNESS=OFF
+}
+
+# emulated_programs_by NAME COMPILER OPTION...
+emulated_programs_by() {
+    local name=$1 compiler=$2 key
+    shift 2
+    key=$(sources_digest)
+    holds "$stamps/emulated-$name" "$key" && return
+    say "builds the programs for an emulated CPU with $compiler"
+    { logged cmake -S . -B "$emulated/$name" -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER="$compiler" \
+        -D PINSTUDY_MARCH=x86-64-v2 -D PINSTUDY_BIN_DIR="$root/$emulated/bin" -D PINSTUDY_TESTS=OFF "$@" &&
+        logged cmake --build "$emulated/$name" --parallel "$(nproc)"; } ||
+        fail "cannot build the programs for an emulated CPU with $compiler:" see-log
+    stamp "$stamps/emulated-$name" "$key"
+}
