@@ -24,7 +24,6 @@ def command(
     STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables
     and the node's facts go to results/<study>/<node>/.
     """
-    from analysis.tables import make_tables, render, write_tables
     from configs.library import load_site, load_study
     from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
@@ -46,8 +45,23 @@ def command(
         if session.left_changed:
             click.echo(session.left_changed, err=True)
         raise
-    tables = make_tables(session.folder)
-    click.echo(render(tables, "text"))
-    for path in write_tables(tables, session.folder):
-        click.echo(f"written: {path}")
+    _show_tables(session.folder)
     session.raise_if_failed()
+
+
+def _show_tables(folder: Path) -> None:
+    """Print and write the tables, where what makes them is installed: a compute node needs not."""
+    try:
+        from analysis.tables import make_tables, render, write_tables
+    except ImportError as error:
+        reason = str(error).strip().partition("\n")[0]
+        click.echo(
+            f"no tables: {reason}; where numpy, pandas and tabulate are installed: "
+            f"pinstudy tables {folder}",
+            err=True,
+        )
+        return
+    tables = make_tables(folder)
+    click.echo(render(tables, "text"))
+    for path in write_tables(tables, folder):
+        click.echo(f"written: {path}")
