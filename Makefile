@@ -32,6 +32,7 @@ vnode-study: ## Run the ten cases in the virtual node
 
 test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode
+	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),tests/vnode)
 
 lint: ## Check style and types of Python, C++ and shell

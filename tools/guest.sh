@@ -50,10 +50,13 @@ kernel_packages() {
     needed_by "$headers" '^linux-(headers|kbuild)-'
 }
 
-# needed_by PACKAGE PATTERN: the packages whose name matches, of those that it depends on.
+# needed_by PACKAGE PATTERN OPTION...: the packages whose name matches, of those that it depends on;
+# the options are apt's.
 needed_by() {
-    LC_ALL=C apt-cache depends "$1" 2>/dev/null |
-        awk -v pattern="$2" '$1 == "Depends:" && $2 ~ pattern { print $2 }'
+    local package=$1 pattern=$2
+    shift 2
+    LC_ALL=C apt-cache "$@" depends "$package" 2>/dev/null |
+        awk -v pattern="$pattern" '$1 == "Depends:" && $2 ~ pattern { print $2 }'
 }
 
 fetch_packages() (cd "$guest/packages" && logged_here apt-get download "$@")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build.
 #
-# usage: tools/setup.sh [setup|test|lint|bench|sanitize|vm|vnode]
+# usage: tools/setup.sh [setup|test|lint|bench|sanitize|vm|vnode|vnode-arm]
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
@@ -26,6 +26,8 @@ stamps=build/stamps
 . tools/guest.sh
 # shellcheck source=tools/vnode.sh
 . tools/vnode.sh
+# shellcheck source=tools/vnode_arm.sh
+. tools/vnode_arm.sh
 
 say() { printf 'set-up: %s\n' "$*"; }
 
@@ -107,7 +109,12 @@ main() {
             python_environment requirements-dev.txt
             vnode_image
             ;;
-        *) fail "knows setup, test, lint, bench, sanitize, vm and vnode, not $target" ;;
+        vnode-arm)
+            system_packages python build run vm vnode vnode-arm
+            python_environment requirements-dev.txt
+            vnode_arm_image || true
+            ;;
+        *) fail "knows setup, test, lint, bench, sanitize, vm, vnode and vnode-arm, not $target" ;;
     esac
 }
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.tools import missing, need_tool
-from tests.vnode.node import IMAGE, KEPT, VirtualNode, new_disk
+from tests.vnode.arm import BigLittle
+from tests.vnode.node import KEPT, VirtualNode, new_disk
 from tests.vnode.shape import Shape
 
 USUAL = Shape()
@@ -20,16 +21,19 @@ class Guests:
         self._factory = factory
         self._current: VirtualNode | None = None
 
-    def get(self, shape: Shape, e_share: float | None = None) -> VirtualNode:
+    def get(self, shape: Shape | BigLittle, e_share: float | None = None) -> VirtualNode:
         """Return a guest that is up: the current one, if it is as wanted and answers."""
         current = self._current
         if current and (current.shape, current.e_share) == (shape, e_share) and current.answers():
             return current
         return self.boot(shape, e_share)
 
-    def boot(self, shape: Shape, e_share: float | None = None) -> VirtualNode:
+    def boot(self, shape: Shape | BigLittle, e_share: float | None = None) -> VirtualNode:
         """Return a new guest with an empty disk; it is the current one from now on."""
         self.close()
+        need_tool(shape.qemu)
+        if not (shape.image / "initramfs").exists():
+            missing("the virtual node is not built: `make test-vnode` builds it")
         folder = self._factory.mktemp("guest")
         node = VirtualNode(shape, folder, new_disk(folder / "disk"), e_share)
         self._current = node
@@ -45,9 +49,6 @@ class Guests:
 
 @pytest.fixture(scope="session")
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
-    need_tool("qemu-system-x86_64")
-    if not (IMAGE / "initramfs").exists():
-        missing("the virtual node is not built: `make test-vnode` builds it")
     made = Guests(tmp_path_factory)
     try:
         yield made

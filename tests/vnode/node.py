@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.tools import ROOT
-from tests.vnode.shape import Shape
+from tests.vnode.arm import BigLittle
+from tests.vnode.shape import IMAGE, Shape
 
-IMAGE = ROOT / "build" / "vnode"
-GUEST = ROOT / "tests" / "vnode" / "guest"
 MODULE = IMAGE / "pinstudy_vnode.ko"
 KEPT = "/kept"  # the disk that outlives a power cut
 BOOT_TIMEOUT_S = 120
@@ -43,7 +42,7 @@ class Ended:
 class VirtualNode:
     """One guest. `e_share` is the share of a host CPU that its E- and LP-E-CPUs may have."""
 
-    shape: Shape
+    shape: Shape | BigLittle
     folder: Path
     disk: Path | None = None
     e_share: float | None = None
@@ -60,11 +59,12 @@ class VirtualNode:
             self.power_cut()
             self._start()
         # Never unloaded: whether Linux 6.1 lets go of an unregistered core PMU is not known.
-        ended = self.run("busybox", "insmod", str(MODULE), *self.shape.module_parameters())
-        assert ended.status == 0, ended.errors
-        # The first perf and the last one patch the running kernel; emulated CPUs were seen
-        # to hang at that (text_poke_bp_batch). With one that stays, no other is first or last.
-        self.start("perf", "stat", "-o", "/dev/null", "-e", _PATCHING, "sleep", "infinity")
+        if parameters := self.shape.module_parameters():
+            ended = self.run("busybox", "insmod", str(MODULE), *parameters)
+            assert ended.status == 0, ended.errors
+        if self.e_share is not None:
+            # The first perf and the last one patch the kernel. With one that stays none does.
+            self.start("perf", "stat", "-o", "/dev/null", "-e", _PATCHING, "sleep", "infinity")
 
     def run(
         self,
@@ -146,23 +146,36 @@ class VirtualNode:
 
     def _command(self, descriptor: int) -> list[str]:
         """Return QEMU's command line: no devices but those that are named, no network."""
-        line = "console=ttyS0 panic=-1 loglevel=5 softlockup_panic=1 mitigations=off nokaslr"
+        line = f"panic=-1 loglevel=5 softlockup_panic=1 {self.shape.kernel_line}"
         return [
-            *("qemu-system-x86_64", "-accel", "tcg,thread=multi", "-M", "q35"),
-            *("-m", str(MEMORY_MIB), *self.shape.qemu_options(), "-name", "vnode,debug-threads=on"),
-            *("-kernel", str(IMAGE / "vmlinux"), "-initrd", str(IMAGE / "initramfs")),
-            *("-append", f"{line} pinstudy.start={GUEST / 'start.sh'}"),
+            *(self.shape.qemu, "-accel", f"tcg,thread={self._threads()}"),
+            *self.shape.boot_options(self.folder),
+            *("-m", str(MEMORY_MIB), "-name", "vnode,debug-threads=on", "-append", line),
             *("-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{self.console}"),
-            # Without multidevs=remap inode numbers of different host file systems collide.
-            "-fsdev",
-            "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
+            *self._share_options(),
             # vectors=0: of some 45 boots with MSI-X one died of an assertion in QEMU's msix.c.
-            *("-device", "virtio-9p-pci,fsdev=root,mount_tag=hostroot,vectors=0"),
             *("-device", "virtio-serial-pci,vectors=0"),
             *("-chardev", f"socket,id=agent,fd={descriptor}"),
             *("-device", "virtserialport,chardev=agent,name=pinstudy.agent"),
             *self._disk_options(),
         ]
+
+    def _share_options(self) -> list[str]:
+        options = []
+        # Without multidevs=remap inode numbers of different host file systems collide.
+        how = "security_model=none,readonly=on,multidevs=remap"
+        for tag, folder in self.shape.shares().items():
+            options += ["-fsdev", f"local,id={tag},path={folder},{how}"]
+            options += ["-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag},vectors=0"]
+        return options
+
+    def _threads(self) -> str:
+        """Return how QEMU runs its CPUs: one after the other, unless some shall be slower.
+
+        With a thread for each, QEMU 7.2 may keep a translation of code that the kernel has
+        patched meanwhile, and CPUs take its breakpoint for ever (docs/vnode.md).
+        """
+        return "single" if self.e_share is None else "multi"
 
     def _disk_options(self) -> list[str]:
         if self.disk is None:

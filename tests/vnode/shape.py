@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from configs.cpulist import format_cpulist
+from tests.tools import ROOT
+
+IMAGE = ROOT / "build" / "vnode"
 
 # A hybrid model name, for what looks at it; `vendor` because QEMU's own is AMD's without the leaf
 # that tells of SMT. QEMU 7.2 emulates AVX2 wrongly: numpy's argsort, which uses it where it finds
@@ -24,6 +28,12 @@ class Shape:
     lpe: int = 0
     smt: bool = True
 
+    qemu = "qemu-system-x86_64"
+    image = IMAGE
+    kernel_line = (
+        f"console=ttyS0 mitigations=off nokaslr pinstudy.start={ROOT}/tests/vnode/guest/start.sh"
+    )
+
     def kinds(self) -> dict[str, tuple[int, ...]]:
         """Return each kind's CPUs as the guest's kernel numbers them: by core, P-cores first."""
         threads = self._threads
@@ -33,6 +43,17 @@ class Shape:
             "E": tuple(range(first_e, first_lpe)),
             "LP-E": tuple(range(first_lpe, first_lpe + self.lpe)),
         }
+
+    def boot_options(self, folder: Path) -> list[str]:  # noqa: ARG002 - other shapes write files
+        """Return QEMU's options for machine, CPUs and kernel."""
+        return [
+            *("-M", "q35", *self.qemu_options()),
+            *("-kernel", str(IMAGE / "vmlinux"), "-initrd", str(IMAGE / "initramfs")),
+        ]
+
+    def shares(self) -> dict[str, Path]:
+        """Return the folders of this host that the guest mounts, by tag."""
+        return {"hostroot": Path("/")}
 
     def qemu_options(self) -> list[str]:
         """Return what gives QEMU these CPUs: the first is there by itself, others are added."""
