@@ -5,7 +5,7 @@ ARGS ?=
 APP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study test vnode vnode-study test-vnode lint sanitize bench lock clean
+.PHONY: help setup study test vnode vnode-study test-vnode vm test-vm lint sanitize bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,14 @@ test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode
 	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),tests/vnode)
+
+vm: ## Set up what guests of the engine vm need
+	@tools/setup.sh vm
+
+test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in ARGS=
+	@tools/setup.sh test
+	@tools/setup.sh vm
+	@.venv/bin/python -m pytest -m vm $(or $(ARGS),tests/runners/vm tests/pinstudy)
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint

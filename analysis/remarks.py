@@ -17,11 +17,20 @@ def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         row = f"#{case['case_number']}"
         if case["excluded"]:
             yield f"{row}: {_excluded(case)}"
-        if case["unproved"]:
-            reasons = joined(case["reasons"].get("placement", ()))
-            yield one_line(
-                f"{row}: placement not proved in {case['unproved']} of {case['n']} runs: {reasons}"
-            )
+        for count, of, what in (
+            (case["unproved"], "placement", "placement"),
+            (case["vcpus_unproved"], "vcpu_placement", "placement of vCPUs"),
+        ):
+            if count:
+                reasons = joined(case["reasons"].get(of, ()))
+                runs = f"{count} of {case['n']} runs"
+                yield one_line(f"{row}: {what} not proved in {runs}: {reasons}")
+    if any(case["vcpu_mapping"] for case in cases):
+        yield (
+            "time, migrations and context switches are the program's in its guest; frequency, "
+            "vCPU migrations and cache misses are those of the vCPUs' threads on the host, energy "
+            "is the host's"
+        )
     yield from _governors(cases)
     yield from _more_than_one_placement(cases)
 
@@ -63,6 +72,8 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     remarks = []
     if (runs.frame["node"] == "virtual").any():
         remarks.append("numbers of a virtual node's model, not of hardware")
+    if any(guest.get("accelerator") == "tcg" for guest in runs.frame["vm"]):
+        remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
         digests = runs.frame["node_digest"].dropna().unique()
         kinds = joined(_declared_kinds(folder / "nodes" / f"{digest}.json") for digest in digests)

@@ -27,7 +27,8 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     `M_sd` (with n - 1; NaN for a single run) and `M_n`; `residency` and `freq_ghz`, means by kind;
     `drivers` and `governors_read`, what the good runs were made under; `excluded`, the number of
     runs by status; `reasons`, {status or measure: the reasons given};
-    `left_out`, the reason or None; `unproved`, the runs whose placement could not be proved.
+    `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
+    of threads, or of a guest's CPUs, could not be proved.
     """
     keys = ["table_number", *TABLE_KEYS, *ROW_KEYS, "case_id"]
     cases = [_case(runs) for _, runs in frame.groupby(keys, sort=False, dropna=False)]
@@ -62,7 +63,8 @@ def _case(runs: pd.DataFrame) -> dict[str, Any]:
     case["drivers"] = _distinct(good["driver"])
     case["residency"] = mean_by_kind(good["residency"])
     case["freq_ghz"] = mean_by_kind(good["freq_ghz"])
-    case["unproved"] = int(sum(p.get("verdict") == "unproved" for p in good["placement"]))
+    for name, of in (("unproved", "placement"), ("vcpus_unproved", "vcpu_placement")):
+        case[name] = int(sum(p.get("verdict") == "unproved" for p in good[of]))
     return case
 
 
@@ -70,7 +72,7 @@ def _reasons(good: pd.DataFrame, bad: pd.DataFrame) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for status, reasons in bad.groupby("status", sort=False)["reason"]:
         found[str(status)] = _distinct(reasons)
-    for name in (*MEASURES, "placement", "driver"):
+    for name in (*MEASURES, "vcpu_migrations", "placement", "vcpu_placement", "driver"):
         given = (absent.get(name) for absent in good["unavailable"])
         found[name] = _distinct(given)
     return {name: reasons for name, reasons in found.items() if reasons}

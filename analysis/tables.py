@@ -33,6 +33,9 @@ COLUMNS = (
     Column("cache misses"),
     Column("energy package", "J"),
 )
+# What stands beside them, in this place, when a guest's CPUs were mapped.
+_VCPU_MAPPING = 1, Column("vCPU mapping", right=False)
+_VCPU_MIGRATIONS = 9, Column("vCPU migrations")
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_bytes")
 NOT_AVAILABLE = "n/a"
@@ -84,22 +87,48 @@ def _table(rows: pd.DataFrame, remarks: Sequence[str]) -> Table:
     ]
     decimals = time_decimals(case["elapsed_s_mean"] for case in cases)
     cells = tuple(_cells(case, decimals, notes) for case in cases)
+    columns: tuple[Column, ...] = COLUMNS
+    if any(case["vcpu_mapping"] for case in cases):
+        columns, cells = _with_vcpus(cases, cells, notes)
     general = tuple(("", text) for text in (*table_remarks(cases), *remarks))
     return Table(
         caption=_caption(cases[0]),
-        columns=COLUMNS,
+        columns=columns,
         cells=cells,
         notes=notes.listed() + general,
         exact=tuple(_exact(case) for case in cases),
     )
 
 
+def _with_vcpus(
+    cases: Sequence[Mapping[str, Any]], cells: Sequence[tuple[str, ...]], notes: Notes
+) -> tuple[tuple[Column, ...], tuple[tuple[str, ...], ...]]:
+    """Return columns and cells with what concerns a guest's CPUs."""
+    columns = [*COLUMNS]
+    rows = [[*row] for row in cells]
+    for at, column in (_VCPU_MAPPING, _VCPU_MIGRATIONS):
+        columns.insert(at, column)
+    for case, row in zip(cases, rows, strict=True):
+        row.insert(_VCPU_MAPPING[0], one_line(case["vcpu_mapping"] or NOTHING))
+        moved = NOTHING
+        if case["left_out"] is None and case["n"]:
+            moved = _measured(case, "vcpu_migrations", mean_count, notes)
+        row.insert(_VCPU_MIGRATIONS[0], moved)
+    return tuple(columns), tuple(tuple(row) for row in rows)
+
+
 def _caption(case: Mapping[str, Any]) -> str:
     threads = "1 thread" if case["threads"] == 1 else f"{case['threads']} threads"
     return one_line(
         f"{case['app']} ({case['variant']}), size {case['size']}, {threads}, "
-        f"schedule {case['schedule']}, wait policy {case['wait_policy']}"
+        f"schedule {case['schedule']}, wait policy {case['wait_policy']}{_guest(case)}"
     )
+
+
+def _guest(case: Mapping[str, Any]) -> str:
+    if case["vm_cpus"] is None:
+        return ""
+    return f", in a guest with {case['vm_cpus']} vCPUs and {case['vm_memory_mib']} MiB"
 
 
 def _cells(case: Mapping[str, Any], decimals: int, notes: Notes) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from configs.digest import study_digest
 from configs.errors import ConfigError, Problem
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
-from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Site, Study
+from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Site, Study, Vm
 from configs.resolve import Resolver, Shelf
 from configs.schema import Strict, load, placed
 from configs.site import SiteSchema
@@ -39,12 +39,13 @@ def parse_study(data: bytes, path: str, shelf: Shelf) -> Study:
     """
     document = parse_yaml(data, path)
     valid, problems = load(StudySchema(), document)
-    resolver = Resolver(valid, shelf)
-    choices, mappings = resolver.resolve()
+    keys = document.value if isinstance(document.value, dict) else ()
+    resolver = Resolver(valid, shelf, keys)
+    choices, mappings, vm = resolver.resolve()
     problems += placed(document, resolver.mistakes, problems)
     problems += resolver.elsewhere + _name_problems(document, valid.get("name"), "study")
     _raise_any(problems)
-    return _build_study(valid, choices, mappings, path)
+    return _build_study(valid, choices, mappings, vm, path)
 
 
 def parse_app(data: bytes, path: str) -> App:
@@ -97,6 +98,7 @@ def _build_study(
     valid: dict[str, Any],
     choices: tuple[AppChoice, ...],
     mappings: tuple[Mapping, ...],
+    vm: Vm | None,
     path: str,
 ) -> Study:
     study = Study(
@@ -116,5 +118,6 @@ def _build_study(
         digest="",
         temperature_gate=valid.get("temperature_gate"),
         baseline=valid.get("baseline"),
+        vm=vm,
     )
     return replace(study, digest=study_digest(study))

@@ -35,6 +35,10 @@ ORDERS = {
     "randomised-blocks": "each repetition is a shuffled pass over all cases",
     "sequential": "all repetitions of a case, then the next case",
 }
+ENGINES = {
+    "local": "on this node",
+    "vm": "in a guest on this node, whose virtual CPUs the node maps",
+}
 COLLECTORS = ("perf", "energy")
 WAIT_POLICIES = ("active", "passive", "runtime-default")
 
@@ -184,6 +188,19 @@ class Baseline:
 
 
 @dataclass(frozen=True)
+class Vm:
+    """The guest that cases run in: its virtual CPUs and memory, and where the host puts the CPUs.
+
+    The mappings are of virtual CPUs to CPUs of the host, and none names a mechanism. Cases that
+    share one are run in the same boot of the guest.
+    """
+
+    cpus: int
+    memory_mib: int
+    vcpu_mappings: tuple[Mapping, ...]
+
+
+@dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
@@ -206,3 +223,9 @@ class Study:
     digest: str
     temperature_gate: TemperatureGate | None = None
     baseline: Baseline | None = None
+    vm: Vm | None = None
+
+    @property
+    def engine(self) -> str:
+        """Where its cases are run: a word of ENGINES."""
+        return "vm" if self.vm else "local"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import prod
 from typing import Any, Protocol
 
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import App, AppChoice, Mapping
+from configs.model import App, AppChoice, Mapping, Vm
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000
+
+# What only a study in a guest has, and must have.
+_OF_A_GUEST = ("vm", "vcpu_mapping")
 
 Mistakes = list[tuple[Path, str]]
 
@@ -35,22 +38,57 @@ class Resolver:
     `mistakes` are (path in the study's file, message); `elsewhere` are problems of other files.
     """
 
-    def __init__(self, data: dict[str, Any], shelf: Shelf) -> None:
+    def __init__(self, data: dict[str, Any], shelf: Shelf, keys: Collection[str]) -> None:
+        """`data` is what is valid of a study, `keys` are all that its file has."""
         self.data = data
         self.shelf = shelf
+        self.keys = keys
         self.mistakes: Mistakes = []
         self.elsewhere: list[Problem] = []
 
-    def resolve(self) -> tuple[tuple[AppChoice, ...], tuple[Mapping, ...]]:
+    def resolve(self) -> tuple[tuple[AppChoice, ...], tuple[Mapping, ...], Vm | None]:
         """Return what could be resolved; it is all of it when there are no mistakes."""
         choices = self._choices()
-        mappings = self._mappings(choices)
+        vm = self._vm()
+        mappings = self._mappings("mappings", self._threads(choices), self._default_mappings(vm))
         repetitions = self.data.get("repetitions") or 1
         conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
-        runs = _count_rows(choices) * len(mappings) * prod(conditions) * repetitions
+        placements = len(mappings) * (len(vm.vcpu_mappings) if vm else 1)
+        runs = _count_rows(choices) * placements * prod(conditions) * repetitions
         if runs > MAX_RUNS:
             self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
-        return choices, mappings
+        return choices, mappings, vm
+
+    def _vm(self) -> Vm | None:
+        """Return the guest, if cases are to run in one."""
+        given = [key for key in _OF_A_GUEST if key in self.keys]
+        if self.data.get("engine", "local") != "vm":
+            for key in given:
+                self._mistake((key,), f"{key!r} is for guests: write engine: vm beside it")
+            return None
+        for key in _OF_A_GUEST:
+            if key not in given:
+                self._mistake(("engine",), f"engine vm needs the key {key!r}")
+        guest = self.data.get("vm") or {}
+        mappings = self._mappings("vcpu_mapping", tuple(filter(None, [guest.get("cpus")])), ())
+        for index, mapping in enumerate(mappings):
+            if mapping.mechanism is not None:
+                self._mistake(
+                    ("vcpu_mapping", index),
+                    f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; "
+                    "pinstudy itself places virtual CPUs",
+                )
+        return Vm(guest.get("cpus") or 1, guest.get("memory") or 1, mappings)
+
+    def _default_mappings(self, vm: Vm | None) -> tuple[str, ...]:
+        """Return the mappings of a study that names none: a guest's scheduler is the usual one."""
+        if vm is None and "mappings" not in self.keys:
+            self._mistake((), "'mappings' is missing; expected the names of mappings")
+        return ("scheduler",)
+
+    @staticmethod
+    def _threads(choices: tuple[AppChoice, ...]) -> tuple[int, ...]:
+        return tuple(count for choice in choices for count in choice.threads)
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
@@ -126,11 +164,13 @@ class Resolver:
                 self._mistake((*path, key, index), message)
         return tuple(found)
 
-    def _mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
-        threads = tuple(count for choice in choices for count in choice.threads)
+    def _mappings(
+        self, key: str, threads: tuple[int, ...], default: tuple[str, ...]
+    ) -> tuple[Mapping, ...]:
+        """Return the mappings that a key names for these thread counts."""
         found: dict[str, Mapping] = {}
-        for index, item in enumerate(self.data.get("mappings", ())):
-            path: Path = ("mappings", index)
+        for index, item in enumerate(self.data.get(key, default)):
+            path: Path = (key, index)
             mapping = self._mapping(item, path)
             if mapping is None:
                 continue

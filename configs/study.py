@@ -11,9 +11,10 @@ from configs.events import event_problem
 from configs.fields import Count, Name, Text, Word
 from configs.gate import TemperatureGateSchema
 from configs.mapping import InlineMappingSchema
-from configs.model import COLLECTORS, CURRENT_GOVERNOR, ORDERS, WAIT_POLICIES
+from configs.model import COLLECTORS, CURRENT_GOVERNOR, ENGINES, ORDERS, WAIT_POLICIES
 from configs.schedules import Schedule
 from configs.schema import Strict
+from configs.vm import VmSchema
 
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
 # among them: it is not a policy but a frequency that somebody writes.
@@ -54,19 +55,25 @@ class ChoiceSchema(Strict):
     schedules = OneOrMore(Schedule())
 
 
+def _mappings() -> OneOrMore:
+    return OneOrMore(
+        Reference(
+            Text("the name of a mapping"),
+            Section(InlineMappingSchema, "a mapping with name, selection, tightness"),
+        )
+    )
+
+
 class StudySchema(Strict):
     """A study."""
 
     name = Name("the study's name")
     title = Text("a title", required=True)
     apps = OneOrMore(Section(ChoiceSchema, "an app with variants, sizes, threads"), required=True)
-    mappings = OneOrMore(
-        Reference(
-            Text("the name of a mapping"),
-            Section(InlineMappingSchema, "a mapping with name, selection, tightness"),
-        ),
-        required=True,
-    )
+    engine = Word("engine", ENGINES)
+    vm = Section(VmSchema, "a guest with the keys cpus and memory")
+    vcpu_mapping = _mappings()
+    mappings = _mappings()
     governors = OneOrMore(Word("governor", GOVERNORS))
     repetitions = Count("how often a case is run", 1, 10000, required=True)
     warmup = Count("how many runs of a case are not counted", 0, 1000)

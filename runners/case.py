@@ -11,12 +11,30 @@ from configs.model import App, Mapping, Size, Variant
 
 
 @dataclass(frozen=True)
+class Vcpus:
+    """Where the host puts a guest's virtual CPUs: `cpus` are the host's, in the order they take.
+
+    The guest has `count` of them, and so many MiB of memory.
+    """
+
+    mapping: Mapping
+    cpus: tuple[int, ...]
+    count: int
+    memory_mib: int
+
+    @property
+    def mask(self) -> tuple[int, ...]:
+        """The CPUs ascending."""
+        return tuple(sorted(self.cpus))
+
+
+@dataclass(frozen=True)
 class Case:
     """App x variant x size x threads x mapping x governor x schedule, with the node's CPUs.
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
-    pinned threads take them.
+    pinned threads take them. With `vcpus` the case runs in a guest, whose CPUs `cpus` are.
     """
 
     table: int
@@ -31,6 +49,17 @@ class Case:
     governor: str
     schedule: str
     wait_policy: str
+    vcpus: Vcpus | None = None
+
+    @property
+    def host_cpus(self) -> tuple[int, ...]:
+        """The CPUs of this node that the case uses, in the order that they are taken."""
+        return self.vcpus.cpus if self.vcpus else self.cpus
+
+    @property
+    def host_mask(self) -> tuple[int, ...]:
+        """The CPUs of this node that the case uses, ascending."""
+        return tuple(sorted(self.host_cpus))
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -45,9 +74,10 @@ class Case:
     @property
     def label(self) -> str:
         """A short name for progress lines and messages."""
+        where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
         return (
             f"{self.app.name}-{self.variant.name} {self.size.name} x{self.threads} "
-            f"{self.mapping.name} {self.governor}"
+            f"{where}{self.mapping.name} {self.governor}"
         )
 
 
@@ -79,7 +109,7 @@ def digest_of(fields: dict[str, object]) -> str:
 
 def case_fields(case: Case) -> dict[str, object]:
     """Return the fields that say which case a record belongs to (the record's group `case`)."""
-    return {
+    fields: dict[str, object] = {
         "app": case.app.name,
         "variant": case.variant.name,
         "size": case.size.name,
@@ -92,4 +122,15 @@ def case_fields(case: Case) -> dict[str, object]:
         "governor": case.governor,
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
+    }
+    if case.vcpus is None:
+        return fields
+    return fields | {
+        "engine": "vm",
+        "vm_cpus": case.vcpus.count,
+        "vm_memory_mib": case.vcpus.memory_mib,
+        "vcpu_mapping": case.vcpus.mapping.name,
+        "vcpu_selection": case.vcpus.mapping.selection,
+        "vcpu_tightness": case.vcpus.mapping.tightness,
+        "vcpu_cpus": format_cpulist(case.vcpus.cpus),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -20,9 +20,14 @@ from runners.mappings import needed_tool
 from runners.measured import Measured
 from runners.node import Node
 from runners.openmp_runtime import find_runtime
-from runners.perf_events import event_list, perf_command, read_permission
+from runners.perf_events import (
+    event_list,
+    perf_command,
+    perf_threads_command,
+    read_permission,
+)
 from runners.perf_output import parse_perf_output
-from runners.perf_process import CommandBuilder
+from runners.perf_process import StatBuilder
 from runners.surroundings import Surroundings, read_load
 from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter
@@ -42,7 +47,7 @@ class Collectors:
         tools: Mapping[str, str],
     ) -> None:
         """`programs` and `tools` are paths by name; raises UserError for a bad event."""
-        root = node.root
+        root = self.root = node.root
         self._node = node
         self._pmus = read_core_pmus(root)
         self._why_unsupported = why_unsupported(root)
@@ -55,19 +60,26 @@ class Collectors:
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
-        command, problem = _perf(study, perf, root)
+        self._perf, problem = perf or "", _no_perf(study, perf)
+        self._events = event_list(study.events, read_permission(root).user_only)
         self._surroundings = Surroundings(node)
         gate = study.temperature_gate
         # Energy is read last before the program starts, and first when it has ended.
         self.harness = Harness(
             witness,
-            command,
+            None if problem else partial(perf_command, self._perf, self._events),
             problem,
             meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
             cores=tuple(core.cpus for core in node.topology.cores),
         )
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
+
+    def thread_counter(self, threads: Iterable[int]) -> StatBuilder | None:
+        """Return what counts these threads as the study's programs are counted, if they are."""
+        if self.harness.perf_problem:
+            return None
+        return partial(perf_threads_command, self._perf, self._events, tuple(threads))
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of one run."""
@@ -77,7 +89,7 @@ class Collectors:
             self._versions_of(case),
             self._counters(case, seen),
             energy,
-            self._surroundings.measured(case.mask, seen, energy.fields.get("power_pkg_w")),
+            self._surroundings.measured(case.host_mask, seen, energy.fields.get("power_pkg_w")),
         ]
 
     def idle(self, case: Case) -> list[Measured]:
@@ -103,7 +115,7 @@ class Collectors:
             cpu_s = seen.ending.user_s + seen.ending.system_s
             reading = read_counters(
                 parse_perf_output(seen.perf_output),
-                kinds_of_pmus(self._pmus, self._node.topology.kinds, case.mask),
+                kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
                 self._why_unsupported,
                 seen.ending.system_s / cpu_s if cpu_s else None,
             )
@@ -132,10 +144,8 @@ def _program_facts(program: Path) -> Measured:
     return Measured(fields, unavailable)
 
 
-def _perf(study: Study, perf: str | None, root: Path) -> tuple[CommandBuilder | None, str]:
+def _no_perf(study: Study, perf: str | None) -> str:
+    """Say why the study's runs have no counters; empty when they have."""
     if "perf" not in study.collect:
-        return None, "the study does not collect perf's counters"
-    if perf is None:
-        return None, "perf is not installed; install it with `make setup`"
-    events = event_list(study.events, read_permission(root).user_only)
-    return partial(perf_command, perf, events), ""
+        return "the study does not collect perf's counters"
+    return "" if perf else "perf is not installed; install it with `make setup`"

@@ -49,7 +49,8 @@ class Meter(Protocol):
 class Observation:
     """What one execution showed; `perf_problem` is empty when perf was attached.
 
-    `cost` is what pinstudy itself used while the program ran.
+    `cost` is what pinstudy itself used while the program ran. `objection` is (status, reason) when
+    the engine found the run to be no result; None when it did not.
     """
 
     ending: Ending
@@ -62,6 +63,7 @@ class Observation:
     perf_problem: str
     perf_command: tuple[str, ...]
     cost: HarnessCost | None = None
+    objection: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

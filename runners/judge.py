@@ -16,13 +16,17 @@ TIMEOUT = "timeout"
 CHECK_FAILED = "check-failed"
 PLACEMENT_VIOLATED = "placement-violated"
 SETTINGS_CHANGED = "settings-changed"
+CLOCK_DRIFTED = "clock-drifted"
 INTERRUPTED = "interrupted"
 LEFT_OUT = "left-out"
 # No run: the record of an idle baseline.
 BASELINE = "baseline"
 
 # A run with one of these is part of the study; an interrupted one is made again.
-FINAL = (OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED)
+FINAL = (
+    *(OK, FAILED, TIMEOUT, CHECK_FAILED),
+    *(PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED),
+)
 
 STDERR_TAIL_CHARACTERS = 2000
 
@@ -54,6 +58,8 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
         return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
     if proof.verdict == "violated":
         return PLACEMENT_VIOLATED, proof.reason
+    if seen.objection:
+        return seen.objection
     if changed:
         return SETTINGS_CHANGED, changed
     return OK, ""

@@ -1,13 +1,14 @@
-"""The local engine: this node, its tools and a results folder make a study runnable here."""
+"""A study at its place: this node, its tools and a results folder make it runnable here."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from configs.cpulist import format_cpulist
 from configs.errors import StudyError, UserError
@@ -20,11 +21,22 @@ from runners.node import Node, open_node
 from runners.node_lock import NodeLock
 from runners.outline import Outline, plural
 from runners.plan import Plan, make_plan
-from runners.programs import LAUNCHERS, WITNESS, find_program, find_tools
+from runners.programs import (
+    LAUNCHERS,
+    WITNESS,
+    find_emulated_program,
+    find_program,
+    find_tools,
+)
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
 from runners.state import read_state
 from runners.study import Bench, History, Progress, read_history, run_study, set_aside
+
+if TYPE_CHECKING:
+    from runners.collect import Collectors
+    from runners.execute import Observation
+    from runners.measured import Measured
 
 LIVE_ROOT = Path("/")
 
@@ -56,9 +68,24 @@ class Workplace:
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
-        return make_plan(
-            study, self.node.topology, self._find_program, self.tools, self._governor_problem
-        )
+        find = partial(self._find_program, self._finder(study))
+        return make_plan(study, self.node.topology, find, self.tools, self._governor_problem)
+
+    @cached_property
+    def without_kvm(self) -> str:
+        """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
+        from runners.capabilities.asked_node import AskedNode
+        from runners.capabilities.virtual_machines import without_kvm
+
+        return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
+
+    def engine_outlook(self, study: Study) -> list[str]:
+        """Return in a line what the study's guests run on; nothing when it has none."""
+        if study.vm is None or not self.live:
+            return []
+        if self.without_kvm:
+            return [f"guests are emulated, and their times are not this node's: {self.without_kvm}"]
+        return ["guests run on KVM"]
 
     def outline(self, study: Study, results: Path) -> Outline:
         """Return the plan together with what earlier attempts have done of it."""
@@ -81,7 +108,7 @@ class Workplace:
     def governor_outlook(self, plan: Plan) -> list[str]:
         """Return in lines which governors will be set, and which cases wait for theirs."""
         governors, now = self.governors(), self.node.cpufreq
-        asked = {(case.governor, case.cpus) for case in plan.cases}
+        asked = {(case.governor, case.host_cpus) for case in plan.cases}
         why_not = {key: governors.why_not(*key, now) for key in sorted(asked)}
         switched = {
             governor
@@ -99,7 +126,7 @@ class Workplace:
             )
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if reason := why_not[case.governor, case.cpus]:
+            if reason := why_not[case.governor, case.host_cpus]:
                 waiting.setdefault(case.governor, []).append(reason)
         return lines + [
             f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
@@ -112,8 +139,11 @@ class Workplace:
         inherited = os.environ if self.live else {}
         return build_launch(case, plan.program_of(case), inherited, self.tools)
 
-    def _find_program(self, name: str) -> Path | None:
-        found = find_program(name)
+    def _finder(self, study: Study) -> Callable[[str], Path | None]:
+        return find_emulated_program if study.vm and self.without_kvm else find_program
+
+    def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
+        found = find(name)
         return found if found or self.live else Path(name)
 
     def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
@@ -135,6 +165,48 @@ def results_folder(results: Path, study: Study, node: Node) -> Path:
     return results / study.name / node.node_id
 
 
+class Engine(Protocol):
+    """Where a case's runs are made."""
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Carry a launch through once; raises LaunchError for what is one failed run."""
+
+    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+        """Return what was measured around the run that was made last."""
+
+    def close(self) -> None:
+        """Leave nothing running."""
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Makes runs on this node itself."""
+
+    collectors: Collectors
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Carry a launch through once."""
+        from runners.execute import execute
+
+        return execute(launch, case.app.limit_s, self.collectors.harness, cpus=case.mask)
+
+    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+        """Return what the collectors say of the run."""
+        return self.collectors.measured(case, seen)
+
+    def close(self) -> None:
+        """Nothing outlives a run."""
+
+
+def check_emulation(without_kvm: str, allowed: bool) -> None:
+    """Raise UserError when guests would be emulated and nobody has allowed it."""
+    if without_kvm and not allowed:
+        raise UserError(
+            f"guests would be emulated here, instruction by instruction: {without_kvm}. Their "
+            "times say nothing of this node; to try it all the same add --allow-emulation"
+        )
+
+
 @dataclass
 class Session:
     """One attempt at a study: what it runs and where it writes.
@@ -148,10 +220,18 @@ class Session:
     left_changed: str = ""
 
     @classmethod
-    def begin(cls, workplace: Workplace, study: Study, results: Path, fresh: bool) -> Session:
+    def begin(
+        cls,
+        workplace: Workplace,
+        study: Study,
+        results: Path,
+        fresh: bool,
+        allow_emulation: bool = False,
+    ) -> Session:
         """Look at the node, the plan and earlier results; nothing is run yet.
 
-        Raises UserError when earlier results do not fit, StudyError when nothing can run here.
+        `allow_emulation` accepts guests whose times are not this node's. Raises UserError when
+        earlier results do not fit or guests cannot be had, StudyError when nothing can run here.
         """
         if not workplace.live:
             root = workplace.node.root
@@ -159,6 +239,8 @@ class Session:
                 f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
                 f"`pinstudy plan {study.name} --sysroot {root}`"
             )
+        if study.vm:
+            check_emulation(workplace.without_kvm, allow_emulation)
         folder = results_folder(results, study, workplace.node)
         if fresh:
             set_aside(folder)
@@ -195,17 +277,22 @@ class Session:
     def _run(self, progress: Progress, governors: Governors) -> None:
         node = self.workplace.node
         shard = Shard(self.folder / "records", node.node_id)
+        engine: Engine | None = None
         try:
             self._keep_sources()
+            collectors = self._collectors()
+            engine = self._engine(collectors, shard.attempt)
             run_study(
                 self.outline.plan,
                 self.outline.history,
                 shard,
                 self._origin(shard.attempt),
-                self._bench(governors),
+                self._bench(engine, collectors, governors),
                 progress,
             )
         finally:
+            if engine:
+                engine.close()
             shard.close()
 
     def _restore(self, governors: Governors) -> None:
@@ -227,29 +314,38 @@ class Session:
             node=node.facts.get("node"),
         )
 
-    def _bench(self, governors: Governors) -> Bench:
+    def _collectors(self) -> Collectors:
         # Imported here, as in findings: planning needs none of what measures.
         from runners.collect import Collectors
 
-        plan = self.outline.plan
-        collectors = Collectors(
-            plan.study, self.workplace.node, self._witness(), plan.programs, self.workplace.tools
-        )
+        plan, place = self.outline.plan, self.workplace
+        return Collectors(plan.study, place.node, self._witness(), plan.programs, place.tools)
+
+    def _engine(self, collectors: Collectors, attempt: int) -> Engine:
+        study = self.outline.study
+        if study.vm is None:
+            return LocalEngine(collectors)
+        from runners.vm.engine import open_engine
+
+        consoles = self.folder / "consoles"
+        return open_engine(study.vm, self.workplace.without_kvm, collectors, consoles, attempt)
+
+    def _bench(self, engine: Engine, collectors: Collectors, governors: Governors) -> Bench:
         return Bench(
             launch=self.outline.launch,
-            harness=collectors.harness,
-            collect=collectors.measured,
-            settle=lambda case: governors.settle(case.governor, case.cpus),
-            state=lambda case: read_state(self.workplace.node, case.cpus),
+            execute=engine.execute,
+            collect=engine.measured,
+            settle=lambda case: governors.settle(case.governor, case.host_cpus),
+            state=lambda case: read_state(self.workplace.node, case.host_cpus),
             idle=collectors.idle,
             baselines=collectors.baselines,
             gate=collectors.gate,
             warnings=collectors.warnings,
         )
 
-    @staticmethod
-    def _witness() -> Path:
-        witness = find_program(WITNESS)
+    def _witness(self) -> Path:
+        emulated = self.outline.study.vm and self.workplace.without_kvm
+        witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
         if witness is None:
             raise StudyError(f"{WITNESS} is not built; build it with `make setup`")
         return witness

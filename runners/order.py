@@ -9,8 +9,8 @@ for the others when a case joins or leaves a study that is continued.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,27 @@ class PlannedRun:
         return (self.case_id, self.warmup, self.repetition)
 
 
+def plan_groups(
+    groups: Mapping[str, Sequence[str]], repetitions: int, warmup: int, order: str, seed: int
+) -> list[PlannedRun]:
+    """Return every run of a study whose cases come in named groups, one group after the other.
+
+    Groups are what cannot be mixed: the cases of one boot of a guest. Their names and the seed give
+    their order, and the cases of each are ordered as `plan_order` does it.
+    """
+    names = list(groups) if order == "sequential" else _shuffled(list(groups), f"{seed}/groups")
+    runs = [
+        planned
+        for name in names
+        for planned in plan_order(groups[name], repetitions, warmup, order, seed)
+    ]
+    return [replace(planned, order=position) for position, planned in enumerate(runs)]
+
+
 def plan_order(
     case_ids: Sequence[str], repetitions: int, warmup: int, order: str, seed: int
 ) -> list[PlannedRun]:
-    """Return every run of a study in the order in which it is to be made.
+    """Return every run of these cases in the order in which it is to be made.
 
     `order` is `randomised-blocks` or `sequential`: a case's warm-up runs and repetitions together.
     """

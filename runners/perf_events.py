@@ -113,14 +113,34 @@ def _in_user_mode(name: str) -> str:
 def perf_command(
     perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
 ) -> tuple[str, ...]:
-    """Return the command that attaches to a process and all it will create, counters off.
+    """Return the command that attaches to a process and all it will create, counters off."""
+    return _stat(perf, events, ("-p", str(pid)), output, (control_fd, acknowledge_fd))
 
-    Counting starts when `enable` is written to `control_fd` (perf answers `ack` on
-    `acknowledge_fd`) and ends with SIGINT to perf, which then writes its rows to `output`.
+
+def perf_threads_command(
+    perf: str,
+    events: str,
+    threads: Iterable[int],
+    output: str,
+    control_fd: int,
+    acknowledge_fd: int,
+) -> tuple[str, ...]:
+    """Return the command that attaches to these threads of a process only, counters off."""
+    listed = ",".join(map(str, threads))
+    return _stat(perf, events, ("-t", listed), output, (control_fd, acknowledge_fd))
+
+
+def _stat(
+    perf: str, events: str, target: tuple[str, str], output: str, control: tuple[int, int]
+) -> tuple[str, ...]:
+    """Return the command that counts a target from when it is told to.
+
+    Counting starts when `enable` is written to the first descriptor of `control` (perf answers
+    `ack` on the second) and ends with SIGINT to perf, which then writes its rows to `output`.
     """
     columns: Sequence[str] = ("-x", ";", "-o", output, "-e", events)
-    control: Sequence[str] = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
-    return (perf, "stat", *columns, *control, "-p", str(pid))
+    off: Sequence[str] = ("-D", "-1", "--control", f"fd:{control[0]},{control[1]}")
+    return (perf, "stat", *columns, *off, *target)
 
 
 def parse_perf_version(text: str) -> tuple[int, int] | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
-from configs.model import App, AppChoice, Size, Study, Variant
+from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
-from runners.case import Case, LeftOut
+from runners.case import Case, LeftOut, Vcpus
 from runners.launch import FALLBACK_SCHEDULE
 from runners.mappings import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
-from runners.topology import Topology
+from runners.topology import Topology, flat_topology
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
 GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
@@ -43,6 +44,15 @@ class _Row:
     wait_policy: str
 
 
+@dataclass(frozen=True)
+class _GuestHost:
+    """The node that a guest runs on, and where it puts the guest's CPUs."""
+
+    topology: Topology
+    vcpu_mapping: StudyMapping
+    vm: Vm
+
+
 def make_plan(
     study: Study,
     topology: Topology,
@@ -54,17 +64,23 @@ def make_plan(
 
     `find_program` gives the path of a program's name or None, `tools` are the launchers at hand.
     Rows are numbered within a table before anything is left out: all mappings under the first
-    governor, then all under the next, as in the published tables.
+    governor, then all under the next, as in the published tables. For guests, whose threads
+    `mappings` map, that is: all mappings in them under the first mapping of their virtual CPUs.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     left_out: list[LeftOut] = []
     for table, row in enumerate(_rows(study), 1):
-        for number, (governor, mapping) in enumerate(
-            ((governor, mapping) for governor in study.governors for mapping in study.mappings), 1
+        for number, (governor, on_host, mapping) in enumerate(
+            product(study.governors, _vcpu_mappings(study), study.mappings), 1
         ):
-            case = _bind(row, (table, number), mapping, governor, topology, tools)
+            place = (table, number)
+            if on_host and study.vm:
+                host = _GuestHost(topology, on_host, study.vm)
+                case = _bind_guest(row, place, mapping, governor, host, tools)
+            else:
+                case = _bind(row, place, mapping, governor, topology, tools)
             if isinstance(case, Case):
                 reason = _why_not(case, programs, governor_problem)
                 case = case if reason is None else LeftOut.of(case, reason)
@@ -96,6 +112,7 @@ def _bind(
     governor: str,
     topology: Topology,
     tools: Iterable[str],
+    vcpus: Vcpus | None = None,
 ) -> Case | LeftOut:
     """Give the row its CPUs on this node, or the reason why the node cannot do the mapping."""
     mechanism: str | None = mapping.mechanism
@@ -121,8 +138,33 @@ def _bind(
         governor,
         row.schedule,
         row.wait_policy,
+        vcpus,
     )
     return case if reason is None else LeftOut.of(case, reason)
+
+
+def _vcpu_mappings(study: Study) -> tuple[StudyMapping | None, ...]:
+    return study.vm.vcpu_mappings if study.vm else (None,)
+
+
+def _bind_guest(
+    row: _Row,
+    place: tuple[int, int],
+    mapping: StudyMapping,
+    governor: str,
+    host: _GuestHost,
+    tools: Iterable[str],
+) -> Case | LeftOut:
+    """Bind a row to a guest's CPUs, and those to this node's."""
+    reason = None
+    cpus: tuple[int, ...] = ()
+    try:
+        cpus = resolve_cpus(host.vcpu_mapping, host.topology, host.vm.cpus)
+    except CannotMapError as problem:
+        reason = f"the guest's CPUs cannot be mapped: {problem}"
+    vcpus = Vcpus(host.vcpu_mapping, cpus, host.vm.cpus, host.vm.memory_mib)
+    found = _bind(row, place, mapping, governor, flat_topology(host.vm.cpus), tools, vcpus)
+    return LeftOut.of(found, reason) if reason and isinstance(found, Case) else found
 
 
 def _why_not(
@@ -130,4 +172,4 @@ def _why_not(
 ) -> str | None:
     if case.variant.program not in programs:
         return f"the program {case.variant.program} was not found; build it with `make setup`"
-    return governor_problem(case.governor, case.cpus)
+    return governor_problem(case.governor, case.host_cpus)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+EMULATED = ROOT / "build" / "emulated" / "bin"
 WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
 
@@ -35,6 +36,19 @@ def find_program(name: str) -> Path | None:
             return candidate
     found = shutil.which(name)
     return Path(found).absolute() if found else None
+
+
+def find_emulated_program(name: str) -> Path | None:
+    """Return the path of a program for a CPU that QEMU emulates, or None.
+
+    Our own are built for this machine's CPU, whose instructions QEMU need not know; `make vm`
+    builds them once more. Others are taken as they are.
+    """
+    candidate = EMULATED / name
+    if "/" not in name and candidate.is_file() and os.access(candidate, os.X_OK):
+        return candidate
+    found = find_program(name)
+    return None if found and found.parent in program_folders() else found
 
 
 def find_tools(names: Iterable[str] = LAUNCHERS) -> dict[str, str]:

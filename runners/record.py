@@ -127,7 +127,7 @@ def baseline_record(
         "status": BASELINE,
         "reason": "",
         "governor": case.governor,
-        "cpus": format_cpulist(case.cpus),
+        "cpus": format_cpulist(case.host_cpus),
         "duration_s": duration_s,
     }
     return _with_measured(record, {}, collected)

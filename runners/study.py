@@ -17,12 +17,12 @@ from configs.errors import StudyError, UserError
 from configs.model import Study
 from runners.baseline import Baselines
 from runners.case import Case, LeftOut
-from runners.execute import Harness, Observation, execute
+from runners.execute import Observation
 from runners.forecast import Forecast, duration
 from runners.judge import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
 from runners.launch import Launch
 from runners.measured import Measured
-from runners.order import PlannedRun, plan_order
+from runners.order import PlannedRun, plan_groups
 from runners.plan import Plan
 from runners.record import (
     Origin,
@@ -123,8 +123,10 @@ def set_aside(folder: Path) -> Path | None:
 def runs_of(plan: Plan) -> list[PlannedRun]:
     """Return every run of the plan's cases, in order."""
     study = plan.study
-    ids = [case.case_id for case in plan.cases]
-    return plan_order(ids, study.repetitions, study.warmup, study.order, study.seed)
+    boots: dict[str, list[str]] = {}
+    for case in plan.cases:
+        boots.setdefault(case.vcpus.mapping.name if case.vcpus else "", []).append(case.case_id)
+    return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
 
 
 def runs_left(plan: Plan, history: History) -> list[PlannedRun]:
@@ -141,16 +143,17 @@ def forecast(plan: Plan, left: Iterable[PlannedRun], history: History) -> Foreca
 
 @dataclass(frozen=True)
 class Bench:
-    """What the loop needs from the machine: how to settle, launch, run and measure a case.
+    """What the loop needs from an engine: how to settle, launch, run and measure a case.
 
-    `settle` puts the case's governor in force, or returns why it cannot be; `state` reads what is
-    in force; `idle` measures the node without a program under the case's governor, when
-    `baselines` says that it is due. `gate` is what a run waits for, `warnings` are lines that a
+    `execute` carries a launch through once; its LaunchError is a failed run. `settle` puts the
+    case's governor in force, or returns why it cannot be; `state` reads what is in force; `idle`
+    measures the node without a program under the case's governor, when `baselines` says that it is
+    due. `gate` is what a run waits for, `warnings` are lines that a
     user should see before the first one.
     """
 
     launch: Callable[[Case], Launch]
-    harness: Harness
+    execute: Callable[[Case, Launch], Observation]
     collect: Callable[[Case, Observation], list[Measured]]
     settle: Callable[[Case], str | None]
     state: Callable[[Case], Measured]
@@ -229,7 +232,7 @@ def _one_run(
     launch = bench.launch(case)
     before = bench.state(case)
     try:
-        seen = execute(launch, case.app.limit_s, bench.harness, cpus=case.mask)
+        seen = bench.execute(case, launch)
         collected = [waited, *bench.collect(case, seen)]
         after = bench.state(case)
     except KeyboardInterrupt:

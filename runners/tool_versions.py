@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runners.ask import ask
-from runners.programs import program_folders
+from runners.programs import EMULATED, program_folders
 
 MAX_CHARACTERS = 300
 
@@ -21,7 +21,8 @@ def build_of(program: Path) -> str | None:
 
     Another program is not asked: it may take `--version` for something to compute.
     """
-    return ask_version(str(program)) if program.parent in program_folders() else None
+    ours = (*program_folders(), EMULATED)
+    return ask_version(str(program)) if program.parent in ours else None
 
 
 def ask_version(path: str) -> str | None:

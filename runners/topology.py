@@ -78,6 +78,20 @@ class Topology:
         return len(self.kinds) > 1
 
 
+def flat_topology(cpus: int) -> Topology:
+    """Return the topology of a guest: as many equal cores as it has CPUs, in one package."""
+    numbers = tuple(range(cpus))
+    return Topology(
+        kinds=(CoreKind("P", numbers, "a guest's CPUs are equal"),),
+        cores=tuple(Core((cpu,), "P", 0) for cpu in numbers),
+        caches=(),
+        numa=(NumaNode(0, numbers),),
+        online=numbers,
+        offline=(),
+        allowed=numbers,
+    )
+
+
 def topology_json(topology: Topology) -> dict[str, Any]:
     """Return the topology as `pinstudy topology --json` prints it; CPU lists as the kernel's.
 

@@ -33,7 +33,8 @@ def command(
     from runners.local import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    outline = workplace.outline(load_study(study), results)
+    asked = load_study(study)
+    outline = workplace.outline(asked, results)
     if as_json:
         print_json(outline.as_json())
         return
@@ -41,17 +42,26 @@ def command(
         click.echo(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    for line in [*outline.summary(), *workplace.governor_outlook(outline.plan)]:
+    outlooks = [*workplace.engine_outlook(asked), *workplace.governor_outlook(outline.plan)]
+    for line in [*outline.summary(), *outlooks]:
         click.echo(line)
 
 
 def _print_row(row: dict[str, Any]) -> None:
     from runners.forecast import duration
 
-    start = f"  #{row['number']:<3}{row['mapping']} {row['governor']}"
+    start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
     if row["reason"]:
         click.echo(wrap(f"left out: {row['reason']}", f"{start}  "))
         return
     about = duration(row["estimate_s"])
     click.echo(f"{start}  CPUs {row['cpus']}  about {about} a run")
     click.echo(f"      {row['shell_line']}")
+
+
+def _guest(row: dict[str, Any]) -> str:
+    """Return where a row's guest has its CPUs; nothing for a row without one."""
+    if "vcpu_mapping" not in row:
+        return ""
+    cpus = f" on CPUs {row['vcpu_cpus']}" if row["vcpu_cpus"] else ""
+    return f"{row['vm_cpus']} vCPUs {row['vcpu_mapping']}{cpus}; in the guest: "

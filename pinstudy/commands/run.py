@@ -16,8 +16,19 @@ from pinstudy.options import KINDS, RESULTS, SITE, SYSROOT
 @RESULTS
 @SITE
 @click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
+@click.option(
+    "--allow-emulation",
+    is_flag=True,
+    help="Engine vm: run guests without KVM too; their times are not this node's.",
+)
 def command(
-    study: str, sysroot: Path, kinds: str | None, results: Path, site: str | None, fresh: bool
+    study: str,
+    sysroot: Path,
+    kinds: str | None,
+    results: Path,
+    site: str | None,
+    fresh: bool,
+    allow_emulation: bool,
 ) -> None:
     """Run STUDY, or continue it where it was stopped.
 
@@ -30,12 +41,14 @@ def command(
     from runners.local import Session, open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    session = Session.begin(workplace, load_study(study), results, fresh)
+    asked = load_study(study)
+    session = Session.begin(workplace, asked, results, fresh, allow_emulation)
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())
     click.echo("What will be done")
     outline = session.outline
-    for line in [*outline.summary(), *workplace.governor_outlook(outline.plan)]:
+    outlooks = [*workplace.engine_outlook(asked), *workplace.governor_outlook(outline.plan)]
+    for line in [*outline.summary(), *outlooks]:
         click.echo(f"  {line}")
     try:
         with TerminalProgress(outline) as progress:

@@ -23,7 +23,7 @@ def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
         return
     machine = platform.machine()
     qemu = shutil.which(f"qemu-system-{machine}")
-    slow, grant = _without_kvm(node)
+    slow, grant = without_kvm(node)
     if qemu is None:
         install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
         reason = f"qemu-system-{machine} is not installed"
@@ -34,7 +34,7 @@ def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
         yield Capability(NAME, "ok", f"{qemu} with {KVM}")
 
 
-def _without_kvm(node: AskedNode) -> tuple[str, str]:
+def without_kvm(node: AskedNode) -> tuple[str, str]:
     """Return why hardware virtualisation cannot be used and what helps; empty when it can."""
     flags = node.block.get("flags", "").split()
     # KVM may open without the CPU's help (kvm-pvm does), and then runs no ordinary kernel.

@@ -18,6 +18,7 @@ from configs.model import App, AppChoice, Baseline, Study, Variant
 from runners.case import Case
 from runners.collect import Collectors
 from runners.launch import build_launch
+from runners.local import LocalEngine
 from runners.measured import Measured
 from runners.node import Node, open_node
 from runners.order import PlannedRun
@@ -111,7 +112,7 @@ def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -
     shard = Shard(folder / "records", "node1")
     bench = Bench(
         launch=lambda case: launch_of(plan, case),
-        harness=collectors.harness,
+        execute=LocalEngine(collectors).execute,
         collect=collectors.measured,
         settle=lambda _: None,
         state=lambda _: Measured({"governor_read": "powersave"}),

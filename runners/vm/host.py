@@ -1,0 +1,110 @@
+"""What this node has to run guests with: QEMU, hardware virtualisation or not, kernel, busybox."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.errors import UserError
+from runners.programs import ROOT
+from runners.sysfs import Absent, Tree
+from runners.vm.initramfs import archive
+from runners.vm.vmlinux import vmlinux
+
+QEMU = "qemu-system-x86_64"
+_ADVICE = "set up what guests need with `make vm`"
+# What `make vm` has unpacked, where the node's own kernel cannot be used.
+_FETCHED = ROOT / "build" / "guest" / "tree"
+INIT = Path(__file__).with_name("guest") / "init"
+START = Path(__file__).with_name("guest") / "start.sh"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel's image and the folder of its modules."""
+
+    image: Path
+    modules: Path
+
+
+@dataclass(frozen=True)
+class GuestHost:
+    """What guests are made of; `emulated` is why every instruction is, empty when KVM runs them."""
+
+    qemu: str
+    kernel: Kernel
+    busybox: str
+    emulated: str
+
+    @property
+    def accelerator(self) -> str:
+        """QEMU's word: `kvm`, or `tcg` for emulation."""
+        return "tcg" if self.emulated else "kvm"
+
+    def boot_files(self) -> tuple[bytes, bytes]:
+        """Return the kernel and the first file system of a guest.
+
+        Raises UserError when the kernel cannot be read or lacks a module.
+        """
+        try:
+            image = self.kernel.image.read_bytes()
+            # Emulated, the kernel's own decompression takes seconds.
+            kernel = vmlinux(image) if self.emulated else image
+            return kernel, archive(self.kernel.modules, Path(self.busybox), INIT)
+        except (OSError, LookupError, ValueError) as error:
+            raise UserError(
+                f"{self.kernel.image}: cannot be booted in a guest: {error}; {_ADVICE}"
+            ) from error
+
+
+def find_guest_host(without_kvm: str) -> GuestHost:
+    """Return what guests are made of here; `without_kvm` is why KVM cannot be used, or empty.
+
+    Raises UserError naming the first thing that is missing.
+    """
+    if platform.machine() != "x86_64":
+        raise UserError(f"engine vm: guests are x86-64 ones so far, and not {platform.machine()}")
+    if any(blank in str(ROOT) for blank in " \t"):
+        raise UserError(f"{ROOT}: guests cannot start from a folder with blanks in its path")
+    qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
+    kernel = next(_kernels(), None)
+    for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, "a kernel that may be read")):
+        if found is None:
+            raise UserError(f"engine vm: {what} is missing; {_ADVICE}")
+    assert qemu and busybox and kernel
+    return GuestHost(qemu, kernel, busybox, without_kvm)
+
+
+def check_memory(wanted_mib: int, root: Path) -> None:
+    """Raise UserError when a guest of this size does not fit into the memory that is available.
+
+    MemAvailable is what the kernel could give without swapping (proc_meminfo(5)).
+    """
+    text = Tree(root).content("/proc/meminfo")
+    if isinstance(text, Absent):
+        return
+    found = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
+    if found and int(found[1]) // 1024 < wanted_mib:
+        raise UserError(
+            f"a guest of {wanted_mib} MiB does not fit into the {int(found[1]) // 1024} MiB of "
+            "memory that are available; give the study's vm less memory"
+        )
+
+
+def _kernels() -> Iterator[Kernel]:
+    """Yield the kernels that can be read: the node's own first."""
+    release = platform.release()
+    modules = Path("/lib/modules") / release
+    for image in (Path(f"/boot/vmlinuz-{release}"), modules / "vmlinuz"):
+        if os.access(image, os.R_OK) and (modules / "modules.builtin").exists():
+            yield Kernel(image, modules)
+    for image in sorted((_FETCHED / "boot").glob("vmlinuz-*")):
+        for library in ("lib", "usr/lib"):
+            modules = _FETCHED / library / "modules" / image.name.removeprefix("vmlinuz-")
+            if modules.is_dir():
+                yield Kernel(image, modules)

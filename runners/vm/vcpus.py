@@ -1,0 +1,113 @@
+"""Where a guest's virtual CPUs run on the host: put there, and proved from /proc.
+
+QEMU has a thread for each virtual CPU, and others: its main loop and those that do input and
+output. The others are kept off the CPUs of a mapping where any other CPU is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from configs.cpulist import format_cpulist
+from runners.aside import free_cpus
+from runners.case import Vcpus
+from runners.placement import PlacementSampler, Proof, ThreadTrace, prove
+
+
+@dataclass(frozen=True)
+class Placing:
+    """The CPUs that are left to QEMU's other threads, and whether they are none of the guest's."""
+
+    others: tuple[int, ...]
+    apart: bool
+
+
+def place(
+    pid: int, threads: Mapping[int, int], vcpus: Vcpus, cores: Iterable[tuple[int, ...]]
+) -> Placing:
+    """Give each virtual CPU's thread its CPUs of this host; the others get what is left.
+
+    `threads` are the host's threads by virtual CPU, `cores` the CPUs of each core. Raises OSError
+    when the kernel refuses.
+    """
+    allowed = os.sched_getaffinity(0)
+    if vcpus.mapping.tightness == "none":
+        return Placing(tuple(sorted(allowed)), apart=False)
+    for index, thread in enumerate(threads[vcpu] for vcpu in sorted(threads)):
+        pinned = vcpus.mapping.tightness == "pin"
+        os.sched_setaffinity(thread, {vcpus.cpus[index]} if pinned else set(vcpus.cpus))
+    free = free_cpus(allowed, vcpus.mask, cores)
+    # Every look: QEMU starts and ends threads for input and output as it needs them.
+    for thread in _threads_of(pid) - set(threads.values()):
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setaffinity(thread, free or allowed)
+    return Placing(tuple(sorted(free or allowed)), apart=bool(free))
+
+
+class VcpuSampler:
+    """Collects the masks and CPUs of all threads of a QEMU, to prove where they were.
+
+    `threads` are the host's by virtual CPU, `placing` is what `place` has done.
+    """
+
+    def __init__(
+        self, pid: int, threads: Mapping[int, int], vcpus: Vcpus, placing: Placing
+    ) -> None:
+        self._threads, self._vcpus, self._placing = threads, vcpus, placing
+        self._sampler = PlacementSampler(pid)
+
+    def sample(self) -> None:
+        """Look once at every thread."""
+        self._sampler.sample()
+
+    def proof(self, elapsed_s: float) -> Proof:
+        """Compare what was seen with the mapping."""
+        vcpus, wanted = self._vcpus, len(self._threads)
+        found = prove(self._traces(), vcpus.mapping.tightness, vcpus.mask, wanted, elapsed_s)
+        if found.verdict == "violated":
+            return Proof("violated", f"virtual CPUs: {found.reason}")
+        if self._placing.apart:
+            # The CPU that a sleeping thread was last seen on may be from before it was moved.
+            for trace in self._others():
+                if strays := set(trace.allowed) & set(self._vcpus.cpus):
+                    cpus = format_cpulist(strays)
+                    reason = f"QEMU's thread {trace.tid}, of no virtual CPU, may use CPU {cpus}"
+                    return Proof("violated", reason)
+        return found
+
+    def fields(self, proof: Proof) -> dict[str, Any]:
+        """Return the record's field `vcpu_placement`."""
+        number = {thread: vcpu for vcpu, thread in self._threads.items()}
+        return {
+            "verdict": proof.verdict,
+            "looks": self._sampler.samples,
+            "threads": [
+                {"vcpu": number[trace.tid]} | _seen(trace)
+                for trace in sorted(self._traces(), key=lambda trace: number[trace.tid])
+            ],
+            "others_cpus": format_cpulist(self._placing.others),
+            "others_apart": self._placing.apart,
+        }
+
+    def _traces(self) -> list[ThreadTrace]:
+        vcpus = set(self._threads.values())
+        return [trace for trace in self._sampler.threads.values() if trace.tid in vcpus]
+
+    def _others(self) -> list[ThreadTrace]:
+        vcpus = set(self._threads.values())
+        return [trace for trace in self._sampler.threads.values() if trace.tid not in vcpus]
+
+
+def _seen(trace: ThreadTrace) -> dict[str, Any]:
+    return {
+        "allowed": format_cpulist(trace.allowed),
+        "seen": {str(cpu): looks for cpu, looks in sorted(trace.seen.items())},
+    }
+
+
+def _threads_of(pid: int) -> set[int]:
+    return {int(name) for name in os.listdir(f"/proc/{pid}/task")}  # noqa: PTH208 - per run

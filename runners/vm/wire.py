@@ -1,0 +1,144 @@
+"""What goes between host and guest: JSON objects, one a line, over a byte stream.
+
+The host sends a run's launch, the guest what it observed. Pure but for `Line`, which waits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+from collections import Counter
+from dataclasses import asdict, replace
+from typing import Any
+
+from runners.execute import Observation
+from runners.harness_cost import HarnessCost
+from runners.launch import Launch
+from runners.placement import ThreadTrace
+from runners.witness_process import Ending
+
+# The kept output of a program, twice, escaped.
+MOST_BYTES = 16 * 1024 * 1024
+
+
+class BrokenLineError(Exception):
+    """The other side is gone, or said what cannot be understood."""
+
+
+class Line:
+    """Both directions of the stream, over a descriptor that stays its owner's."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._waiting = b""
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Send a message; raises BrokenLineError when nobody is there."""
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise BrokenLineError(error.strerror) from error
+
+    def hear(self, timeout_s: float | None = None) -> dict[str, Any] | None:
+        """Return the next message, or None when there is none in this time.
+
+        Raises BrokenLineError when the other side has closed, or sends no JSON objects.
+        """
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        while b"\n" not in self._waiting:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            if not select.select([self._descriptor], [], [], left)[0]:
+                return None
+            self._waiting += self._read()
+        line, _, self._waiting = self._waiting.partition(b"\n")
+        return _parsed(line)
+
+    def _read(self) -> bytes:
+        try:
+            more = os.read(self._descriptor, 1 << 16)
+        except OSError as error:
+            raise BrokenLineError(error.strerror) from error
+        if not more:
+            raise BrokenLineError("closed")
+        if len(self._waiting) > MOST_BYTES:
+            raise BrokenLineError(f"a message of more than {MOST_BYTES} bytes")
+        return more
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        raise BrokenLineError(f"said {line[:80]!r}, which is no JSON object")
+    return message
+
+
+def launch_message(launch: Launch) -> dict[str, Any]:
+    """Return a launch as a message holds it."""
+    return asdict(launch)
+
+
+def read_launch(message: dict[str, Any]) -> Launch:
+    """Return the launch of a message."""
+    return Launch(
+        launcher=tuple(message["launcher"]),
+        program=tuple(message["program"]),
+        environment=dict(message["environment"]),
+        set_variables=dict(message["set_variables"]),
+        removed_variables=tuple(message["removed_variables"]),
+    )
+
+
+def observation_message(seen: Observation) -> dict[str, Any]:
+    """Return an observation as a message holds it; JSON has texts only for the CPUs seen."""
+    threads = [
+        {
+            "tid": trace.tid,
+            "pid": trace.pid,
+            "allowed": trace.allowed,
+            "seen": {str(cpu): looks for cpu, looks in trace.seen.items()},
+        }
+        for trace in seen.threads
+    ]
+    return asdict(replace(seen, threads=())) | {"threads": threads}
+
+
+def read_observation(message: dict[str, Any]) -> Observation:
+    """Return the observation of a message; raises BrokenLineError when it holds none."""
+    try:
+        return _read_observation(message)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenLineError(f"sent no observation: {error!r}") from error
+
+
+def _read_observation(message: dict[str, Any]) -> Observation:
+    threads = tuple(
+        ThreadTrace(
+            tid=trace["tid"],
+            pid=trace["pid"],
+            allowed=tuple(trace["allowed"]),
+            seen=Counter({int(cpu): looks for cpu, looks in trace["seen"].items()}),
+        )
+        for trace in message["threads"]
+    )
+    cost = message["cost"]
+    return Observation(
+        ending=Ending(**message["ending"]),
+        timed_out=bool(message["timed_out"]),
+        stdout=str(message["stdout"]),
+        stderr=str(message["stderr"]),
+        threads=threads,
+        looks=int(message["looks"]),
+        perf_output=str(message["perf_output"]),
+        perf_problem=str(message["perf_problem"]),
+        perf_command=tuple(message["perf_command"]),
+        cost=HarnessCost(cost["cpu_s"], cost["context_switches"], tuple(cost["cpus"]))
+        if cost
+        else None,
+    )
