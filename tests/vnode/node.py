@@ -20,12 +20,14 @@ from tests.vnode.shape import IMAGE, Shape
 MODULE = IMAGE / "pinstudy_vnode.ko"
 KEPT = "/kept"  # the disk that outlives a power cut
 BOOT_TIMEOUT_S = 120
+# The agent says every five seconds that it is alive.
+SILENCE_S = 60
 MEMORY_MIB = 2048
 _PATCHING = "cycles,task-clock,context-switches,cpu-migrations,page-faults"
 
 
 class NotReadyError(Exception):
-    """The guest has not become ready; its console says why."""
+    """The guest has not become ready, or says nothing any more; its console may say why."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ class VirtualNode:
         if not said:
             raise NotReadyError(self._what_it_said())
         self.pid, self.slow = (json.loads(said)[name] for name in ("pid", "slow"))
-        self._hear(BOOT_TIMEOUT_S)
+        self._hear(BOOT_TIMEOUT_S, BOOT_TIMEOUT_S)
 
     def _command(self, descriptor: int) -> list[str]:
         """Return QEMU's command line: no devices but those that are named, no network."""
@@ -197,9 +199,17 @@ class VirtualNode:
         assert "error" not in answer, answer["error"]
         return answer
 
-    def _hear(self, timeout: float) -> dict[str, Any]:
-        """Return the agent's next line; NotReadyError if there is none in this time."""
+    def _hear(self, timeout: float, silence: float = SILENCE_S) -> dict[str, Any]:
+        """Return the agent's next message, which is more than that it is alive."""
         until = time.monotonic() + timeout
+        message: dict[str, Any] = {"alive": True}
+        while "alive" in message:
+            message = json.loads(self._line_within(min(until - time.monotonic(), silence)))
+        return message
+
+    def _line_within(self, seconds: float) -> bytes:
+        """Return what the agent says next; NotReadyError if that is nothing in this time."""
+        until = time.monotonic() + seconds
         while b"\n" not in self._waiting:
             self._line.settimeout(max(0.01, until - time.monotonic()))
             try:
@@ -210,8 +220,7 @@ class VirtualNode:
                 raise NotReadyError(self._what_it_said())
             self._waiting += more
         line, _, self._waiting = self._waiting.partition(b"\n")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return line
 
     def _what_it_said(self) -> str:
         files = [self.folder / "qemu.log", self.console]

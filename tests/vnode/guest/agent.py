@@ -2,7 +2,8 @@
 
 Standard library only; it runs on the guest's own Python. A request has `do`: `run` waits for a
 command to end (`timeout` in seconds), `start` does not, `wait` waits for one that was started,
-`kill` sends a signal to its process alone. Commands are lists; no shell is between.
+`kill` sends a signal to its process alone. Commands are lists; no shell is between. While the host
+waits for an answer it is told every few seconds that the guest is alive.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import json
 import os
 import subprocess
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 PORT = "pinstudy.agent"
+ALIVE_EVERY_S = 5
 
 
 class Job:
@@ -36,15 +40,15 @@ class Job:
             **as_user,
         )
 
-    def wait(self, timeout: float) -> dict[str, Any]:
+    def wait(self, timeout: float, alive: Callable[[], None]) -> dict[str, Any]:
         """Return how it ended; its whole session is killed if it has not by then."""
-        timed_out = False
-        try:
-            self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-            os.killpg(self.process.pid, 9)
-            self.process.wait()
+        end = time.monotonic() + timeout
+        while timed_out := not self._ended_in(min(ALIVE_EVERY_S, end - time.monotonic())):
+            if time.monotonic() >= end:
+                os.killpg(self.process.pid, 9)
+                self.process.wait()
+                break
+            alive()
         return {
             "status": self.process.returncode,
             "timed_out": timed_out,
@@ -52,13 +56,22 @@ class Job:
             "errors": _text(self.errors),
         }
 
+    def _ended_in(self, seconds: float) -> bool:
+        try:
+            self.process.wait(max(0, seconds))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
-def answer(request: dict[str, Any], jobs: dict[int, Job]) -> dict[str, Any]:
+
+def answer(
+    request: dict[str, Any], jobs: dict[int, Job], alive: Callable[[], None]
+) -> dict[str, Any]:
     """Return what the host is told; what goes wrong in starting a command is an answer as well."""
     try:
         match request["do"]:
             case "run":
-                return Job(request).wait(request["timeout"])
+                return Job(request).wait(request["timeout"], alive)
             case "start":
                 job = Job(request)
                 jobs[job.process.pid] = job
@@ -67,7 +80,7 @@ def answer(request: dict[str, Any], jobs: dict[int, Job]) -> dict[str, Any]:
                 jobs[request["pid"]].process.send_signal(request["signal"])
                 return {}
             case "wait":
-                return jobs.pop(request["pid"]).wait(request["timeout"])
+                return jobs.pop(request["pid"]).wait(request["timeout"], alive)
             case other:
                 return {"error": f"the agent does not know {other}"}
     except (OSError, subprocess.SubprocessError) as error:
@@ -97,12 +110,15 @@ def main() -> None:
             while text:
                 text = text[line.write(text) :]
 
+        def alive() -> None:
+            say({"alive": True})
+
         say({"ready": os.uname().release})
         waiting = b""
         while more := line.read(65536):
             *requests, waiting = (waiting + more).split(b"\n")
             for request in requests:
-                say(answer(json.loads(request), jobs))
+                say(answer(json.loads(request), jobs, alive))
 
 
 main()
