@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+# Linux shows it as a folder of /sys/firmware/devicetree/base: this is a test's model of a node.
+MARK = "pinstudy-virtual-node"
 # On the `virt` machine; the GPIO's lines select the clusters' clocks.
 _GPIO = "&{/pl061@9030000}"
 # Shared interrupts that nothing else uses. A PMU's driver wants one for each of its CPUs.
@@ -38,7 +40,7 @@ def write(own: bytes, clusters: Sequence[Cluster], output: Path) -> None:
 
 def additions(clusters: Sequence[Cluster]) -> str:
     """Return the source that, behind that of QEMU's own tree, makes its cores these clusters."""
-    pieces = ["/ { /delete-node/ pmu; cpus { /delete-node/ cpu-map; }; };"]
+    pieces = [f"/ {{ {MARK} {{ }}; /delete-node/ pmu; cpus {{ /delete-node/ cpu-map; }}; }};"]
     for number, cluster in enumerate(clusters):
         pieces.append(_clock(number, cluster))
         pieces.append(_pmu(cluster))

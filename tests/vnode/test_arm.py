@@ -1,0 +1,193 @@
+"""pinstudy on an arm64 node with big and LITTLE cores, told by that architecture's own kernel."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.tools import ROOT
+from tests.vnode.arm import BigLittle
+from tests.vnode.commands import (
+    ENVIRONMENT,
+    RESULTS,
+    journal_exists,
+    records,
+    study,
+    until,
+)
+from tests.vnode.conftest import Guests
+from tests.vnode.node import KEPT, Ended, VirtualNode
+
+pytestmark = pytest.mark.vnode
+
+CPUFREQ = "/sys/devices/system/cpu/cpufreq"
+# The pure-Python packages of this host's environment serve that architecture's Python as well.
+PYTHON = {"PYTHONPATH": f"{ROOT}:{sysconfig.get_path('purelib')}"}
+COMMAND = ("python3", "-m", "pinstudy")
+_AS_AFTER_A_BOOT = f"""
+rm -rf {KEPT}/[!l]*
+for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu; done
+for policy in {CPUFREQ}/policy*; do echo schedutil >$policy/scaling_governor; done
+"""
+
+
+@pytest.fixture
+def node(guests: Guests) -> VirtualNode:
+    """Give the guest with two cores of each kind, its settings as after a boot."""
+    node = guests.get(BigLittle())
+    node.shell(_AS_AFTER_A_BOOT)
+    return node
+
+
+def pinstudy(node: VirtualNode, *arguments: str) -> Ended:
+    return node.run(*COMMAND, *arguments, cwd=KEPT, env=ENVIRONMENT | PYTHON, timeout=300)
+
+
+def start_study(node: VirtualNode, name: str) -> int:
+    return node.start(*COMMAND, *study(name), cwd=KEPT, env=ENVIRONMENT | PYTHON)
+
+
+def governors(node: VirtualNode) -> list[str]:
+    return node.shell(f"cat {CPUFREQ}/policy*/scaling_governor").split()
+
+
+def set_apart(node: VirtualNode) -> None:
+    """Give the two clusters governors that differ from those of a boot and from each other."""
+    node.shell(
+        f"echo performance >{CPUFREQ}/policy0/scaling_governor;"
+        f"echo powersave >{CPUFREQ}/policy2/scaling_governor"
+    )
+
+
+def test_big_and_little_cores_are_found_and_ranked_by_capacity(node: VirtualNode) -> None:
+    ended = pinstudy(node, "topology", "--json")
+
+    assert ended.status == 0, ended
+    kinds = json.loads(ended.output)["kinds"]
+    assert [(kind["name"], kind["cpus"]) for kind in kinds] == [("P", "0-1"), ("E", "2-3")]
+    # The kernel's capacity of a LITTLE core: 500 of 1024 per MHz, at 1.8 of 2.8 GHz.
+    for kind, core, capacity in ((kinds[0], "a76", 1024), (kinds[1], "a55", 321)):
+        assert f"/sys/devices/armv8_cortex_{core}/cpus" in kind["evidence"]
+        assert f"cpu_capacity {capacity}" in kind["evidence"]
+
+
+def test_a_little_core_that_is_offline_is_in_no_kind(node: VirtualNode) -> None:
+    node.shell("echo 0 >/sys/devices/system/cpu/cpu3/online")
+
+    ended = pinstudy(node, "topology", "--json")
+
+    kinds = json.loads(ended.output)["kinds"]
+    assert [(kind["name"], kind["cpus"]) for kind in kinds] == [("P", "0-1"), ("E", "2")]
+
+
+def test_the_doctor_says_what_this_node_has_and_why_it_lacks_the_rest(node: VirtualNode) -> None:
+    ended = pinstudy(node, "doctor", "--json")
+
+    found = {each["name"]: each for each in json.loads(ended.output)}
+    for name in ("core-kinds", "cpus", "perf", "migrations", "governor", "libgomp", "taskset"):
+        assert found[name]["state"] == "ok", found[name]
+    for name, where in (("energy:powercap", "/sys/class/powercap"), ("energy:perf", "power PMU")):
+        assert found[name]["state"] == "missing"
+        assert where in json.dumps(found[name])
+
+
+def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(node: VirtualNode) -> None:
+    set_apart(node)
+    # What the clocks are set to: cpufreq-dt asks them, not itself.
+    watcher = node.start(
+        *("bash", "-c", 'while :; do cat "$@"; sleep 0.2; done >/tmp/seen', "bash"),
+        *(f"{CPUFREQ}/policy{number}/cpuinfo_cur_freq" for number in (0, 2)),
+    )
+
+    ended = pinstudy(node, *study("arm-cases"))
+    node.kill(watcher, signal.SIGKILL)
+    node.wait(watcher)
+
+    assert ended.status == 0, ended
+    assert governors(node) == ["performance", "powersave"]
+    seen = set(node.shell("cat /tmp/seen").split())
+    # 2.8 and 0.6 GHz were theirs before: the other two are the study's.
+    assert seen == {"2800000", "1000000", "1800000", "600000"}
+    runs = records(node, "arm-cases")
+    assert sorted(run["case_number"] for run in runs) == [1, 2, 3, 4, 5, 6]
+    for run in runs:
+        assert run["status"] == "ok", run
+        assert run["governor_read"] == run["governor"]
+        assert run["driver"] == "cpufreq-dt"
+
+
+def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode) -> None:
+    assert pinstudy(node, *study("arm-cases")).status == 0
+
+    pinned = {"pcores-pin": {"0", "1"}, "ecores-pin": {"2", "3"}, "scheduler": {"0-3"}}
+    for run in records(node, "arm-cases"):
+        assert run["placement"]["verdict"] == "proved", run["placement"]
+        allowed = {thread["allowed"] for thread in run["placement"]["threads"]}
+        assert allowed == pinned[run["mapping"]], run["placement"]
+
+
+def test_what_cannot_be_counted_on_every_core_has_a_reason_and_no_number(
+    node: VirtualNode,
+) -> None:
+    # perf 6.1 opens a plain `cycles` on one PMU; QEMU's PMU counts no instructions.
+    said = node.shell(
+        "perf stat -x ';' -e cycles,instructions -- taskset -c 3 true 2>&1"
+    ).splitlines()
+    assert [line.split(";")[2] for line in said] == ["cycles", "instructions"], said
+    assert said[1].startswith("<not supported>")
+
+    assert pinstudy(node, *study("arm-cases")).status == 0
+
+    for run in records(node, "arm-cases"):
+        assert run["migrations"] >= 0
+        for field in ("cycles", "instructions", "cache_misses", "freq_ghz", "residency"):
+            assert field not in run, (field, run)
+            assert run["unavailable"][field]
+
+
+def test_after_a_kill_the_next_command_puts_both_clusters_back(node: VirtualNode) -> None:
+    set_apart(node)
+    killed = start_study(node, "arm-cases")
+    until(node, lambda: journal_exists(node) and len(records(node, "arm-cases")) >= 2)
+
+    node.kill(killed, signal.SIGKILL)
+    node.wait(killed)
+    assert journal_exists(node)
+    assert pinstudy(node, "mappings").status == 0
+
+    assert governors(node) == ["performance", "powersave"]
+    assert not journal_exists(node)
+
+
+def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
+    node: VirtualNode, tmp_path: Path
+) -> None:
+    ended = pinstudy(node, *study("arm-cases"))
+    assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in ended.errors
+    packed = node.shell(f"busybox tar -C {RESULTS} -cf - arm-cases | base64 -w 0")
+    subprocess.run(["tar", "-xC", tmp_path], input=base64.b64decode(packed), check=True)
+
+    folder = tmp_path / "arm-cases" / "vnode-arm"
+    made = subprocess.run(
+        [sys.executable, "-m", "pinstudy", "tables", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    # A row's number, mapping, governor, count, time; nothing was measured of the frequency.
+    row = r"^ *\d  (\S+) +(\w+) \(cpufreq-dt\) +1 +\d\.\d+ +n/a \(a\) +n/a \(b\) "
+    rows = re.findall(row, made.stdout, re.MULTILINE)
+    mappings = ("scheduler", "pcores-pin", "ecores-pin")
+    assert rows == [
+        (mapping, governor) for governor in ("performance", "powersave") for mapping in mappings
+    ], made.stdout
