@@ -1,7 +1,7 @@
 #!/bin/bash
-# usage: metered.sh LOOPS: keeps a CPU busy between two readings of the module's own counter.
+# usage: metered.sh SECONDS: keeps a CPU busy between two readings of the module's own counter.
 
 total=/sys/module/pinstudy_vnode/parameters/package_total_uj
 echo "first $(<$total)"
-for ((i = 0; i < $1; i++)); do :; done
+while ((SECONDS < $1)); do :; done
 echo "last $(<$total)"
