@@ -347,7 +347,8 @@ class Session:
         emulated = self.outline.study.vm and self.workplace.without_kvm
         witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
         if witness is None:
-            raise StudyError(f"{WITNESS} is not built; build it with `make setup`")
+            target = "vm" if emulated else "setup"
+            raise StudyError(f"{WITNESS} is not built; build it with `make {target}`")
         return witness
 
     def _keep_sources(self) -> None:

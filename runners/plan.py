@@ -171,5 +171,6 @@ def _why_not(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        return f"the program {case.variant.program} was not found; build it with `make setup`"
+        target = "vm" if case.vcpus else "setup"
+        return f"the program {case.variant.program} was not found; build it with `make {target}`"
     return governor_problem(case.governor, case.host_cpus)

@@ -20,7 +20,8 @@ from configs.errors import StudyError, UserError
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
 # 2: `baseline` records, which are of no run; net energy, power and energy-delay products.
-SCHEMA = 2
+# 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
+SCHEMA = 3
 
 _SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>\d{4,})\.jsonl")
 

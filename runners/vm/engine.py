@@ -46,6 +46,10 @@ from runners.witness_process import LaunchError
 # A host that cannot boot a guest so many times in a row will not do it for the next run.
 MOST_BOOTS_LOST = 3
 
+# The runner inside says about once a second that it is alive. An emulated guest's first looks, on a
+# host that others use, were seen to take seconds.
+SILENCE_LIMIT_S = 60.0
+
 # What a guest's own kernel counts; all else is counted by the host.
 _OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
 
@@ -253,22 +257,33 @@ class _Run:
 
     def _watch(self, sampler: VcpuSampler, meters: tuple[Meter, ...], limit_s: float) -> None:
         """Look at QEMU's threads until the guest says that the program has ended."""
-        started, pause = time.monotonic(), FIRST_LOOK_S
-        while (message := self._guest.hear(pause)) is None:
-            silent_s = time.monotonic() - started
-            # The guest ends a program that is longer than its limit.
-            if silent_s > limit_s + ANSWER_LIMIT_S:
-                raise self._guest.hanging(silent_s)
+        pause, word = FIRST_LOOK_S, ""
+        started = heard = time.monotonic()
+        while word != "ended":
+            message = self._guest.hear(pause)
+            now = time.monotonic()
+            if message is None and now - heard > SILENCE_LIMIT_S:
+                raise self._guest.hanging(now - heard)
+            # The guest itself ends a program that is longer than its limit.
+            if now - started > limit_s + ANSWER_LIMIT_S:
+                raise self._guest.hanging(now - started)
+            if message is not None:
+                heard, word = now, _word(message)
             sampler.sample()
             if pause >= LAST_LOOK_S:
                 for meter in meters:
                     meter.sample()
             pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
-        sampler.sample()
-        if message.get("say") == "refused":
-            raise LaunchError(str(message["reason"]))
-        if message.get("say") != "ended":
-            raise BrokenLineError(f"said {message.get('say')!r}, expected 'ended'")
+
+
+def _word(message: dict[str, Any]) -> str:
+    """Return what the guest says while a program runs; raises LaunchError when it refused it."""
+    word = str(message.get("say"))
+    if word == "refused":
+        raise LaunchError(str(message.get("reason")))
+    if word not in ("alive", "ended"):
+        raise BrokenLineError(f"said {word!r}, expected 'alive' or 'ended'")
+    return word
 
 
 def _request(case: Case, launch: Launch) -> dict[str, Any]:

@@ -14,15 +14,26 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from typing import Protocol
 
 SECTOR = 512
+HEADER_END = 0x250
 DEFAULT_SETUP_SECTORS = 4
 LENGTH_AT_THE_END = 4
 
 
+class _Decompressor(Protocol):
+    """What those of the standard library have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
 def vmlinux(image: bytes) -> bytes:
     """Return the kernel; ValueError if this is no bzImage or its compression is not known."""
-    if image[0x202:0x206] != b"HdrS":
+    if image[0x202:0x206] != b"HdrS" or len(image) < HEADER_END:
         raise ValueError("is no bzImage")
     sectors = image[0x1F1] or DEFAULT_SETUP_SECTORS
     offset, length = struct.unpack_from("<II", image, 0x248)
@@ -37,12 +48,13 @@ def vmlinux(image: bytes) -> bytes:
 def decompressed(payload: bytes, behind: int = 0) -> bytes:
     """Return what was compressed by xz, gzip, zstd or lz4, with `behind` other bytes after it.
 
-    Raises ValueError for another kind, and when the program that knows the kind cannot read it.
+    Raises ValueError for another kind, for what is cut off or damaged, and when the program that
+    knows the kind cannot read it.
     """
     if payload.startswith(b"\xfd7zXZ\0"):
-        return lzma.LZMADecompressor().decompress(payload)
+        return _whole(lzma.LZMADecompressor(), payload)
     if payload.startswith(b"\x1f\x8b"):
-        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(payload)
+        return _whole(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), payload)
     for magic, command in ((b"\x28\xb5\x2f\xfd", "zstd"), (b"\x02\x21\x4c\x18", "lz4")):
         if payload.startswith(magic):
             packed = payload[: len(payload) - behind]
@@ -54,6 +66,16 @@ def decompressed(payload: bytes, behind: int = 0) -> bytes:
                 raise ValueError(f"cannot be decompressed by {command}: {error}") from error
             return done.stdout
     raise ValueError("is compressed in an unknown way")
+
+
+def _whole(decompressor: _Decompressor, payload: bytes) -> bytes:
+    try:
+        data = decompressor.decompress(payload)
+    except (lzma.LZMAError, zlib.error) as error:
+        raise ValueError(f"cannot be decompressed: {error}") from error
+    if not decompressor.eof:
+        raise ValueError("cannot be decompressed: it is cut off")
+    return data
 
 
 if __name__ == "__main__":

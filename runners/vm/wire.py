@@ -113,7 +113,7 @@ def read_observation(message: dict[str, Any]) -> Observation:
     """Return the observation of a message; raises BrokenLineError when it holds none."""
     try:
         return _read_observation(message)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise BrokenLineError(f"sent no observation: {error!r}") from error
 
 

@@ -3,7 +3,8 @@
 Started by guest/start.sh as root of the guest; it gives its rights up for those of the host's user
 before it runs anything. What it is asked and answers, in order: `setup`; then `clock` any number of
 times and `run`, which says `starting` when the program is about to be released, waits for `go`,
-says `ended` when the program has, and then what it observed.
+says `alive` about once a second of a long run, `ended` when the program has, and then what it
+observed.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class HostWindow:
         self._line.hear()
 
     def sample(self) -> None:
-        """The host looks at its meters itself."""
+        """Tell the host that the guest is alive: it looks at its meters itself."""
+        self._line.say({"say": "alive"})
 
     def stop(self) -> None:
         """Let the host stop its meters."""

@@ -1,0 +1,294 @@
+"""Studies in guests as a user meets them: real ones, lost ones, killed ones; nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.shards import read_records
+from runners.vm.host import find_guest_host
+from tests.tools import ROOT, missing, need_tool
+
+pytestmark = pytest.mark.vm
+
+APP = """\
+title: a program of known length, and its ends
+variants:
+  plain: {program: ./ends.sh, runtime: none}
+sizes:
+  nap: {arguments: nap 0.3, estimate: 0.3 s}
+  sleep: {arguments: nap 20, estimate: 20 s}
+  panic: {arguments: panic, estimate: 1 s}
+  fails: {arguments: fails, estimate: 0.1 s}
+limit: 60 s
+"""
+SCRIPT = """\
+#!/bin/sh
+case $1 in
+    nap) exec sleep "$2" ;;
+    panic) echo c >/proc/sysrq-trigger; sleep 60 ;;
+    fails) echo it fails >&2; exit 7 ;;
+esac
+"""
+STUDY = """\
+title: naps in guests
+engine: vm
+vm: {cpus: 1, memory: 512 MiB}
+vcpu_mapping: MAPPINGS
+apps:
+  - {app: ends, variants: plain, sizes: SIZES, threads: 1}
+repetitions: REPETITIONS
+warmup: 0
+"""
+SEVEN = "[scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin, mixed-set, mixed-pin]"
+KILLS = 6
+PINSTUDY = str(ROOT / "bin" / "pinstudy")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Give a folder with the app; what runs of guests must be as before at the end."""
+    if len(os.sched_getaffinity(0)) < 2:
+        missing("needs two CPUs")
+    for tool in ("qemu-system-x86_64", "busybox", "perf"):
+        need_tool(tool)
+    find_guest_host("").boot_files()
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps" / "ends.yaml").write_text(APP)
+    (tmp_path / "ends.sh").write_text(SCRIPT)
+    (tmp_path / "ends.sh").chmod(0o755)
+    before = guests()
+    yield tmp_path
+    assert until_gone(before) == set()
+
+
+def guests() -> set[int]:
+    """Return the processes that are QEMU, its keeper, or a perf that counts a guest's threads."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ")
+            if b"pinstudy,debug-threads" in line or b" --control " in line:
+                found.add(int(path.parent.name))
+    return found
+
+
+def until_gone(before: set[int]) -> set[int]:
+    """Return which guests are still there that were not before, after some seconds."""
+    for _ in range(100):
+        if not guests() - before:
+            break
+        time.sleep(0.1)
+    return guests() - before
+
+
+def study(folder: Path, name: str, mappings: str, sizes: str, repetitions: int = 1) -> list[str]:
+    text = STUDY.replace("MAPPINGS", mappings).replace("SIZES", sizes)
+    (folder / f"{name}.yaml").write_text(text.replace("REPETITIONS", str(repetitions)))
+    first, second, *_ = sorted(os.sched_getaffinity(0))
+    kinds = ("--kinds", f"P={first},E={second}")
+    return [PINSTUDY, "run", f"{name}.yaml", *kinds]
+
+
+def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*command, "--allow-emulation"],
+        check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def start(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*command, "--allow-emulation"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def records(folder: Path, name: str) -> list[dict[str, Any]]:
+    found = folder.glob(f"results/{name}/*/records")
+    return [record for records in found for record in read_records(records)]
+
+
+def until(holds: Any, seconds: float = 120) -> None:  # noqa: ANN401
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> None:
+    ended = run(folder, study(folder, "seven", SEVEN, "nap", repetitions=2))
+
+    assert ended.returncode == 0, ended.stderr
+    first, second, *_ = sorted(os.sched_getaffinity(0))
+    everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0)))).replace("0,1", "0-1")
+    where = {
+        "scheduler": everywhere, "pcores-set": f"{first}", "pcores-pin": f"{first}",
+        "ecores-set": f"{second}", "ecores-pin": f"{second}",
+        "mixed-set": f"{first}-{second}", "mixed-pin": f"{first}",
+    }  # fmt: skip
+    made = records(folder, "seven")
+    assert sorted(run["vcpu_mapping"] for run in made) == sorted([*where] * 2)
+    for record in made:
+        assert record["status"] == "ok", record
+        assert record["vcpu_placement"]["verdict"] == "proved"
+        (vcpu,) = record["vcpu_placement"]["threads"]
+        assert vcpu["allowed"] == where[record["vcpu_mapping"]]
+        # The host's sleep of 0.3 s is 0.3 s in the guest, whose clock is no other.
+        assert 0.3 <= record["elapsed_s"] < 0.3 + record["clock"]["window_s"]
+        assert abs(record["clock"]["drift_s"]) <= record["clock"]["uncertainty_s"] + 0.01
+        assert record["placement"]["verdict"] == "proved"
+        assert {"migrations", "vcpu_migrations", "task_clock_s"} <= set(record)
+    pinned = [record for record in made if record["vcpu_tightness"] == "pin"]
+    assert all(record["vcpu_migrations"] == 0 for record in pinned)
+    assert all(record["vcpu_placement"]["others_apart"] for record in pinned)
+    assert "vCPU" in ended.stdout and "ecores-pin" in ended.stdout
+
+
+def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
+    ended = run(folder, study(folder, "boots", "[scheduler, pcores-pin]", "[nap, fails]", 2))
+
+    assert ended.returncode == 0, ended.stderr
+    assert len(list(folder.glob("results/boots/*/consoles/*.log"))) == 2
+    made = records(folder, "boots")
+    assert sorted((run["size"], run["status"], run["exit_code"]) for run in made) == sorted(
+        [("nap", "ok", 0), ("fails", "failed", 7)] * 4
+    )
+    assert {run["stderr_tail"] for run in made if run["size"] == "fails"} == {"it fails"}
+
+
+def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
+    ended = run(folder, study(folder, "panics", "scheduler", "[nap, panic]", 2))
+
+    assert ended.returncode == 0, ended.stderr
+    made = records(folder, "panics")
+    by_size = {size: [run for run in made if run["size"] == size] for size in ("nap", "panic")}
+    assert [run["status"] for run in by_size["nap"]] == ["ok", "ok"]
+    assert [run["status"] for run in by_size["panic"]] == ["failed", "failed"]
+    for record in by_size["panic"]:
+        assert "it has died" in record["reason"]
+        assert "Kernel panic" in record["reason"]
+        console = Path(record["reason"].rpartition("its console is in ")[2])
+        assert "sysrq triggered crash" in (folder / console).read_text(errors="replace").lower()
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGKILL, "it has died"), (signal.SIGSTOP, "it hangs")]
+)
+def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int, said: str) -> None:
+    command = study(folder, "lost", "scheduler", "[sleep, nap]")
+    before = guests()
+    running = start(folder, command)
+    until(lambda: in_the_sleep(before))
+
+    qemu = next(pid for pid in guests() - before if is_qemu(pid))
+    os.kill(qemu, number)
+
+    assert running.wait(300) == 0
+    made = {run["size"]: run for run in records(folder, "lost")}
+    assert made["nap"]["status"] == "ok"
+    assert made["sleep"]["status"] == "failed"
+    assert said in made["sleep"]["reason"]
+
+
+def is_qemu(pid: int) -> bool:
+    return Path(f"/proc/{pid}/comm").read_text().startswith("qemu-system")
+
+
+def in_the_sleep(before: set[int]) -> bool:
+    """Return whether a perf counts a guest's threads for longer than the nap takes."""
+    counting = [pid for pid in guests() - before if comm(pid) == "perf"]
+    if not counting:
+        return False
+    time.sleep(3)
+    return comm(counting[0]) == "perf"
+
+
+def comm(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
+def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder: Path) -> None:
+    command = study(folder, "killed", "[scheduler, pcores-pin]", "nap", repetitions=3)
+    before, moments = guests(), random.Random(20261121)
+
+    for _ in range(KILLS):
+        running = start(folder, command)
+        time.sleep(moments.uniform(0.3, 14))
+        running.kill()
+        running.wait()
+        assert until_gone(before) == set()
+    kept = [run["run_id"] for run in records(folder, "killed")]
+    ended = run(folder, command)
+
+    assert ended.returncode == 0, ended.stderr
+    made = records(folder, "killed")
+    assert [run["run_id"] for run in made][: len(kept)] == kept
+    assert sorted((run["vcpu_mapping"], run["repetition"]) for run in made) == sorted(
+        (mapping, number) for mapping in ("scheduler", "pcores-pin") for number in (1, 2, 3)
+    )
+
+
+@pytest.mark.parametrize("after_s", [1.0, 4.0, 20.0])
+def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, after_s: float) -> None:
+    before = guests()
+    running = start(folder, study(folder, "stopped", "scheduler", "sleep", repetitions=3))
+    time.sleep(after_s)
+
+    running.send_signal(signal.SIGTERM)
+
+    assert running.wait(30) == 130
+    assert guests() - before == set()
+
+
+def test_the_keeper_that_is_killed_takes_qemu_along(folder: Path) -> None:
+    before = guests()
+    running = start(folder, study(folder, "kept", "scheduler", "[sleep, nap]"))
+    until(lambda: in_the_sleep(before))
+
+    keeper = next(pid for pid in guests() - before if comm(pid).startswith("python"))
+    os.kill(keeper, signal.SIGKILL)
+
+    assert running.wait(300) == 0
+    made = {run["size"]: run["status"] for run in records(folder, "kept")}
+    assert made == {"sleep": "failed", "nap": "ok"}
+
+
+def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
+    command = study(folder, "refused", "scheduler", "nap")
+    ended = subprocess.run(
+        command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+    found = json.loads(
+        subprocess.run(
+            [PINSTUDY, "doctor", "--json"],
+            capture_output=True,
+            check=False,
+        ).stdout
+    )
+    state = {item["name"]: item["state"] for item in found}["virtual-machines"]
+    if state == "ok":
+        assert ended.returncode == 0
+    else:
+        assert ended.returncode == 2
+        assert "--allow-emulation" in ended.stderr
+        assert records(folder, "refused") == []
