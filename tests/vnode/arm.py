@@ -32,7 +32,8 @@ class BigLittle:
 
     def kinds(self) -> dict[str, tuple[int, ...]]:
         """Return each kind's CPUs; the big ones come first."""
-        return {"P": tuple(range(self.p)), "E": tuple(range(self.p, self.p + self.e))}
+        cpus = tuple(range(self.p + self.e))
+        return {"P": cpus[: self.p], "E": cpus[self.p :], "LP-E": ()}
 
     def clusters(self) -> tuple[Cluster, ...]:
         """Return what the device tree says of them."""
