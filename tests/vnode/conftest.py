@@ -1,14 +1,20 @@
-"""The guests that tests of the virtual node share: one at a time, booted when first needed."""
+"""The guests that tests of the virtual node share: one at a time, booted when first needed.
+
+A test whose guest stops answering is run once more with a new one, and the end of pytest's report
+says so; a second time it fails.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.tools import missing, need_tool
 from tests.vnode.arm import BigLittle
-from tests.vnode.node import KEPT, VirtualNode, new_disk
+from tests.vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from tests.vnode.shape import Shape
 
 USUAL = Shape()
@@ -40,11 +46,51 @@ class Guests:
         node.boot()
         return node
 
+    def replace(self) -> Path:
+        """Boot the current guest anew, with an empty disk; return the console of the old one."""
+        node = self._current
+        assert node
+        node.power_cut()
+        hung = len(list(node.folder.glob("hung-*"))) + 1
+        kept = node.console.rename(node.folder / f"hung-{hung}-console.log")
+        new_disk(node.folder / "disk")
+        node.boot()
+        return kept
+
     def close(self) -> None:
         """End the current guest."""
         if self._current:
             self._current.power_cut()
         self._current = None
+
+
+_HUNG = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test, and once more if its guest stops answering."""
+    guests = pyfuncitem.funcargs.get("guests")
+    if not isinstance(guests, Guests):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: pyfuncitem.funcargs[name] for name in wanted}
+    try:
+        pyfuncitem.obj(**arguments)
+    except NotReadyError:
+        console = guests.replace()
+        hung = pyfuncitem.config.stash.setdefault(_HUNG, [])
+        hung.append(f"{pyfuncitem.nodeid}: run once more; the console is kept in {console}")
+        pyfuncitem.obj(**arguments)
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which guests hung, whatever became of the tests."""
+    if hung := terminalreporter.config.stash.get(_HUNG, []):
+        terminalreporter.section("guests that stopped answering", red=True, bold=True)
+        for line in hung:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")

@@ -144,7 +144,7 @@ class VirtualNode:
         if not said:
             raise NotReadyError(self._what_it_said())
         self.pid, self.slow = (json.loads(said)[name] for name in ("pid", "slow"))
-        self._hear(BOOT_TIMEOUT_S, BOOT_TIMEOUT_S)
+        self._line_within(BOOT_TIMEOUT_S)
 
     def _command(self, descriptor: int) -> list[str]:
         """Return QEMU's command line: no devices but those that are named, no network."""
@@ -199,12 +199,12 @@ class VirtualNode:
         assert "error" not in answer, answer["error"]
         return answer
 
-    def _hear(self, timeout: float, silence: float = SILENCE_S) -> dict[str, Any]:
+    def _hear(self, timeout: float) -> dict[str, Any]:
         """Return the agent's next message, which is more than that it is alive."""
         until = time.monotonic() + timeout
         message: dict[str, Any] = {"alive": True}
         while "alive" in message:
-            message = json.loads(self._line_within(min(until - time.monotonic(), silence)))
+            message = json.loads(self._line_within(min(until - time.monotonic(), SILENCE_S)))
         return message
 
     def _line_within(self, seconds: float) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from tests.tools import ROOT
 from tests.vnode.conftest import USUAL, Guests
+from tests.vnode.node import NotReadyError
 
 pytestmark = pytest.mark.vnode
 
@@ -63,6 +65,19 @@ def test_a_starter_that_is_killed_leaves_no_qemu_and_no_quota(
     starter.stdout.close()
 
     assert gone(qemu)
+
+
+def test_a_guest_that_hangs_is_noticed_by_its_silence(
+    guests: Guests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = guests.get(USUAL)
+    monkeypatch.setattr("tests.vnode.node.SILENCE_S", 10)
+    assert node.run("sleep", "15").status == 0
+
+    os.kill(node.pid, signal.SIGSTOP)
+
+    with pytest.raises(NotReadyError, match="console"):
+        node.run("true")
 
 
 def test_a_power_cut_leaves_no_qemu(guests: Guests) -> None:

@@ -1,0 +1,40 @@
+"""A study whose right answer is known: the E-CPUs are truly slower than the P-CPUs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.tools import missing
+from tests.vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
+from tests.vnode.conftest import Guests
+from tests.vnode.shape import Shape
+
+pytestmark = pytest.mark.vnode
+
+TWO_OF_EACH = Shape(p=2, e=2, smt=False)
+E_SHARE = 0.2
+
+
+def test_the_tables_tell_which_kind_is_faster_and_what_a_mixed_team_costs(guests: Guests) -> None:
+    node = guests.get(TWO_OF_EACH, E_SHARE)
+    if node.slow:
+        missing(f"the E-CPUs are not slower: {node.slow}")
+
+    ended = pinstudy(node, *study("kinds"), timeout=600)
+    assert ended.status == 0, ended
+    on_p_cores = ("taskset", "-c", "0,1")
+    ended = node.run(*on_p_cores, PINSTUDY, "tables", RESULTS, "--json", env=ENVIRONMENT)
+    assert ended.status == 0, ended
+
+    rows: list[dict[str, Any]] = json.loads(ended.output)
+    time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
+    for schedule in ("static", "dynamic"):
+        # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
+        assert time_s["ecores-pin", schedule] > 1.5 * time_s["pcores-pin", schedule]
+    # The thread on the E-core has half of the work, as both have on E-cores: all wait for it.
+    assert time_s["mixed-pin", "static"] > 0.75 * time_s["ecores-pin", "static"]
+    # In turns the thread on the P-core takes most of the work.
+    assert time_s["mixed-pin", "dynamic"] < 0.75 * time_s["mixed-pin", "static"]
