@@ -1,0 +1,186 @@
+"""Nothing of a QEMU outlives its keeper or its keeper's starter; `sleep` stands in for QEMU."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from runners.vm import keeper
+
+KEEPER = str(Path(keeper.__file__))
+LONG = ("/bin/sleep", "600")
+# Ignores every signal that can be ignored.
+DEAF = (
+    sys.executable,
+    "-c",
+    "import signal, time\n"
+    "for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:\n"
+    "    signal.signal(number, signal.SIG_IGN)\n"
+    "time.sleep(600)",
+)
+
+# Starts a keeper as runners/vm/guest.py does, says both process numbers, and hangs.
+STARTER = """
+import subprocess, sys, time
+kept = subprocess.Popen(
+    [sys.executable, "-I", *sys.argv[1:]],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+)
+print(kept.pid, kept.stdout.readline().decode().strip(), flush=True)
+time.sleep(600)
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie that only waits for its parent to look."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def gone(pid: int) -> bool:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        if not alive(pid):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@contextmanager
+def kept(*command: str, **options: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """Give a keeper and the process that it keeps; both are ended whatever a test finds."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", KEEPER, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **options,  # type: ignore[call-overload]
+    )
+    assert process.stdout and process.stdin and process.stderr
+    qemu = int(process.stdout.readline())
+    try:
+        yield process, qemu
+    finally:
+        for pid in (process.pid, qemu):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+
+
+def let_go(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin
+    process.stdin.close()
+
+
+def test_the_process_that_it_names_is_the_command() -> None:
+    with kept(*LONG) as (process, qemu):
+        assert Path(f"/proc/{qemu}/cmdline").read_bytes() == b"/bin/sleep\x00600\x00"
+        assert Path(f"/proc/{qemu}/stat").read_text().split()[3] == str(process.pid)
+
+
+def test_closing_its_standard_input_ends_both() -> None:
+    with kept(*LONG) as (process, qemu):
+        let_go(process)
+        assert process.wait(10) == 0
+        assert not alive(qemu)
+
+
+def test_what_is_written_to_it_does_not_end_it() -> None:
+    with kept(*LONG) as (process, qemu):
+        assert process.stdin
+        process.stdin.write(b"not yet\n")
+        process.stdin.flush()
+        time.sleep(0.2)
+        assert process.poll() is None and alive(qemu)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_starter_that_dies_leaves_nothing(how: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTER, KEEPER, *LONG], stdout=subprocess.PIPE
+    ) as starter:
+        assert starter.stdout
+        keeper_pid, qemu = map(int, starter.stdout.readline().split())
+        assert alive(keeper_pid) and alive(qemu)
+        starter.send_signal(how)
+        starter.wait()
+    assert gone(qemu) and gone(keeper_pid)
+
+
+def test_a_keeper_that_is_killed_takes_its_qemu_with_it() -> None:
+    with kept(*LONG) as (process, qemu):
+        process.kill()
+        assert gone(qemu)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_of_a_terminal_are_the_starter_s(number: signal.Signals) -> None:
+    with kept(*LONG) as (process, qemu):
+        process.send_signal(number)
+        time.sleep(0.2)
+        assert process.poll() is None and alive(qemu)
+        let_go(process)
+        assert process.wait(10) == 0
+        assert not alive(qemu)
+
+
+@pytest.mark.parametrize("how", ["deaf", "stopped"])
+def test_a_qemu_that_answers_nothing_is_ended_too(how: str) -> None:
+    with kept(*(DEAF if how == "deaf" else LONG)) as (process, qemu):
+        if how == "stopped":
+            os.kill(qemu, signal.SIGSTOP)
+        let_go(process)
+        assert process.wait(10) == 0
+        assert not alive(qemu)
+
+
+def test_the_keeper_ends_with_its_qemu() -> None:
+    with kept("/bin/sleep", "0.1") as (process, _):
+        assert process.wait(10) == 0
+
+
+def test_the_qemu_that_somebody_kills_is_not_waited_for() -> None:
+    with kept(*LONG) as (process, qemu):
+        os.kill(qemu, signal.SIGKILL)
+        assert process.wait(10) == 0
+
+
+def test_a_command_that_is_not_there_starts_nothing_and_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", KEEPER, "/no/such/qemu"],
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        timeout=10,
+        check=False,
+    )
+    assert done.stdout == b""
+    assert done.returncode != 0
+    assert b"/no/such/qemu" in done.stderr
+
+
+def test_open_descriptors_are_the_qemu_s_too_and_its_words_go_to_the_standard_error() -> None:
+    descriptor = os.memfd_create("kernel")
+    try:
+        os.write(descriptor, b"a kernel")
+        script = f"cat /proc/self/fd/{descriptor}; cat; echo ' and no input'"
+        with kept("/bin/sh", "-c", script, pass_fds=[descriptor]) as (process, _):
+            assert process.wait(10) == 0
+            assert process.stdout and process.stderr
+            assert process.stdout.read() == b""
+            assert process.stderr.read() == b"a kernel and no input\n"
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,318 @@
+"""Threads of another process are put on CPUs, and proved to be there; it stands in for QEMU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from configs.cpulist import format_cpulist
+from configs.model import Mapping
+from runners.case import Vcpus
+from runners.vm.vcpus import Placing, VcpuSampler, place
+
+# Threads that wake up all the time, as those of a guest's CPUs do; the first thread is as QEMU's
+# main loop. A line on the standard input lets a thread of a virtual CPU start another one.
+STAND_IN = """
+import sys, threading, time
+
+wanted, say = threading.Semaphore(0), threading.Lock()
+
+def other():
+    told(threading.get_native_id())
+    while True:
+        time.sleep(0.002)
+
+def vcpu():
+    told(threading.get_native_id())
+    while True:
+        time.sleep(0.002)
+        if wanted.acquire(blocking=False):
+            threading.Thread(target=other, daemon=True).start()
+
+def told(number):
+    with say:
+        print(number, flush=True)
+
+def main_loop():
+    while True:
+        time.sleep(0.002)
+
+threading.Thread(target=main_loop, daemon=True).start()
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=vcpu, daemon=True).start()
+while sys.stdin.readline():
+    wanted.release()
+"""
+
+LONG_S = 1.0
+EVERYWHERE = tuple(sorted(os.sched_getaffinity(0)))
+
+
+@dataclass
+class StandIn:
+    """A process whose `threads` are, by number, those of virtual CPUs."""
+
+    process: subprocess.Popen[str]
+    threads: dict[int, int]
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def others(self) -> set[int]:
+        found = {int(path.name) for path in Path(f"/proc/{self.pid}/task").iterdir()}
+        return found - set(self.threads.values())
+
+    def start_another(self) -> int:
+        """Let a thread of a virtual CPU start one; return its number."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def settle(self) -> None:
+        """Wait until the threads that wake up have run where they may."""
+        until = time.monotonic() + 20
+        while not all(_last_cpu(thread) in mask_of(thread) for thread in self.threads.values()):
+            assert time.monotonic() < until, "the kernel has not moved the threads"
+            time.sleep(0.005)
+
+
+def _last_cpu(thread: int) -> int:
+    stat = Path(f"/proc/{thread}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[39 - 3])
+
+
+def mask_of(thread: int) -> tuple[int, ...]:
+    return tuple(sorted(os.sched_getaffinity(thread)))
+
+
+@contextmanager
+def stand_in(vcpus: int) -> Iterator[StandIn]:
+    with subprocess.Popen(
+        [sys.executable, "-c", STAND_IN, str(vcpus)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        try:
+            numbers = [int(process.stdout.readline()) for _ in range(vcpus)]
+            # The last one first: what QEMU lists first need not be CPU 0.
+            threads = {vcpu: numbers[vcpu] for vcpu in reversed(range(vcpus))}
+            yield StandIn(process, threads)
+        finally:
+            process.kill()
+
+
+def vcpus(tightness: str, cpus: tuple[int, ...], count: int) -> Vcpus:
+    selection = "all" if tightness == "none" else "pcores"
+    return Vcpus(Mapping(f"{selection}-{tightness}", selection, tightness), cpus, count, 512)
+
+
+def two_cpus() -> tuple[int, int]:
+    if len(EVERYWHERE) < 2:
+        pytest.skip("needs two CPUs")
+    return EVERYWHERE[0], EVERYWHERE[1]
+
+
+def sampled(qemu: StandIn, where: Vcpus, placing: Placing, looks: int = 5) -> VcpuSampler:
+    qemu.settle()
+    sampler = VcpuSampler(qemu.pid, qemu.threads, where, placing)
+    for _ in range(looks):
+        sampler.sample()
+        time.sleep(0.005)
+    return sampler
+
+
+def test_left_to_the_scheduler_no_thread_is_touched() -> None:
+    where = vcpus("none", EVERYWHERE, 2)
+    with stand_in(2) as qemu:
+        assert place(qemu.pid, qemu.threads, where, ()) == Placing(EVERYWHERE, apart=False)
+        for thread in (*qemu.threads.values(), *qemu.others()):
+            assert mask_of(thread) == EVERYWHERE
+        assert sampled(qemu, where, Placing(EVERYWHERE, False)).proof(LONG_S).verdict == "proved"
+
+
+def test_a_set_leaves_all_its_cpus_to_each_thread() -> None:
+    first, second = two_cpus()
+    where = vcpus("set", (second, first), 2)
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        assert [mask_of(thread) for thread in qemu.threads.values()] == [(first, second)] * 2
+        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
+
+
+def test_each_pinned_thread_has_its_cpu_in_the_order_of_the_mapping() -> None:
+    first, second = two_cpus()
+    where = vcpus("pin", (second, first), 2)
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        assert mask_of(qemu.threads[0]) == (second,)
+        assert mask_of(qemu.threads[1]) == (first,)
+        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
+
+
+@pytest.mark.parametrize("tightness", ["set", "pin"])
+def test_other_threads_are_kept_off_where_a_cpu_is_left(tightness: str) -> None:
+    first, _ = two_cpus()
+    where = vcpus(tightness, (first,), 1)
+    with stand_in(1) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        assert placing == Placing(EVERYWHERE[1:], apart=True)
+        assert mask_of(qemu.threads[0]) == (first,)
+        assert len(qemu.others()) >= 2
+        assert {mask_of(thread) for thread in qemu.others()} == {EVERYWHERE[1:]}
+        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
+
+
+def test_other_threads_share_the_cpus_where_none_is_left() -> None:
+    where = vcpus("pin", EVERYWHERE, len(EVERYWHERE))
+    with stand_in(len(EVERYWHERE)) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        assert placing == Placing(EVERYWHERE, apart=False)
+        assert {mask_of(thread) for thread in qemu.others()} == {EVERYWHERE}
+        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
+
+
+def test_a_sibling_is_used_by_others_only_where_nothing_else_is_left() -> None:
+    first, second = two_cpus()
+    where = vcpus("pin", (first,), 1)
+    with stand_in(1) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, [(first, second)])
+        untouched = tuple(cpu for cpu in EVERYWHERE if cpu not in (first, second))
+        assert placing == Placing(untouched or (second,), apart=True)
+
+
+def test_threads_that_came_later_are_found_and_put_in_their_place() -> None:
+    first, _ = two_cpus()
+    where = vcpus("pin", (first,), 1)
+    with stand_in(1) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        late = qemu.start_another()
+        # It has the mask of the virtual CPU's thread, which started it.
+        assert mask_of(late) == (first,)
+        found = sampled(qemu, where, placing).proof(LONG_S)
+        assert found.verdict == "violated"
+        assert found.reason == (f"QEMU's thread {late}, of no virtual CPU, may use CPU {first}")
+        placing = place(qemu.pid, qemu.threads, where, ())
+        assert mask_of(late) == EVERYWHERE[1:]
+        assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
+
+
+def test_a_process_that_is_gone_cannot_be_placed() -> None:
+    first, _ = two_cpus()
+    with stand_in(1) as qemu:
+        qemu.process.kill()
+        qemu.process.wait()
+        with pytest.raises(OSError):
+            place(qemu.pid, qemu.threads, vcpus("pin", (first,), 1), ())
+
+
+@pytest.mark.parametrize("tightness", ["none", "set", "pin"])
+def test_a_thread_whose_mask_is_changed_behind_our_back_is_found(tightness: str) -> None:
+    first, second = two_cpus()
+    cpus = EVERYWHERE if tightness == "none" else (first, second)
+    where = vcpus(tightness, cpus, 2)
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        strayed = qemu.threads[1]
+        os.sched_setaffinity(strayed, {first, second} if tightness == "pin" else {first})
+        found = sampled(qemu, where, placing).proof(LONG_S)
+    assert found.verdict == "violated"
+    assert found.reason.startswith(f"virtual CPUs: thread {strayed} was ")
+
+
+def test_two_virtual_cpus_on_one_cpu_are_found() -> None:
+    first, second = two_cpus()
+    where = vcpus("pin", (first, second), 2)
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        os.sched_setaffinity(qemu.threads[1], {first})
+        found = sampled(qemu, where, placing).proof(LONG_S)
+    assert found.verdict == "violated"
+    assert f"were both pinned to CPU {first}" in found.reason
+
+
+def test_a_thread_that_left_and_came_back_is_found() -> None:
+    first, second = two_cpus()
+    where = vcpus("set", (first,), 1)
+    with stand_in(1) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        qemu.settle()
+        sampler = VcpuSampler(qemu.pid, qemu.threads, where, placing)
+        sampler.sample()
+        os.sched_setaffinity(qemu.threads[0], {second})
+        qemu.settle()
+        sampler.sample()
+        os.sched_setaffinity(qemu.threads[0], {first})
+        qemu.settle()
+        sampler.sample()
+        found = sampler.proof(LONG_S)
+    assert found.verdict == "violated"
+    assert f"ran on CPU {second}, outside {first}" in found.reason
+
+
+def test_another_thread_on_a_virtual_cpu_s_cpu_is_found() -> None:
+    first, _ = two_cpus()
+    where = vcpus("pin", (first,), 1)
+    with stand_in(1) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        stray = max(qemu.others())
+        os.sched_setaffinity(stray, set(EVERYWHERE))
+        found = sampled(qemu, where, placing).proof(LONG_S)
+    assert found.verdict == "violated"
+    assert found.reason == f"QEMU's thread {stray}, of no virtual CPU, may use CPU {first}"
+
+
+def test_a_virtual_cpu_whose_thread_is_not_there_is_found() -> None:
+    where = vcpus("none", EVERYWHERE, 2)
+    with stand_in(1) as qemu:
+        # No process has number 0.
+        threads = {0: qemu.threads[0], 1: 0}
+        sampler = VcpuSampler(qemu.pid, threads, where, Placing(EVERYWHERE, False))
+        sampler.sample()
+        found = sampler.proof(LONG_S)
+        fields = sampler.fields(found)
+    assert (found.verdict, found.reason) == (
+        "violated",
+        "virtual CPUs: only 1 of 2 threads ran",
+    )
+    assert [thread["vcpu"] for thread in fields["threads"]] == [0]
+
+
+def test_a_run_in_which_nobody_looked_is_not_proved() -> None:
+    where = vcpus("none", EVERYWHERE, 1)
+    with stand_in(1) as qemu:
+        sampler = VcpuSampler(qemu.pid, qemu.threads, where, Placing(EVERYWHERE, False))
+        found = sampler.proof(0.001)
+        assert found.verdict == "unproved"
+        assert sampler.fields(found)["threads"] == []
+
+
+def test_a_record_says_where_each_virtual_cpu_was() -> None:
+    first, second = two_cpus()
+    where = vcpus("pin", (second, first), 2)
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, where, ())
+        sampler = sampled(qemu, where, placing, looks=4)
+        fields = sampler.fields(sampler.proof(LONG_S))
+    others = EVERYWHERE[2:]
+    assert fields == {
+        "verdict": "proved",
+        "looks": 4,
+        "threads": [
+            {"vcpu": 0, "allowed": str(second), "seen": {str(second): 4}},
+            {"vcpu": 1, "allowed": str(first), "seen": {str(first): 4}},
+        ],
+        "others_cpus": format_cpulist(others or EVERYWHERE),
+        "others_apart": bool(others),
+    }

@@ -1,0 +1,262 @@
+"""What host and guest say to each other arrives whole, and what is no message is an error."""
+
+from __future__ import annotations
+
+import copy
+import json
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.execute import Observation
+from runners.harness_cost import HarnessCost
+from runners.launch import Launch
+from runners.placement import ThreadTrace
+from runners.vm.wire import (
+    MOST_BYTES,
+    BrokenLineError,
+    Line,
+    launch_message,
+    observation_message,
+    read_launch,
+    read_observation,
+)
+from runners.witness_process import Ending
+
+# What environments hold: any text, bytes that are no UTF-8 included (PEP 383).
+TEXT = st.text(max_size=20) | st.binary(max_size=20).map(
+    lambda raw: raw.decode("utf-8", "surrogateescape")
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@contextmanager
+def line() -> Iterator[tuple[Line, socket.socket]]:
+    """Give one side of a line, and the socket of the other."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield Line(ours.fileno()), theirs
+
+
+@given(st.lists(st.dictionaries(TEXT, JSON, max_size=3), max_size=5), st.integers(1, 40))
+def test_messages_arrive_in_their_order_however_they_are_cut(
+    messages: list[dict[str, Any]], piece: int
+) -> None:
+    with line() as (ours, theirs), line() as (other, others_end):
+        for message in messages:
+            other.say(message)
+        others_end.settimeout(0)
+        sent = others_end.recv(1 << 20) if messages else b""
+        heard = []
+        for start in range(0, len(sent), piece):
+            theirs.sendall(sent[start : start + piece])
+            while (message_heard := ours.hear(0)) is not None:
+                heard.append(message_heard)
+    # As texts: a number that is none (NaN) is not equal to itself.
+    assert [json.dumps(message) for message in heard] == [
+        json.dumps(message) for message in messages
+    ]
+
+
+def test_nothing_is_heard_within_the_time_when_nothing_is_said() -> None:
+    with line() as (ours, theirs):
+        before = time.monotonic()
+        assert ours.hear(0.1) is None
+        assert 0.1 <= time.monotonic() - before < 5
+        theirs.sendall(b'{"say": "rea')
+        assert ours.hear(0.05) is None
+        theirs.sendall(b'dy"}\n')
+        assert ours.hear(5) == {"say": "ready"}
+
+
+def test_without_a_limit_it_waits_for_the_message() -> None:
+    with line() as (ours, theirs):
+        timer = threading.Timer(0.2, theirs.sendall, [b"{}\n"])
+        timer.start()
+        assert ours.hear() == {}
+        timer.join()
+
+
+def test_a_side_that_closes_is_gone() -> None:
+    with line() as (ours, theirs):
+        theirs.sendall(b'{"last": 1}\n{"cut off')
+        theirs.close()
+        assert ours.hear(5) == {"last": 1}
+        with pytest.raises(BrokenLineError, match="closed"):
+            ours.hear(5)
+        with pytest.raises(BrokenLineError, match="Broken pipe"):
+            ours.say({})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"ready",
+        b"[1]",
+        b'"ready"',
+        b"null",
+        b"{",
+        b'{"a": 1} {"b": 2}',
+        b"\xff\xfe\x00",
+        b"[" * 200_000,
+        b'{"a":' * 200_000,
+        b"[    0.000000] Linux version 6.1.0",
+    ],
+    ids=lambda said: repr(said[:10]),
+)
+def test_what_is_no_json_object_breaks_the_line(said: bytes) -> None:
+    with line() as (ours, theirs):
+        sender = threading.Thread(target=theirs.sendall, args=[said + b"\n"])
+        sender.start()
+        with pytest.raises(BrokenLineError, match="which is no JSON object") as error:
+            ours.hear(30)
+        sender.join()
+    assert len(str(error.value)) < 400
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_messages_or_break_the_line(said: bytes) -> None:
+    with line() as (ours, theirs):
+        theirs.sendall(said)
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(BrokenLineError):
+            for _ in range(len(said) + 1):
+                assert isinstance(ours.hear(5), dict)
+
+
+def test_a_message_without_end_breaks_the_line() -> None:
+    def talk(theirs: socket.socket) -> None:
+        try:
+            while True:
+                theirs.sendall(b"x" * (1 << 20))
+        except OSError:
+            pass
+
+    with line() as (ours, theirs):
+        talker = threading.Thread(target=talk, args=[theirs])
+        talker.start()
+        with pytest.raises(BrokenLineError, match=f"more than {MOST_BYTES} bytes"):
+            ours.hear(60)
+        theirs.shutdown(socket.SHUT_RDWR)
+        talker.join()
+
+
+def through_json(message: dict[str, Any]) -> dict[str, Any]:
+    read = json.loads(json.dumps(message))
+    assert isinstance(read, dict)
+    return read
+
+
+WORDS = st.lists(TEXT, max_size=3).map(tuple)
+VARIABLES = st.dictionaries(TEXT, TEXT, max_size=3)
+
+
+@given(st.builds(Launch, WORDS, WORDS, VARIABLES, VARIABLES, WORDS))
+def test_a_launch_arrives_as_it_was(launch: Launch) -> None:
+    assert read_launch(through_json(launch_message(launch))) == launch
+
+
+CPU = st.integers(0, 4095)
+COUNT = st.integers(0, 2**40)
+SECONDS = st.floats(0, 1e6)
+ENDING = st.builds(
+    Ending, st.integers(0, 65535), SECONDS, SECONDS, SECONDS, COUNT, st.none() | st.just(2)
+)
+TRACE = st.builds(
+    ThreadTrace,
+    tid=COUNT,
+    pid=COUNT,
+    allowed=st.lists(CPU, max_size=4).map(tuple),
+    seen=st.dictionaries(CPU, COUNT, max_size=4).map(Counter),
+)
+OBSERVATION = st.builds(
+    Observation,
+    ending=ENDING,
+    timed_out=st.booleans(),
+    stdout=TEXT,
+    stderr=TEXT,
+    threads=st.lists(TRACE, max_size=3).map(tuple),
+    looks=COUNT,
+    perf_output=TEXT,
+    perf_problem=TEXT,
+    perf_command=WORDS,
+    cost=st.none() | st.builds(HarnessCost, SECONDS, COUNT, st.lists(CPU, max_size=3).map(tuple)),
+    objection=st.none(),
+)
+
+
+@given(OBSERVATION)
+def test_an_observation_arrives_as_it_was(seen: Observation) -> None:
+    assert read_observation(through_json(observation_message(seen))) == seen
+
+
+@given(st.dictionaries(st.text(max_size=10), JSON, max_size=5))
+def test_a_message_without_an_observation_breaks_the_line(message: dict[str, Any]) -> None:
+    with pytest.raises(BrokenLineError, match="sent no observation"):
+        read_observation(message)
+
+
+USUAL = Observation(
+    ending=Ending(0, 1.0, 0.9, 0.1, 1 << 20),
+    timed_out=False,
+    stdout="out",
+    stderr="",
+    threads=(ThreadTrace(7, 7, (0, 1), Counter({0: 3})),),
+    looks=3,
+    perf_output="",
+    perf_problem="",
+    perf_command=("perf",),
+    cost=HarnessCost(0.1, 3, (1,)),
+)
+
+
+def places(message: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of every value in a message."""
+    items: list[tuple[Any, Any]] = []
+    if isinstance(message, dict):
+        items = list(message.items())
+    elif isinstance(message, list):
+        items = list(enumerate(message))
+    for key, inner in items:
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+MESSAGE = through_json(observation_message(USUAL))
+
+
+@given(st.sampled_from(list(places(MESSAGE))), JSON)
+def test_a_message_that_was_spoilt_is_an_observation_or_breaks_the_line(
+    path: tuple[Any, ...], value: object
+) -> None:
+    message = copy.deepcopy(MESSAGE)
+    inside: Any = message
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    try:
+        assert isinstance(read_observation(message), Observation)
+    except BrokenLineError as error:
+        assert "sent no observation" in str(error)
+
+
+@pytest.mark.parametrize("key", [key for key in MESSAGE if key != "objection"])
+def test_a_message_that_lacks_a_part_breaks_the_line(key: str) -> None:
+    message = {name: value for name, value in MESSAGE.items() if name != key}
+    with pytest.raises(BrokenLineError, match=f"sent no observation.*{key}"):
+        read_observation(message)
