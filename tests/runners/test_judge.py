@@ -9,7 +9,7 @@ import pytest
 
 from configs.model import Check, Metric
 from runners.execute import Observation
-from runners.judge import judge, read_metrics, stderr_tail
+from runners.judge import FINAL, judge, read_metrics, stderr_tail
 from runners.placement import Proof
 from runners.witness_process import Ending
 from tests.runners.cases import DEMO, SMALL, case
@@ -50,6 +50,50 @@ def test_status_and_reason(
     found = judge(case(), observation, proof)
     assert found[0] == status
     assert reason in found[1]
+
+
+OBJECTION = ("clock-drifted", "the guest's clock went +0.2 s")
+CHANGED = "governor was powersave after the run"
+
+
+@pytest.mark.parametrize(
+    ("observation", "proof", "changed", "status"),
+    [
+        (seen(), PROVED, "", "clock-drifted"),
+        (seen(), Proof("unproved", "too short"), "", "clock-drifted"),
+        # What disturbed a run is said only where the run itself was good.
+        (seen(number=signal.SIGKILL, timed_out=True), VIOLATED, CHANGED, "timeout"),
+        (seen(exit_code=127, exec_errno=2), VIOLATED, CHANGED, "failed"),
+        (seen(number=signal.SIGSEGV), VIOLATED, CHANGED, "failed"),
+        (seen(exit_code=5), VIOLATED, CHANGED, "failed"),
+        (seen(exit_code=3), VIOLATED, CHANGED, "check-failed"),
+        (seen(), VIOLATED, CHANGED, "placement-violated"),
+        (seen(), PROVED, CHANGED, "clock-drifted"),
+    ],
+)
+def test_an_engine_s_objection_comes_after_the_program_and_before_settings(
+    observation: Observation, proof: Proof, changed: str, status: str
+) -> None:
+    found = judge(case(), replace(observation, objection=OBJECTION), proof, changed)
+    assert found[0] == status
+    assert (found == OBJECTION) is (status == "clock-drifted")
+
+
+def test_without_an_objection_changed_settings_are_the_reason() -> None:
+    assert judge(case(), seen(), PROVED, CHANGED) == ("settings-changed", CHANGED)
+
+
+def test_a_violated_placement_of_a_guest_s_cpus_has_the_engine_s_words() -> None:
+    objection = ("placement-violated", "virtual CPUs: thread 9 ran on CPU 3, outside 0-1")
+    observation = replace(seen(), objection=objection)
+    assert judge(case(), observation, PROVED) == objection
+    # The program's own is nearer to its numbers.
+    assert judge(case(), observation, VIOLATED)[1] == VIOLATED.reason
+
+
+@pytest.mark.parametrize("status", ["clock-drifted", "placement-violated"])
+def test_a_run_that_an_engine_objects_to_is_not_made_again(status: str) -> None:
+    assert status in FINAL
 
 
 def test_a_pattern_that_must_be_printed_is_a_check() -> None:

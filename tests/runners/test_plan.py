@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
-from configs.model import AppChoice
+from configs.library import load_study
+from configs.model import AppChoice, Study, Vm
 from runners.plan import Plan, make_plan
+from runners.study import runs_of
 from runners.topology import Topology
-from tests.runners.cases import DEMO, LIBGOMP, SERIAL, SMALL, study
+from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, SCHEDULER, SERIAL, SMALL, study
 from tests.runners.topologies import i9_14900k_without_smt, two_packages_with_smt
 
 TOOLS = ("taskset", "numactl", "likwid-pin")
@@ -80,3 +86,179 @@ def test_other_cpus_make_another_case() -> None:
     assert not {c.case_id for c in elsewhere.cases if c.mapping.name == "pcores-pin"} & {
         case.case_id for case in plan().cases
     }
+
+
+# The published scenario of guests: 8 virtual CPUs, on a node with 8 P-cores and 16 E-cores.
+PAPER_VM = load_study("paper-vm")
+
+
+def in_guests(cpus: int = 8, **changes: object) -> Study:
+    """Return a study of the demo app in a guest of these CPUs, mapped in the published ways."""
+    assert PAPER_VM.vm
+    return study(mappings=(SCHEDULER,), vm=Vm(cpus, 1024, PAPER_VM.vm.vcpu_mappings), **changes)
+
+
+def test_the_published_guests_are_put_on_the_published_cpus() -> None:
+    made = plan(PAPER_VM)
+    assert not made.left_out
+    on_host = [(case.vcpus.mapping.name, case.host_cpus) for case in made.cases if case.vcpus]
+    assert on_host == [
+        ("scheduler", tuple(range(24))),
+        ("pcores-set", (0, 1, 2, 3, 4, 5, 6, 7)),
+        ("pcores-pin", (0, 1, 2, 3, 4, 5, 6, 7)),
+        ("ecores-set", tuple(range(8, 24))),
+        ("ecores-pin", (8, 9, 10, 11, 12, 13, 14, 15)),
+        # Four on each kind, and under a set every core of both.
+        ("mixed-set", (0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, *range(12, 24))),
+        ("mixed-pin", (0, 1, 2, 3, 8, 9, 10, 11)),
+    ]
+    assert [case.host_mask for case in made.cases] == [tuple(sorted(cpus)) for _, cpus in on_host]
+
+
+def test_in_the_guest_threads_have_all_of_its_cpus() -> None:
+    for case in plan(PAPER_VM).cases:
+        assert (case.cpus, case.mask, case.mechanism) == (tuple(range(8)), tuple(range(8)), None)
+        assert (case.threads, case.mapping.name) == (4, "scheduler")
+        assert case.vcpus and (case.vcpus.count, case.vcpus.memory_mib) == (8, 16384)
+
+
+def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads() -> None:
+    of = replace(
+        in_guests(), mappings=(SCHEDULER, PCORES_PIN), governors=("performance", "powersave")
+    )
+    made = plan(of)
+    assert of.vm
+    rows = [
+        (case.governor, case.vcpus.mapping.name, case.mapping.name)
+        for case in made.cases
+        if case.vcpus
+    ]
+    assert [case.number for case in made.cases] == list(range(1, 2 * 7 * 2 + 1))
+    assert rows[:4] == [
+        ("performance", "scheduler", "scheduler"),
+        ("performance", "scheduler", "pcores-pin"),
+        ("performance", "pcores-set", "scheduler"),
+        ("performance", "pcores-set", "pcores-pin"),
+    ]
+    assert rows[14:] == [("powersave", *rest) for _, *rest in rows[:14]]
+    assert len(set(rows)) == len(rows)
+
+
+def test_pinned_threads_in_a_guest_take_its_cpus_and_not_the_host_s() -> None:
+    of = replace(in_guests(), mappings=(PCORES_PIN,))
+    made = plan(of)
+    assert {(case.cpus, case.mechanism) for case in made.cases} == {((0, 1), "omp-places")}
+
+
+def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason() -> None:
+    made = plan(in_guests(cpus=4), node=two_packages_with_smt())
+    assert [case.number for case in made.cases] == [1, 2, 3]
+    cannot = "the guest's CPUs cannot be mapped: "
+    assert {item.number: item.reason for item in made.left_out} == {
+        4: cannot + "the node has no E-cores",
+        5: cannot + "the node has no E-cores",
+        6: cannot + "the node has one core kind (P)",
+        7: cannot + "the node has one core kind (P)",
+    }
+    mapped = [(item.fields["vcpu_mapping"], item.fields["vcpu_cpus"]) for item in made.left_out]
+    assert mapped == [
+        ("ecores-set", ""), ("ecores-pin", ""), ("mixed-set", ""), ("mixed-pin", ""),
+    ]  # fmt: skip
+
+
+def test_a_guest_with_more_cpus_than_the_node_is_left_out_everywhere() -> None:
+    made = plan(in_guests(cpus=25))
+    assert not made.cases
+    assert all("the guest's CPUs cannot be mapped: " in item.reason for item in made.left_out)
+    assert "25" in made.left_out[0].reason and "24" in made.left_out[0].reason
+
+
+def test_more_threads_than_the_guest_has_cpus_are_left_out_wherever_its_cpus_are() -> None:
+    made = plan(in_guests(cpus=1))
+    assert not made.cases
+    assert {item.reason.split(";")[0] for item in made.left_out} == {"2 threads need 2 CPUs"}
+
+
+def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
+    asked: list[tuple[str, tuple[int, ...]]] = []
+
+    def governor_problem(governor: str, cpus: tuple[int, ...]) -> str | None:
+        asked.append((governor, cpus))
+        return "not offered there" if 8 in cpus else None
+
+    node = i9_14900k_without_smt()
+    made = make_plan(PAPER_VM, node, lambda name: Path("/opt") / name, TOOLS, governor_problem)
+    p_cores, e_cores = tuple(range(8)), tuple(range(8, 24))
+    assert [governor for governor, _ in asked] == ["performance"] * 7
+    assert [set(cpus) for _, cpus in asked] == [
+        {*p_cores, *e_cores}, {*p_cores}, {*p_cores}, {*e_cores}, {*e_cores[:8]},
+        {*p_cores, *e_cores}, {0, 1, 2, 3, 8, 9, 10, 11},
+    ]  # fmt: skip
+    assert [case.number for case in made.cases] == [2, 3]
+    assert {item.reason for item in made.left_out} == {"not offered there"}
+
+
+def test_a_program_that_guests_lack_is_named() -> None:
+    made = plan(in_guests(), missing="demo-libgomp")
+    assert len(made.left_out) == 7
+    assert all("demo-libgomp was not found" in item.reason for item in made.left_out)
+
+
+def digest(fields: dict[str, object]) -> str:
+    """Return the documented identity of a case: of a SHA-256 over canonical JSON the beginning."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+LOCAL = {
+    "app": "demo",
+    "variant": "libgomp",
+    "size": "small",
+    "arguments": ["-s", "10"],
+    "threads": 2,
+    "mapping": "pcores-pin",
+    "selection": "pcores",
+    "tightness": "pin",
+    "mechanism": "omp-places",
+    "cpus": "0-1",
+    "governor": "performance",
+    "schedule": "static",
+    "wait_policy": "active",
+}
+IN_A_GUEST = {
+    "engine": "vm",
+    "vm_cpus": 8,
+    "vm_memory_mib": 1024,
+    "vcpu_mapping": "ecores-pin",
+    "vcpu_selection": "ecores",
+    "vcpu_tightness": "pin",
+    "vcpu_cpus": "8-15",
+}
+
+
+def test_guests_leave_the_identities_of_other_cases_what_they_were() -> None:
+    (case,) = (case for case in plan().cases if case.number == 3)
+    assert case.case_id == digest(LOCAL)
+
+
+def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
+    made = plan(in_guests(governors=("performance",)))
+    (case,) = (case for case in made.cases if case.number == 5)
+    in_guest = {"mapping": "scheduler", "selection": "all", "tightness": "none"}
+    assert case.case_id == digest(
+        LOCAL | in_guest | {"mechanism": None, "cpus": "0-7"} | IN_A_GUEST
+    )
+    assert len({case.case_id for case in made.cases}) == 7
+    larger = plan(in_guests(cpus=9, governors=("performance",)))
+    assert not {case.case_id for case in larger.cases} & {case.case_id for case in made.cases}
+
+
+def test_all_runs_of_a_boot_are_made_one_after_the_other() -> None:
+    made = plan(in_guests(governors=("performance", "powersave")))
+    mapping_of = {case.case_id: case.vcpus.mapping.name for case in made.cases if case.vcpus}
+    runs = runs_of(made)
+    boots = [name for name, _ in groupby(mapping_of[run.case_id] for run in runs)]
+    assert len(boots) == 7
+    # Both governors x (a warm-up and three repetitions) in each boot.
+    assert len(runs) == 7 * 2 * 4
+    assert [run.order for run in runs] == list(range(56))
