@@ -63,7 +63,10 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     numbers = [case["case_number"] for case in cases]
     for number in dict.fromkeys(number for number in numbers if numbers.count(number) > 1):
-        cpus = [f"{case['cpus']}" for case in cases if case["case_number"] == number]
+        # A guest's own CPUs are always the same ones.
+        cpus = [
+            case["vcpu_cpus"] or case["cpus"] for case in cases if case["case_number"] == number
+        ]
         yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
 
 
