@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from configs.cpulist import format_cpulist
 from configs.errors import StudyError, UserError
-from configs.model import CURRENT_GOVERNOR, Site, Study
+from configs.model import CURRENT_GOVERNOR, AppChoice, Site, Study
 from runners.case import Case
 from runners.governors import Governors
 from runners.launch import Launch, build_launch
@@ -68,8 +68,10 @@ class Workplace:
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
-        find = partial(self._find_program, self._finder(study))
-        return make_plan(study, self.node.topology, find, self.tools, self._governor_problem)
+        emulated = study.vm is not None and bool(self.without_kvm)
+        find = partial(self._find_program, find_emulated_program if emulated else find_program)
+        asked = without_estimates(study) if emulated else study
+        return make_plan(asked, self.node.topology, find, self.tools, self._governor_problem)
 
     @cached_property
     def without_kvm(self) -> str:
@@ -139,9 +141,6 @@ class Workplace:
         inherited = os.environ if self.live else {}
         return build_launch(case, plan.program_of(case), inherited, self.tools)
 
-    def _finder(self, study: Study) -> Callable[[str], Path | None]:
-        return find_emulated_program if study.vm and self.without_kvm else find_program
-
     def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
         found = find(name)
         return found if found or self.live else Path(name)
@@ -196,6 +195,15 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing outlives a run."""
+
+
+def without_estimates(study: Study) -> Study:
+    """Return the study without its apps' times: an emulated processor takes many times as long."""
+
+    def unknown(choice: AppChoice) -> AppChoice:
+        return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
+
+    return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
 
 
 def check_emulation(without_kvm: str, allowed: bool) -> None:

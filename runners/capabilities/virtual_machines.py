@@ -6,9 +6,12 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
+from configs.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.vm.host import find_guest_host
 
 NAME = "virtual-machines"
 KVM = "/dev/kvm"
@@ -28,10 +31,21 @@ def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
         install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
         reason = f"qemu-system-{machine} is not installed"
         yield Capability(NAME, "missing", f"{reason}; {slow}" if slow else reason, install)
+    elif lacking := _lacking(slow, node.root):
+        yield Capability(NAME, "missing", lacking, "make vm")
     elif slow:
         yield Capability(NAME, "limited", f"{qemu}, emulating every instruction: {slow}", grant)
     else:
         yield Capability(NAME, "ok", f"{qemu} with {KVM}")
+
+
+def _lacking(slow: str, root: Path) -> str:
+    """Return what else guests need and this node lacks; empty when it has everything."""
+    try:
+        find_guest_host(slow, root)
+    except UserError as error:
+        return str(error).partition("; ")[0]
+    return ""
 
 
 def without_kvm(node: AskedNode) -> tuple[str, str]:

@@ -62,17 +62,18 @@ class GuestHost:
             ) from error
 
 
-def find_guest_host(without_kvm: str) -> GuestHost:
+def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
     """Return what guests are made of here; `without_kvm` is why KVM cannot be used, or empty.
 
-    Raises UserError naming the first thing that is missing.
+    The node's own kernel is looked for below `root`. Raises UserError naming the first thing that
+    is missing.
     """
     if platform.machine() != "x86_64":
         raise UserError(f"engine vm: guests are x86-64 ones so far, and not {platform.machine()}")
     if any(blank in str(ROOT) for blank in " \t"):
         raise UserError(f"{ROOT}: guests cannot start from a folder with blanks in its path")
     qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
-    kernel = next(_kernels(), None)
+    kernel = next(_kernels(root), None)
     for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, "a kernel that may be read")):
         if found is None:
             raise UserError(f"engine vm: {what} is missing; {_ADVICE}")
@@ -96,11 +97,11 @@ def check_memory(wanted_mib: int, root: Path) -> None:
         )
 
 
-def _kernels() -> Iterator[Kernel]:
+def _kernels(root: Path) -> Iterator[Kernel]:
     """Yield the kernels that can be read: the node's own first."""
     release = platform.release()
-    modules = Path("/lib/modules") / release
-    for image in (Path(f"/boot/vmlinuz-{release}"), modules / "vmlinuz"):
+    modules = root / "lib/modules" / release
+    for image in (root / f"boot/vmlinuz-{release}", modules / "vmlinuz"):
         if os.access(image, os.R_OK) and (modules / "modules.builtin").exists():
             yield Kernel(image, modules)
     for image in sorted((_FETCHED / "boot").glob("vmlinuz-*")):

@@ -114,6 +114,23 @@ def test_another_systems_qsub_is_not_taken_for_pbs(tools: Path) -> None:
     assert "(GE 8.1.9)" in found.reason
 
 
+def write_kernel(node: Path) -> None:
+    """Give a node the kernel that its guests would boot."""
+    release = platform.release()
+    write(node, f"boot/vmlinuz-{release}", "")
+    write(node, f"lib/modules/{release}/modules.builtin", "")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="guests are x86-64 ones so far")
+def test_guests_need_busybox_beside_qemu(tmp_path: Path, tools: Path) -> None:
+    write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
+    write_kernel(tmp_path / "node")
+    install(tools, QEMU, "")
+    found = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
+    assert (found.state, found.grant) == ("missing", "make vm")
+    assert "busybox is missing" in found.reason
+
+
 def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, tools: Path) -> None:
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu hypervisor")
     root = tmp_path / "node"
@@ -121,6 +138,8 @@ def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, tools: Pa
     assert found.state == "missing"
     assert f"{QEMU} is not installed" in found.reason
     install(tools, QEMU, "")
+    install(tools, "busybox", "")
+    write_kernel(root)
     emulated = ask("virtual-machines", root)["virtual-machines"]
     assert emulated.state == "limited"
     assert "no nested virtualisation" in emulated.reason
@@ -131,6 +150,8 @@ def test_virtual_machines_need_a_kvm_device_that_may_be_used(
     tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(tools, QEMU, "")
+    install(tools, "busybox", "")
+    write_kernel(tmp_path / "node")
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
     monkeypatch.setattr(virtual_machines, "KVM", str(tmp_path / "kvm"))
     missing = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
