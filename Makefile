@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study test vnode vnode-study test-vnode vm test-vm lint sanitize bench lock clean
+.PHONY: help setup study test vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "PINSTUDY_NO_SYSTEM_PACKAGES=1 in the environment: set-up installs no system packages."
 
@@ -26,7 +26,7 @@ vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode
 	@.venv/bin/python -m tests.vnode.shell $(ARGS)
 
-vnode-study: ## Run the ten cases in the virtual node
+vnode-study: ## Run the ten cases in the virtual node; results/vnode-… has the tables
 	@tools/setup.sh vnode
 	@.venv/bin/python -m tests.vnode.shell --study $(ARGS)
 
@@ -34,6 +34,14 @@ test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode
 	@tools/setup.sh vnode-arm
 	@.venv/bin/python -m pytest -m vnode $(or $(ARGS),tests/vnode)
+
+VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own_lists \
+	test_study.py::test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was \
+	test_restoring.py::test_after_a_kill_the_next_command_puts_everything_back[1]
+
+test-vnode-small: ## Run three of them, as continuous integration does
+	@tools/setup.sh vnode
+	@.venv/bin/python -m pytest -m vnode $(addprefix tests/vnode/,$(VNODE_SMALL))
 
 vm: ## Set up what guests of the engine vm need
 	@tools/setup.sh vm

@@ -1,32 +1,44 @@
 """A virtual node at the terminal: a prompt for commands in it, or the ten cases.
 
-usage: python -m tests.vnode.shell [--study] [--p N] [--e N] [--lpe N] [--no-smt] [--slow SHARE]
+usage: python -m tests.vnode.shell [--study] [--out FOLDER]
+           [--p N] [--e N] [--lpe N] [--no-smt] [--slow SHARE]
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import shlex
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from tests.vnode.commands import pinstudy, study
+from tests.tools import ROOT
+from tests.vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from tests.vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from tests.vnode.shape import Shape
 
 STUDY_LIMIT_S = 1800
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Where a line of the prompt leaves the folder that it was in.
+FOLDER = "/run/vnode-folder"
 
 
 def main() -> int:
     """Boot, serve the terminal until it ends, leave nothing behind."""
     parser = argparse.ArgumentParser(description="A virtual hybrid node (docs/vnode.md).")
     parser.add_argument("--study", action="store_true", help="run the ten cases and end")
+    parser.add_argument("--out", type=Path, help="new folder for the ten cases' results")
     parser.add_argument("--p", type=int, default=2, help="P-cores")
     parser.add_argument("--e", type=int, default=4, help="E-cores")
     parser.add_argument("--lpe", type=int, default=0, help="LP-E-cores")
     parser.add_argument("--no-smt", action="store_true", help="P-cores without siblings")
     parser.add_argument("--slow", type=float, help="share of a host CPU for each E-CPU, as 0.4")
     asked = parser.parse_args()
+    out = asked.out or ROOT / "results" / time.strftime("vnode-%Y%m%d-%H%M%S")
+    if out.exists():
+        parser.error(f"{out} exists; results of two studies are not mixed")
     shape = Shape(asked.p, asked.e, asked.lpe, not asked.no_smt)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -35,7 +47,7 @@ def main() -> int:
             node.boot()
             if node.slow:
                 print(f"E-CPUs are not slower: {node.slow}")
-            return ten_cases(node) if asked.study else prompt(node)
+            return ten_cases(node, out) if asked.study else prompt(node)
         except NotReadyError as error:
             print(error, file=sys.stderr)
             return 1
@@ -45,24 +57,34 @@ def main() -> int:
             node.power_cut()
 
 
-def ten_cases(node: VirtualNode) -> int:
-    """Run the study of the ten cases and show what pinstudy says."""
-    ended = pinstudy(node, *study("ten-cases"), timeout=STUDY_LIMIT_S)
+def ten_cases(node: VirtualNode, folder: Path) -> int:
+    """Run the study of the ten cases, show what pinstudy says, and copy its results to a folder."""
+    print("The ten cases run; that takes some minutes.", flush=True)
+    ended = pinstudy(node, *study("ten-cases-twice"), timeout=STUDY_LIMIT_S)
     print(ended.output + ended.errors)
+    for path in node.shell(f"find {RESULTS} -type f").splitlines():
+        copy = folder / Path(path).relative_to(RESULTS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(base64.b64decode(node.shell(f"base64 {shlex.quote(path)}")))
+    print(f"copied: {folder}")
     return ended.status
 
 
 def prompt(node: VirtualNode) -> int:
-    """Run each line in a shell of the guest, until the input ends."""
+    """Run each line in a shell of the guest, until the input ends; `cd` holds for the next ones."""
     print(f"A virtual node, this checkout in it. What is in {KEPT} is lost at the end (Ctrl-D).")
+    environment = ENVIRONMENT | {"PATH": f"{PINSTUDY.rpartition('/')[0]}:{PATH}"}
+    folder = KEPT
     while True:
         try:
             line = input("vnode# ")
         except EOFError:
             print()
             return 0
-        ended = node.run("bash", "-c", line, timeout=STUDY_LIMIT_S)
-        print(ended.output + ended.errors, end="")
+        script = f"trap 'pwd >{FOLDER}' EXIT\n{line}"
+        ended = node.run("bash", "-c", script, cwd=folder, env=environment, timeout=STUDY_LIMIT_S)
+        print(ended.output + ended.errors, end="", flush=True)
+        folder = node.shell(f"cat {FOLDER}")
 
 
 if __name__ == "__main__":

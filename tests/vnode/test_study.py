@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.vnode.commands import pinstudy, records, set_apart, settings, start_study, study, until
 from tests.vnode.node import VirtualNode
+from tests.vnode.shell import ten_cases
 
 pytestmark = pytest.mark.vnode
 
 
-def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(node: VirtualNode) -> None:
+def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
+    node: VirtualNode, tmp_path: Path
+) -> None:
     set_apart(node)
     before = settings(node)
 
-    ended = pinstudy(node, *study("ten-cases"))
+    status = ten_cases(node, tmp_path)
 
-    assert ended.status == 0, ended
+    assert status == 0
     assert settings(node) == before
-    assert "numbers of a virtual node's model, not of hardware" in ended.output
-    runs = records(node, "ten-cases")
-    assert sorted(run["case_number"] for run in runs) == list(range(1, 11))
+    (tables,) = tmp_path.glob("*/*/tables.md")
+    text = tables.read_text(encoding="utf-8")
+    assert "numbers of a virtual node's model, not of hardware" in text
+    assert "n/a" not in text
+    runs = records(node, "ten-cases-twice")
+    assert sorted(run["case_number"] for run in runs) == sorted([*range(1, 11)] * 2)
     for run in runs:
         assert run["status"] == "ok", run
         assert run["node"] == "virtual"
