@@ -19,17 +19,20 @@ class CannotMapError(Exception):
     """The node, the thread count or the program's build rules this mapping out; says why."""
 
 
-def resolve_cpus(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
+def resolve_cpus(
+    mapping: Mapping, topology: Topology, threads: int, what: str = "threads"
+) -> tuple[int, ...]:
     """Return the CPUs that the mapping gives to `threads` threads, in the order they take them.
 
     Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and
     `siblings`, which order CPUs rather than choose them, the first `threads`); under `pin` the
-    first `threads`. Raises CannotMapError with the reason when the node cannot do it.
+    first `threads`. `what` is what they are, for messages. Raises CannotMapError with the reason
+    when the node cannot do it.
     """
     cpus = _candidates(mapping, topology, threads)
     if len(cpus) < threads:
         raise CannotMapError(
-            f"{threads} threads need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
+            f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"
         )
     ordered_only = mapping.selection in ("compact", "spread", "siblings")

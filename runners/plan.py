@@ -159,7 +159,7 @@ def _bind_guest(
     reason = None
     cpus: tuple[int, ...] = ()
     try:
-        cpus = resolve_cpus(host.vcpu_mapping, host.topology, host.vm.cpus)
+        cpus = resolve_cpus(host.vcpu_mapping, host.topology, host.vm.cpus, "vCPUs")
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
     vcpus = Vcpus(host.vcpu_mapping, cpus, host.vm.cpus, host.vm.memory_mib)
