@@ -169,8 +169,8 @@ def test_the_end_of_a_huge_console_is_found_at_once(tmp_path: Path) -> None:
     file = tmp_path / "console.log"
     with file.open("wb") as console:
         console.write(b"Kernel panic - an old one, of an earlier boot\n")
-        # A hole: 8 GiB that take no room.
-        console.truncate(8 << 30)
+        # A hole: 512 MiB that take no room.
+        console.truncate(512 << 20)
         console.seek(0, os.SEEK_END)
         console.write(b"\n" + LOCKUP.encode())
     before = time.monotonic()
@@ -180,5 +180,7 @@ def test_the_end_of_a_huge_console_is_found_at_once(tmp_path: Path) -> None:
 
 def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
     file = tmp_path / "console.log"
-    file.write_text("BUG: " + "x" * 10_000_000)
-    assert len(console_problem(file)) <= 302
+    file.write_text("BUG: " + "x" * 10_000)
+    problem = console_problem(file)
+    assert problem.startswith(": BUG: xxx")
+    assert len(problem) <= 302

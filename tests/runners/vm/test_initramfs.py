@@ -59,6 +59,13 @@ def test_files_come_out_as_they_went_in_and_can_be_run(tmp_path: Path) -> None:
             assert (root / "modules" / f"{name}.ko").read_bytes() == module(name, *needs)
 
 
+def test_the_archive_ends_as_the_kernel_expects_it(tmp_path: Path) -> None:
+    packed = made(tmp_path)
+    # Linux Documentation/driver-api/early-userspace/buffer-format.rst: a last entry of this name.
+    assert packed.rstrip(b"\0").endswith(b"TRAILER!!!")
+    assert len(packed) % 4 == 0
+
+
 def loads(order: list[str]) -> None:
     """Load modules as insmod does: each only after all that it needs."""
     loaded: set[str] = set()

@@ -192,6 +192,20 @@ def test_a_sibling_is_used_by_others_only_where_nothing_else_is_left() -> None:
         assert placing == Placing(untouched or (second,), apart=True)
 
 
+def test_on_a_larger_node_siblings_of_the_guest_s_cpus_stay_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    masks: dict[int, set[int]] = {}
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _thread: set(range(8)))
+    monkeypatch.setattr(os, "sched_setaffinity", masks.__setitem__)
+    cores = [(cpu, cpu + 4) for cpu in range(4)]
+    with stand_in(2) as qemu:
+        placing = place(qemu.pid, qemu.threads, vcpus("pin", (1, 0), 2), cores)
+        assert placing == Placing((2, 3, 6, 7), apart=True)
+        assert [masks[qemu.threads[vcpu]] for vcpu in (0, 1)] == [{1}, {0}]
+        assert all(masks[thread] == {2, 3, 6, 7} for thread in qemu.others())
+
+
 def test_threads_that_came_later_are_found_and_put_in_their_place() -> None:
     first, _ = two_cpus()
     where = vcpus("pin", (first,), 1)

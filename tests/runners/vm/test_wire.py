@@ -255,6 +255,26 @@ def test_a_message_that_was_spoilt_is_an_observation_or_breaks_the_line(
         assert "sent no observation" in str(error)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("looks", float("inf")),
+        ("looks", float("nan")),
+        ("looks", "many"),
+        ("threads", [[]]),
+        ("threads", [{"tid": 7, "pid": 7, "allowed": [0], "seen": [0]}]),
+        ("threads", [{"tid": 7, "pid": 7, "allowed": [0], "seen": {"first": 1}}]),
+        ("ending", {"exit_code": 0}),
+        ("ending", None),
+        ("cost", [1]),
+        ("perf_command", None),
+    ],
+)
+def test_a_part_that_is_something_else_breaks_the_line(key: str, value: object) -> None:
+    with pytest.raises(BrokenLineError, match="sent no observation"):
+        read_observation(MESSAGE | {key: value})
+
+
 @pytest.mark.parametrize("key", [key for key in MESSAGE if key != "objection"])
 def test_a_message_that_lacks_a_part_breaks_the_line(key: str) -> None:
     message = {name: value for name, value in MESSAGE.items() if name != key}
