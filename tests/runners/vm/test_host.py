@@ -46,12 +46,33 @@ def test_a_node_that_has_everything_can_run_guests(node: Path, library: str) -> 
     install(node, QEMU)
     install(node, "busybox")
     kernel = fetch_kernel(node, library)
-    found = find_guest_host("no vmx or svm")
+    found = find_guest_host("no vmx or svm", node)
     assert found == GuestHost(
         str(node / "bin" / QEMU), kernel, str(node / "bin" / "busybox"), "no vmx or svm"
     )
     assert found.accelerator == "tcg"
-    assert find_guest_host("").accelerator == "kvm"
+    assert find_guest_host("", node).accelerator == "kvm"
+
+
+@pytest.mark.parametrize("place", ["boot/vmlinuz-{}", "lib/modules/{}/vmlinuz"])
+def test_the_node_s_own_kernel_comes_before_one_that_was_fetched(node: Path, place: str) -> None:
+    install(node, QEMU)
+    install(node, "busybox")
+    fetch_kernel(node)
+    modules = debian_tree(node / "lib" / "modules" / RELEASE)
+    image = node / place.format(RELEASE)
+    image.parent.mkdir(parents=True, exist_ok=True)
+    image.write_bytes(b"an image")
+    assert find_guest_host("", node).kernel == Kernel(image, modules)
+
+
+def test_a_kernel_of_the_node_without_its_modules_is_passed_over(node: Path) -> None:
+    install(node, QEMU)
+    install(node, "busybox")
+    fetched = fetch_kernel(node)
+    (node / "boot").mkdir()
+    (node / "boot" / f"vmlinuz-{RELEASE}").write_bytes(b"an image")
+    assert find_guest_host("", node).kernel == fetched
 
 
 @pytest.mark.parametrize(
@@ -72,7 +93,7 @@ def test_what_is_missing_is_named_with_what_helps(
         else:
             install(node, name)
     with pytest.raises(UserError, match=f"engine vm: {missing} is missing; .*`make vm`"):
-        find_guest_host("")
+        find_guest_host("", node)
 
 
 def test_a_kernel_without_its_modules_is_none(node: Path) -> None:
@@ -81,7 +102,7 @@ def test_a_kernel_without_its_modules_is_none(node: Path) -> None:
     kernel = fetch_kernel(node)
     kernel.modules.rename(node / "elsewhere")
     with pytest.raises(UserError, match="a kernel that may be read is missing"):
-        find_guest_host("")
+        find_guest_host("", node)
 
 
 def test_a_node_of_another_architecture_is_told_which_it_would_have_to_be(
@@ -90,7 +111,7 @@ def test_a_node_of_another_architecture_is_told_which_it_would_have_to_be(
     install(node, QEMU)
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     with pytest.raises(UserError, match="guests are x86-64 ones so far, and not aarch64"):
-        find_guest_host("")
+        find_guest_host("", node)
 
 
 def guest_host(node: Path, emulated: str) -> GuestHost:
