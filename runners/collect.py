@@ -15,7 +15,7 @@ from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import no_counters, read_counters
 from runners.energy import choose_energy, no_energy
 from runners.energy_figures import run_figures
-from runners.execute import Harness, Observation
+from runners.execute import Harness, Meter, Observation
 from runners.mappings import needed_tool
 from runners.measured import Measured
 from runners.node import Node
@@ -80,6 +80,11 @@ class Collectors:
         if self.harness.perf_problem:
             return None
         return partial(perf_threads_command, self._perf, self._events, tuple(threads))
+
+    def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
+        """Return the meters of a run with one more, to which only energy's is nearer."""
+        around, *nearest = self.harness.meters
+        return (around, nearer, *nearest)
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of one run."""

@@ -1,0 +1,178 @@
+"""One run in a guest, and what the host sees of it meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from runners.aside import step_aside
+from runners.case import Case
+from runners.collect import Collectors
+from runners.execute import FIRST_LOOK_S, LAST_LOOK_S, LOOK_GROWTH, Meter, Observation
+from runners.harness_cost import CostClock, HarnessCost
+from runners.launch import Launch
+from runners.perf_process import PerfStat, StatBuilder
+from runners.placement import Proof
+from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
+from runners.vm.cpu_time import CpuTime, read_cpu_time
+from runners.vm.guest import ANSWER_LIMIT_S, Guest
+from runners.vm.vcpus import VcpuSampler
+from runners.vm.wire import BrokenLineError, launch_message, read_observation
+from runners.witness_process import LaunchError
+
+# The runner inside says about once a second that it is alive. An emulated guest's first looks, on a
+# host that others use, were seen to take seconds.
+SILENCE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class HostView:
+    """What the host saw of one run: of QEMU, not of the program."""
+
+    proof: Proof
+    placement: dict[str, Any]
+    clock: ClockCheck
+    cpu_time: CpuTime
+    cost: HarnessCost
+    perf_output: str
+    perf_problem: str
+    boot_s: float
+    guest_kernel: str
+
+
+class _ThreadCounter:
+    """The meter that counts the virtual CPUs' threads; `builder` is None where nothing counts."""
+
+    def __init__(self, builder: StatBuilder | None, why_not: str) -> None:
+        self._builder, self._why_not = builder, why_not
+        self._perf: PerfStat | None = None
+
+    def start(self) -> None:
+        """Attach perf."""
+        self._perf = PerfStat(self._builder) if self._builder else None
+
+    def sample(self) -> None:
+        """Counters of perf do not wrap."""
+
+    def stop(self) -> None:
+        """Stop counting; what was counted stays to be read."""
+        if self._perf:
+            self._perf.disable()
+
+    def finish(self) -> tuple[str, str]:
+        """Return what perf wrote, and why it could not count, empty when it could."""
+        if self._perf is None:
+            return "", self._why_not
+        return self._perf.finish(), self._perf.problem
+
+    def close(self) -> None:
+        """Leave no perf behind."""
+        if self._perf:
+            self._perf.close()
+
+
+class GuestRun:
+    """One run in a guest; `cores` are the CPUs of each core of the host."""
+
+    def __init__(
+        self, guest: Guest, collectors: Collectors, cores: Iterable[tuple[int, ...]]
+    ) -> None:
+        self._guest, self._collectors, self._cores = guest, collectors, cores
+        counter = collectors.thread_counter(guest.threads.values())
+        self._counter = _ThreadCounter(counter, collectors.harness.perf_problem)
+
+    def make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
+        """Return what the guest observed, and the host meanwhile.
+
+        Raises LaunchError when the launcher refuses, GuestLostError or BrokenLineError when the
+        guest is lost.
+        """
+        guest, before = self._guest, self._clock()
+        placing = guest.place()
+        sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
+        try:
+            with step_aside(guest.vcpus.cpus if placing.apart else (), self._cores) as own_cpus:
+                guest.say(_request(case, launch))
+                self._expect("starting")
+                elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)
+            seen = read_observation(self._expect("observation")["seen"])
+            output, problem = self._counter.finish()
+        finally:
+            self._counter.close()
+        proof = sampler.proof(elapsed_s)
+        view = HostView(
+            proof=proof,
+            placement=sampler.fields(proof),
+            clock=compare(before, self._clock()),
+            cpu_time=cpu_time,
+            cost=cost,
+            perf_output=output,
+            perf_problem=problem,
+            boot_s=guest.boot_s,
+            guest_kernel=guest.kernel,
+        )
+        return seen, view
+
+    def _measure(
+        self, sampler: VcpuSampler, limit_s: float, own_cpus: tuple[int, ...]
+    ) -> tuple[float, CpuTime, HarnessCost]:
+        """Let the program go under the host's meters; return its time, QEMU's and our own."""
+        guest, meters = self._guest, self._collectors.meters_around(self._counter)
+        for meter in meters:
+            meter.start()
+        before, cost, started = read_cpu_time(guest.pid), CostClock(own_cpus), time.monotonic()
+        guest.say({"ask": "go"})
+        self._watch(sampler, meters, limit_s)
+        elapsed_s, after, used = time.monotonic() - started, read_cpu_time(guest.pid), cost.stop()
+        for meter in reversed(meters):
+            meter.stop()
+        return elapsed_s, after - before, used
+
+    def _watch(self, sampler: VcpuSampler, meters: tuple[Meter, ...], limit_s: float) -> None:
+        """Look at QEMU's threads until the guest says that the program has ended."""
+        pause, word = FIRST_LOOK_S, ""
+        started = heard = time.monotonic()
+        while word != "ended":
+            message = self._guest.hear(pause)
+            now = time.monotonic()
+            if message is not None:
+                heard, word = now, _word(message)
+            # The guest itself ends a program that is longer than its limit.
+            if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
+                raise self._guest.hanging(now - heard)
+            sampler.sample()
+            if pause >= LAST_LOOK_S:
+                for meter in meters:
+                    meter.sample()
+            pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
+
+    def _clock(self) -> ClockReading:
+        asked = {"ask": "clock"}
+        return read_clock(lambda: float(self._guest.ask(asked, "clock")["monotonic_s"]))
+
+    def _expect(self, word: str) -> dict[str, Any]:
+        message = self._guest.expect(word, "refused")
+        if message["say"] == "refused":
+            raise LaunchError(str(message["reason"]))
+        return message
+
+
+def _word(message: dict[str, Any]) -> str:
+    """Return what the guest says while a program runs; raises LaunchError when it refused it."""
+    word = str(message.get("say"))
+    if word == "refused":
+        raise LaunchError(str(message.get("reason")))
+    if word not in ("alive", "ended"):
+        raise BrokenLineError(f"said {word!r}, expected 'alive' or 'ended'")
+    return word
+
+
+def _request(case: Case, launch: Launch) -> dict[str, Any]:
+    return {
+        "ask": "run",
+        "launch": launch_message(launch),
+        "limit_s": case.app.limit_s,
+        "cpus": list(case.mask),
+    }
