@@ -11,7 +11,7 @@ from pathlib import Path
 from configs.model import Study
 from runners.baseline import Baselines
 from runners.case import Case
-from runners.core_pmus import kinds_of_pmus, read_core_pmus, why_unsupported
+from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import no_counters, read_counters
 from runners.energy import choose_energy, no_energy
 from runners.energy_figures import run_figures
@@ -61,7 +61,9 @@ class Collectors:
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         self._perf, problem = perf or "", _no_perf(study, perf)
-        self._events = event_list(study.events, read_permission(root).user_only)
+        self._events = event_list(
+            study.events, read_permission(root).user_only, events_by_pmu(root)
+        )
         self._surroundings = Surroundings(node)
         gate = study.temperature_gate
         # Energy is read last before the program starts, and first when it has ended.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from runners.cpuinfo import first_block, is_guest
 from runners.evidence.pmus import EVENT_SOURCES, core_pmus
-from runners.sysfs import Tree
+from runners.raw_counts import ARM_NAMES
+from runners.sysfs import Absent, Tree
 from runners.topology import CoreKind
 
 
@@ -32,6 +33,29 @@ def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
     if tree.is_directory(f"{EVENT_SOURCES}/cpu") and all(pmu.name != "cpu" for pmu in found):
         found.append(CorePmu("cpu", None))
     return tuple(sorted(found, key=lambda pmu: pmu.name))
+
+
+def events_by_pmu(root: Path) -> dict[str, tuple[str, ...]]:
+    """Return the events that have to be asked for PMU by PMU, with their names on each.
+
+    On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only; every perf understands
+    the PMU's own name. A PMU lists the events that its CPUs have; one that none lists is not
+    returned.
+    """
+    tree = Tree(root)
+    pmus = [pmu.name for pmu in read_core_pmus(root)]
+    if len(pmus) < 2:
+        return {}
+    listed = {pmu: tree.names(f"{EVENT_SOURCES}/{pmu}/events") for pmu in pmus}
+    found = {
+        event: tuple(
+            f"{pmu}/{name}/"
+            for pmu, names in listed.items()
+            if not isinstance(names, Absent) and name in names
+        )
+        for event, name in ARM_NAMES.items()
+    }
+    return {event: names for event, names in found.items() if names}
 
 
 def kinds_of_pmus(

@@ -35,7 +35,10 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
 # The test module of tests/vnode: what it makes the kernel show is a model and not hardware.
-_VIRTUAL_NODE = "/sys/module/pinstudy_vnode"
+_VIRTUAL_NODES = (
+    "/sys/module/pinstudy_vnode",
+    "/sys/firmware/devicetree/base/pinstudy-virtual-node",
+)
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 # What goes into the digest. Evidence and notes are words, `allowed` is this process's; permissions
@@ -78,7 +81,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     capacity = read_sign(tree, CAPACITY, topology.online)
     facts["cpu_capacity"] = _grouped({cpu: str(value) for cpu, value in capacity.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
-    if tree.is_directory(_VIRTUAL_NODE):
+    if any(map(tree.is_directory, _VIRTUAL_NODES)):
         facts["node"] = "virtual"
     return facts | {"unavailable": unavailable}
 

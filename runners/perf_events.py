@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +76,19 @@ def _effective_capabilities(tree: Tree) -> int:
     return int(found[1], 16) if found else 0
 
 
-def event_list(extra: Iterable[str] = (), user_only: bool = False) -> str:
+def event_list(
+    extra: Iterable[str] = (),
+    user_only: bool = False,
+    by_pmu: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """Return the text for perf's `-e`: the default events, then a study's own, each once.
 
+    Those in `by_pmu` (runners.core_pmus.events_by_pmu) are replaced by their names on each PMU.
     With `user_only`, events without modifiers are restricted to user mode: what perf would fall
     back to by itself, said openly. Raises UserError for a text that is no event.
     """
-    names = list(dict.fromkeys((*DEFAULT_EVENTS, *extra)))
+    asked = dict.fromkeys((*DEFAULT_EVENTS, *extra))
+    names = [name for event in asked for name in (by_pmu or {}).get(event, (event,))]
     for name in names:
         if problem := event_problem(name):
             raise UserError(problem)

@@ -19,6 +19,14 @@ SOFTWARE = "software"
 # perf-list(1), software events, and the short names that perf takes for three of them.
 _ALIASES = {"cs": "context-switches", "migrations": "cpu-migrations", "faults": "page-faults"}
 _ALIASES |= {"cpu-cycles": "cycles"}
+# What ARM's PMUs call the events that perf has these names for (Linux drivers/perf/arm_pmuv3.c,
+# armv8_pmuv3_perf_map).
+ARM_NAMES = {
+    "cycles": "cpu_cycles",
+    "instructions": "inst_retired",
+    "cache-misses": "l1d_cache_refill",
+}
+_ALIASES |= {arm_name: name for name, arm_name in ARM_NAMES.items()}
 _CLOCKS = frozenset({"task-clock", "cpu-clock"})
 SOFTWARE_EVENTS = _CLOCKS | {
     "page-faults",
@@ -234,7 +242,7 @@ def _core_problem(
 ) -> str:
     """Say why a core event's row gives no count; empty when it does."""
     if row.state == "not supported":
-        where = f"by {pmu}" if len(raw.pmus) > 1 else "by this node"
+        where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
         why = f" ({why_unsupported})" if why_unsupported and not raw.on_pmu_ns else ""
         return f"{row.name}: not supported {where}{why}"
     if raw.enabled_ns is None:

@@ -10,7 +10,7 @@ from runners.core_pmus import read_core_pmus, why_unsupported
 from runners.evidence.pmus import EVENT_SOURCES
 from runners.perf_events import HARDWARE_EVENTS
 from runners.perf_trial import PerfTrial
-from runners.raw_counts import HIDDEN_FROM_USERS
+from runners.raw_counts import HIDDEN_FROM_USERS, canonical_event
 
 _LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
 _LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
@@ -95,14 +95,16 @@ def why_no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
 
 
 def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int) -> Capability:
-    rows = [row for row in trial.rows_of(pmu, others) if row.event in HARDWARE_EVENTS]
+    rows = [
+        row for row in trial.rows_of(pmu, others) if canonical_event(row.event) in HARDWARE_EVENTS
+    ]
     if not rows:
         reason = f"perf does not tell {pmu} from other PMUs"
         return Capability(name, "missing", reason, "a newer perf")
-    works = [row.event for row in rows if row.state != "not supported"]
+    works = [canonical_event(row.event) for row in rows if row.state != "not supported"]
     if not works:
         return Capability(name, "missing", _events_refused(node), _pmu_grant(node))
-    refused = [row.event for row in rows if row.state == "not supported"]
+    refused = [event for event in HARDWARE_EVENTS if event not in works]
     if refused:
         lacks = f"{', '.join(works)}; {pmu} does not have {', '.join(refused)}"
         return Capability(name, "limited", lacks)

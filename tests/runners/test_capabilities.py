@@ -94,6 +94,15 @@ def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, tools: Path) ->
     assert one(node, "migrations").state == "ok"
 
 
+def test_events_that_a_pmu_does_not_list_are_said_to_be_lacking(node: Path, tools: Path) -> None:
+    add_pmus(node, {"armv8_cortex_a55": "2-3", "armv8_cortex_a76": "0-1"})
+    install_perf(tools, "perf version 6.1.192", replay("arm64-6.1.csv"))
+    assert [capability.why for capability in probe(node, True, ["hardware-counters"])] == [
+        "cycles; armv8_cortex_a55 does not have instructions, cache-misses",
+        "cycles; armv8_cortex_a76 does not have instructions, cache-misses",
+    ]
+
+
 def test_a_guest_without_counters_says_what_would_give_them(node: Path, tools: Path) -> None:
     (node / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t: hypervisor\n")
     install_perf(tools, "perf version 6.1.187", replay("guest.csv"))

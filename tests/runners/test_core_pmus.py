@@ -9,6 +9,7 @@ import pytest
 from configs.cpulist import parse_cpulist
 from runners.core_pmus import (
     CorePmu,
+    events_by_pmu,
     kinds_of_pmus,
     read_core_pmus,
     why_unsupported,
@@ -38,6 +39,26 @@ def test_pmus_with_a_cpu_list_and_the_one_named_cpu_are_core_pmus(tmp_path: Path
     assert read_core_pmus(tree(tmp_path / "b", {"cpu": None, "msr": None})) == (
         CorePmu("cpu", None),
     )
+
+
+def test_big_little_is_asked_by_the_names_that_each_pmu_lists(tmp_path: Path) -> None:
+    names = {"big": ("cpu_cycles", "inst_retired"), "little": ("cpu_cycles", "stall_backend")}
+    root = tree(tmp_path, {"armv8_big": "2-3\n", "armv8_little": "0-1\n"})
+    for core, events in names.items():
+        folder = root / f"sys/bus/event_source/devices/armv8_{core}/events"
+        folder.mkdir()
+        for event in events:
+            (folder / event).write_text("event=0x11\n")
+    assert events_by_pmu(root) == {
+        "cycles": ("armv8_big/cpu_cycles/", "armv8_little/cpu_cycles/"),
+        "instructions": ("armv8_big/inst_retired/",),
+    }
+    (root / "sys/bus/event_source/devices/armv8_big/cpus").write_text("\n")
+    assert events_by_pmu(root) == {}
+
+
+def test_perf_itself_splits_the_events_of_intels_pmus(tmp_path: Path) -> None:
+    assert events_by_pmu(tree(tmp_path, CORE_ULTRA_7_164U_PMUS | {"power": None})) == {}
 
 
 def test_a_kind_whose_cores_are_all_disabled_has_no_pmu(tmp_path: Path) -> None:

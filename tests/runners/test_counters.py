@@ -190,6 +190,23 @@ def test_arm_pmus_are_core_pmus() -> None:
     assert reading.fields["freq_ghz"] == pytest.approx({"E": 2.0, "P": 4.0})
 
 
+def test_arms_own_names_of_events_are_understood() -> None:
+    reading = read(
+        """
+10.00;msec;task-clock;10000000;100.00
+20000000;;armv8_cortex_a55/cpu_cycles/;2500000;25.00
+40000000;;armv8_cortex_a76/cpu_cycles/;7500000;75.00
+<not supported>;;instructions;0;100.00
+""",
+        {"armv8_cortex_a55": ("E",), "armv8_cortex_a76": ("P",)},
+    )
+    # Counted is what is printed, times the share of the time: 5 and 30 million.
+    assert reading.fields["cycles"] == 35_000_000
+    assert reading.fields["residency"] == {"E": 0.25, "P": 0.75}
+    assert "instructions" not in reading.fields
+    assert reading.unavailable["instructions"] == "instructions: not supported by this node"
+
+
 def test_a_homogeneous_node_prints_rows_without_a_pmu() -> None:
     reading = read(
         "10.00;msec;task-clock;10000000;100.00\n30000000;;cycles;10000000;100.00", HOMOGENEOUS

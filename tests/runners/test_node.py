@@ -100,11 +100,18 @@ def test_a_guest_says_that_it_is_one(tmp_path: Path) -> None:
     assert "no frequency scaling" in node.facts["cpufreq"]["reason"]
 
 
-def test_a_node_that_the_test_module_models_is_a_virtual_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "sys/module/pinstudy_vnode/initstate",
+        "sys/firmware/devicetree/base/pinstudy-virtual-node/name",
+    ],
+)
+def test_a_node_that_a_test_models_is_a_virtual_one(tmp_path: Path, mark: str) -> None:
     root = build_tree(tmp_path, "mtl-m-2")
     assert "node" not in open_node(root).facts
 
-    write(root, "sys/module/pinstudy_vnode/initstate", "live")
+    write(root, mark, "live")
     assert open_node(root).facts["node"] == "virtual"
 
 

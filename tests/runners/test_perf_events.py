@@ -41,6 +41,16 @@ def test_a_studys_events_come_after_the_defaults_and_only_once() -> None:
     )
 
 
+def test_an_event_that_has_names_on_each_pmu_is_asked_for_by_them() -> None:
+    by_pmu = {"cycles": ("armv8_big/cpu_cycles/", "armv8_little/cpu_cycles/")}
+    assert event_list(["cycles"], True, by_pmu).split(",")[4:] == [
+        "armv8_big/cpu_cycles/u",
+        "armv8_little/cpu_cycles/u",
+        "instructions:u",
+        "cache-misses:u",
+    ]
+
+
 def test_user_mode_is_asked_for_openly_where_no_modifier_is_given() -> None:
     events = event_list(["branches:k", "cpu_core/slots/", "cpu_core/cycles/k"], user_only=True)
     assert events.split(",") == [
