@@ -81,13 +81,17 @@ class Workplace:
 
         return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
 
-    def engine_outlook(self, study: Study) -> list[str]:
-        """Return in a line what the study's guests run on; nothing when it has none."""
-        if study.vm is None or not self.live:
+    def engine_outlook(self, plan: Plan) -> list[str]:
+        """Return in a line which guests the plan needs and what runs them; nothing without any."""
+        vm = plan.study.vm
+        if vm is None:
             return []
+        mappings = {case.vcpus.mapping.name for case in plan.cases if case.vcpus}
+        guest = f"{plural(vm.cpus, 'vCPU')} and {vm.memory_mib} MiB"
+        by = "by KVM" if self.live else "if it has KVM"
         if self.without_kvm:
-            return [f"guests are emulated, and their times are not this node's: {self.without_kvm}"]
-        return ["guests run on KVM"]
+            by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
+        return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
 
     def outline(self, study: Study, results: Path) -> Outline:
         """Return the plan together with what earlier attempts have done of it."""

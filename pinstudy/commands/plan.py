@@ -33,8 +33,7 @@ def command(
     from runners.local import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    asked = load_study(study)
-    outline = workplace.outline(asked, results)
+    outline = workplace.outline(load_study(study), results)
     if as_json:
         print_json(outline.as_json())
         return
@@ -42,7 +41,7 @@ def command(
         click.echo(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    outlooks = [*workplace.engine_outlook(asked), *workplace.governor_outlook(outline.plan)]
+    outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
     for line in [*outline.summary(), *outlooks]:
         click.echo(line)
 

@@ -41,13 +41,12 @@ def command(
     from runners.local import Session, open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    asked = load_study(study)
-    session = Session.begin(workplace, asked, results, fresh, allow_emulation)
+    session = Session.begin(workplace, load_study(study), results, fresh, allow_emulation)
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())
     click.echo("What will be done")
     outline = session.outline
-    outlooks = [*workplace.engine_outlook(asked), *workplace.governor_outlook(outline.plan)]
+    outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
     for line in [*outline.summary(), *outlooks]:
         click.echo(f"  {line}")
     try:
@@ -67,7 +66,7 @@ def _show_tables(folder: Path) -> None:
     try:
         from analysis.tables import make_tables, render, write_tables
     except ImportError as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = " ".join(str(error).split())[:200]
         click.echo(
             f"no tables: {reason}; where numpy, pandas and tabulate are installed: "
             f"pinstudy tables {folder}",
