@@ -50,7 +50,7 @@ class Resolver:
         """Return what could be resolved; it is all of it when there are no mistakes."""
         choices = self._choices()
         vm = self._vm()
-        mappings = self._mappings("mappings", self._threads(choices), self._default_mappings(vm))
+        mappings = self._mappings("mappings", self._threads(choices), self._default_mappings())
         repetitions = self.data.get("repetitions") or 1
         conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
         placements = len(mappings) * (len(vm.vcpu_mappings) if vm else 1)
@@ -62,7 +62,9 @@ class Resolver:
     def _vm(self) -> Vm | None:
         """Return the guest, if cases are to run in one."""
         given = [key for key in _OF_A_GUEST if key in self.keys]
-        if self.data.get("engine", "local") != "vm":
+        if self._engine() is None:
+            return None
+        if self._engine() == "local":
             for key in given:
                 self._mistake((key,), f"{key!r} is for guests: write engine: vm beside it")
             return None
@@ -70,7 +72,7 @@ class Resolver:
             if key not in given:
                 self._mistake(("engine",), f"engine vm needs the key {key!r}")
         guest = self.data.get("vm") or {}
-        mappings = self._mappings("vcpu_mapping", tuple(filter(None, [guest.get("cpus")])), ())
+        mappings = self._mappings("vcpu_mapping", (), ())
         for index, mapping in enumerate(mappings):
             if mapping.mechanism is not None:
                 self._mistake(
@@ -80,9 +82,13 @@ class Resolver:
                 )
         return Vm(guest.get("cpus") or 1, guest.get("memory") or 1, mappings)
 
-    def _default_mappings(self, vm: Vm | None) -> tuple[str, ...]:
+    def _engine(self) -> str | None:
+        """Return the engine, None when the file names one that is not known."""
+        return self.data.get("engine", None if "engine" in self.keys else "local")
+
+    def _default_mappings(self) -> tuple[str, ...]:
         """Return the mappings of a study that names none: a guest's scheduler is the usual one."""
-        if vm is None and "mappings" not in self.keys:
+        if self._engine() == "local" and "mappings" not in self.keys:
             self._mistake((), "'mappings' is missing; expected the names of mappings")
         return ("scheduler",)
 

@@ -5,15 +5,8 @@
 guest=build/guest
 emulated=build/emulated
 
-# host_kernel: whether this machine's own kernel can be booted in a guest: its image may be read and
-# its modules are there.
-host_kernel() {
-    local image
-    for image in "/boot/vmlinuz-$(uname -r)" "/lib/modules/$(uname -r)/vmlinuz"; do
-        [ -r "$image" ] && [ -e "/lib/modules/$(uname -r)/modules.dep" ] && return
-    done
-    return 1
-}
+# bootable_kernel: whether there is a kernel that guests can boot, this machine's own or a fetched one.
+bootable_kernel() { .venv/bin/python -m runners.vm.host >/dev/null 2>&1; }
 
 # guest_kernel: Debian's current kernel and its headers, unpacked. A tree that is
 # there is kept, however new a kernel there may be.

@@ -101,7 +101,7 @@ main() {
             system_packages python build run vm
             python_environment requirements.txt
             programs
-            host_kernel || guest_kernel
+            bootable_kernel || guest_kernel
             emulated_programs
             ;;
         vnode)

@@ -136,6 +136,7 @@ class VmEngine:
             "folder": str(Path.cwd()),
             "witness": str(self._witness),
             "perf": perf,
+            "hold": bool(perf and self._plan.host.emulated),
             "perf_problem": harness.perf_problem,
         }
 

@@ -202,9 +202,9 @@ def console_problem(console: Path) -> str:
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return ""
-    for word in ("Kernel panic", "BUG:", "pinstudy guest:", "qemu-system"):
+    for word in ("pinstudy guest:", "Kernel panic", "BUG:", "qemu-system"):
         for line in reversed(lines):
-            if word in line:
+            if word in line and "end Kernel panic" not in line:
                 return ": " + "".join(c if c.isprintable() else " " for c in line).strip()[:300]
     return ""
 

@@ -97,7 +97,7 @@ class GuestRun:
                 guest.say(_request(case, launch))
                 self._expect("starting")
                 elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)
-            seen = read_observation(self._expect("observation")["seen"])
+            seen = read_observation(self._expect("observation").get("seen"))
             output, problem = self._counter.finish()
         finally:
             self._counter.close()
@@ -149,13 +149,18 @@ class GuestRun:
             pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
 
     def _clock(self) -> ClockReading:
-        asked = {"ask": "clock"}
-        return read_clock(lambda: float(self._guest.ask(asked, "clock")["monotonic_s"]))
+        return read_clock(self._guest_time)
+
+    def _guest_time(self) -> float:
+        answer = self._guest.ask({"ask": "clock"}, "clock").get("monotonic_s")
+        if not isinstance(answer, float):
+            raise BrokenLineError(f"said that its clock is at {answer!r}")
+        return answer
 
     def _expect(self, word: str) -> dict[str, Any]:
         message = self._guest.expect(word, "refused")
         if message["say"] == "refused":
-            raise LaunchError(str(message["reason"]))
+            raise LaunchError(str(message.get("reason")))
         return message
 
 

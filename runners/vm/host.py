@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 from configs.errors import UserError
 from runners.programs import ROOT
 from runners.sysfs import Absent, Tree
-from runners.vm.initramfs import archive
+from runners.vm.initramfs import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
 QEMU = "qemu-system-x86_64"
@@ -74,7 +76,8 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
         raise UserError(f"{ROOT}: guests cannot start from a folder with blanks in its path")
     qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
     kernel = next(_kernels(root), None)
-    for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, "a kernel that may be read")):
+    bootable = "a kernel that guests can boot"
+    for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, bootable)):
         if found is None:
             raise UserError(f"engine vm: {what} is missing; {_ADVICE}")
     assert qemu and busybox and kernel
@@ -98,14 +101,24 @@ def check_memory(wanted_mib: int, root: Path) -> None:
 
 
 def _kernels(root: Path) -> Iterator[Kernel]:
-    """Yield the kernels that can be read: the node's own first."""
+    """Yield the kernels that a guest can boot: the node's own first, if it has what is needed."""
+    for kernel in _candidates(root):
+        with contextlib.suppress(OSError):
+            if os.access(kernel.image, os.R_OK) and not lacking(kernel.modules):
+                yield kernel
+
+
+def _candidates(root: Path) -> Iterator[Kernel]:
     release = platform.release()
     modules = root / "lib/modules" / release
-    for image in (root / f"boot/vmlinuz-{release}", modules / "vmlinuz"):
-        if os.access(image, os.R_OK) and (modules / "modules.builtin").exists():
-            yield Kernel(image, modules)
+    yield Kernel(root / f"boot/vmlinuz-{release}", modules)
+    yield Kernel(modules / "vmlinuz", modules)
     for image in sorted((_FETCHED / "boot").glob("vmlinuz-*")):
         for library in ("lib", "usr/lib"):
-            modules = _FETCHED / library / "modules" / image.name.removeprefix("vmlinuz-")
-            if modules.is_dir():
-                yield Kernel(image, modules)
+            version = image.name.removeprefix("vmlinuz-")
+            yield Kernel(image, _FETCHED / library / "modules" / version)
+
+
+if __name__ == "__main__":
+    # For set-up: whether there is a kernel that guests can boot.
+    sys.exit(0 if next(_kernels(Path("/")), None) else 1)

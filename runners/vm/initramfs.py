@@ -44,9 +44,7 @@ def archive(module_tree: Path, busybox: Path, init: Path, more: Sequence[str] = 
 
 def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
     """Return the modules by name, each after those it needs; without built-in ones."""
-    files = {_name(path): path for path in module_tree.rglob("*.ko*")}
-    built_in = (module_tree / "modules.builtin").read_text(encoding="utf-8").split()
-    present = {_name(Path(line)) for line in built_in}
+    files, present = _files_of(module_tree), _built_into(module_tree)
     found: dict[str, bytes] = {}
 
     def add(name: str) -> None:
@@ -67,12 +65,27 @@ def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
+def lacking(module_tree: Path) -> list[str]:
+    """Return which of MODULES the kernel has neither as a file nor built in; OSError if unknown."""
+    has = _built_into(module_tree).union(_files_of(module_tree))
+    return [name for name in MODULES if name not in has]
+
+
 def entry(name: str, mode: int, text: bytes) -> bytes:
     """Return one file or folder in newc's form: 13 hexadecimal fields, name, content."""
     path = name.encode() + b"\0"
     numbers = (0, mode, 0, 0, 1, 0, len(text), 0, 0, 0, 0, len(path), 0)
     head = b"070701" + b"".join(b"%08x" % number for number in numbers) + path
     return head + bytes(-len(head) % 4) + text + bytes(-len(text) % 4)
+
+
+def _files_of(module_tree: Path) -> dict[str, Path]:
+    return {_name(path): path for path in module_tree.rglob("*.ko*")}
+
+
+def _built_into(module_tree: Path) -> set[str]:
+    built_in = (module_tree / "modules.builtin").read_text(encoding="utf-8").split()
+    return {_name(Path(line)) for line in built_in}
 
 
 def _name(path: Path) -> str:

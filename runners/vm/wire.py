@@ -19,6 +19,8 @@ from runners.launch import Launch
 from runners.placement import ThreadTrace
 from runners.witness_process import Ending
 
+# The other side reads at once, unless it hangs.
+SAY_LIMIT_S = 60.0
 # The kept output of a program, twice, escaped.
 MOST_BYTES = 16 * 1024 * 1024
 
@@ -35,11 +37,14 @@ class Line:
         self._waiting = b""
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message; raises BrokenLineError when nobody is there."""
+        """Send a message; raises BrokenLineError when nobody is there, or takes it."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
-                data = data[os.write(self._descriptor, data) :]
+                if not select.select([], [self._descriptor], [], SAY_LIMIT_S)[1]:
+                    raise BrokenLineError(f"took nothing for {SAY_LIMIT_S:g} s")
+                # A pipe that is ready takes so much without waiting (pipe(7), PIPE_BUF).
+                data = data[os.write(self._descriptor, data[: select.PIPE_BUF]) :]
         except OSError as error:
             raise BrokenLineError(error.strerror) from error
 
@@ -109,7 +114,7 @@ def observation_message(seen: Observation) -> dict[str, Any]:
     return asdict(replace(seen, threads=())) | {"threads": threads}
 
 
-def read_observation(message: dict[str, Any]) -> Observation:
+def read_observation(message: Any) -> Observation:  # noqa: ANN401 - whatever the guest says
     """Return the observation of a message; raises BrokenLineError when it holds none."""
     try:
         return _read_observation(message)

@@ -12,6 +12,7 @@ import pytest
 
 from runners import programs
 from runners.capabilities import EVERY_NAME, Capability, probe, virtual_machines
+from runners.vm.initramfs import MODULES
 from tests.runners.fake_commands import install
 from tests.tools import ROOT, need_tool
 from tests.trees import write
@@ -118,7 +119,8 @@ def write_kernel(node: Path) -> None:
     """Give a node the kernel that its guests would boot."""
     release = platform.release()
     write(node, f"boot/vmlinuz-{release}", "")
-    write(node, f"lib/modules/{release}/modules.builtin", "")
+    built_in = "".join(f"kernel/{name}.ko\n" for name in MODULES)
+    write(node, f"lib/modules/{release}/modules.builtin", built_in)
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="guests are x86-64 ones so far")
