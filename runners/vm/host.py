@@ -76,6 +76,8 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
         raise UserError(f"{ROOT}: guests cannot start from a folder with blanks in its path")
     qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
     kernel = next(_kernels(root), None)
+    if kernel is None and (closed := _closed_image(root)):
+        raise UserError(f"engine vm: {closed} may not be read; sudo chmod a+r {closed}")
     bootable = "a kernel that guests can boot"
     for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, bootable)):
         if found is None:
@@ -104,8 +106,24 @@ def _kernels(root: Path) -> Iterator[Kernel]:
     """Yield the kernels that a guest can boot: the node's own first, if it has what is needed."""
     for kernel in _candidates(root):
         with contextlib.suppress(OSError):
-            if os.access(kernel.image, os.R_OK) and not lacking(kernel.modules):
+            if _may_read(kernel.image) and not lacking(kernel.modules):
                 yield kernel
+
+
+def _closed_image(root: Path) -> Path | None:
+    """Return the node's own kernel if its mode is all that stands in the way, as on Ubuntu."""
+    return next(
+        (
+            kernel.image
+            for kernel in _candidates(root)
+            if kernel.image.exists() and not _may_read(kernel.image)
+        ),
+        None,
+    )
+
+
+def _may_read(file: Path) -> bool:
+    return os.access(file, os.R_OK, effective_ids=True)
 
 
 def _candidates(root: Path) -> Iterator[Kernel]:

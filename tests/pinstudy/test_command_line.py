@@ -290,6 +290,25 @@ def test_the_published_study_on_the_published_node(folder: Path) -> None:
         assert [row["governor"] for row in table["rows"]] == ["performance"] * 5 + ["powersave"] * 5
 
 
+def test_the_published_guests_on_the_published_node(folder: Path) -> None:
+    node = build_tree(folder, "i9-14900k-noht")
+    plan = ("plan", "paper-vm", "--sysroot", str(node))
+    (table,) = json.loads(pinstudy(folder, *plan, "--json").stdout)["tables"]
+    shown = [(row["vcpu_mapping"], row["vcpu_cpus"], row["cpus"]) for row in table["rows"]]
+    assert shown == [
+        ("scheduler", "0-23", "0-7"),
+        ("pcores-set", "0-7", "0-7"),
+        ("pcores-pin", "0-7", "0-7"),
+        ("ecores-set", "8-23", "0-7"),
+        ("ecores-pin", "8-15", "0-7"),
+        ("mixed-set", "0-23", "0-7"),
+        ("mixed-pin", "0-3,8-11", "0-7"),
+    ]
+    said = pinstudy(folder, *plan).stdout
+    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: scheduler performance" in said
+    assert "8 vCPUs and 16384 MiB, booted 7 times" in said
+
+
 def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     done = pinstudy(folder, "topology", "--sysroot", str(node), "--json")

@@ -10,6 +10,7 @@ import pytest
 from configs.errors import UserError
 from runners.vm import host
 from runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
+from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.vm.kernels import KERNEL, KERNEL_COMPRESSIONS, bzimage, debian_tree
 from tests.trees import write
 
@@ -114,6 +115,24 @@ def test_a_kernel_without_its_modules_is_none(node: Path) -> None:
     kernel.modules.rename(node / "elsewhere")
     with pytest.raises(UserError, match="a kernel that guests can boot is missing"):
         find_guest_host("", node)
+
+
+def test_a_kernel_that_only_root_may_read_is_named_with_what_opens_it(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tool in (QEMU, "busybox"):
+        install(node, tool)
+    with open_folder() as folder:
+        (node / "bin").rename(folder / "bin")
+        monkeypatch.setenv("PATH", str(folder / "bin"))
+        monkeypatch.setattr(host, "_FETCHED", folder / "fetched")
+        image = folder / "boot" / f"vmlinuz-{RELEASE}"
+        image.parent.mkdir()
+        image.write_bytes(b"an image")
+        image.chmod(0)
+        debian_tree(folder / "lib" / "modules" / RELEASE)
+        with ordinary_user(), pytest.raises(UserError, match=f"sudo chmod a\\+r {image}"):
+            find_guest_host("", folder)
 
 
 def test_a_node_of_another_architecture_is_told_which_it_would_have_to_be(
