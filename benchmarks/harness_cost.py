@@ -18,9 +18,10 @@ from typing import Any
 
 from configs.library import load_study
 from runners.case import Case
-from runners.local import Session, open_workplace
 from runners.order import PlannedRun
 from runners.perf_events import event_list
+from runners.session import Session
+from runners.workplace import open_workplace
 
 APP = """\
 title: the shortest program

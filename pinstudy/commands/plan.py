@@ -30,7 +30,7 @@ def command(
     and nothing is written.
     """
     from configs.library import load_site, load_study
-    from runners.local import open_workplace
+    from runners.workplace import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     outline = workplace.outline(load_study(study), results)

@@ -38,7 +38,8 @@ def command(
     from configs.library import load_site, load_study
     from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
-    from runners.local import Session, open_workplace
+    from runners.session import Session
+    from runners.workplace import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(workplace, load_study(study), results, fresh, allow_emulation)

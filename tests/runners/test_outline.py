@@ -9,8 +9,8 @@ import pytest
 
 from configs.library import load_study
 from configs.model import Baseline, Study
-from runners.local import open_workplace
 from runners.outline import Outline
+from runners.workplace import open_workplace
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.trees import build_tree

@@ -17,8 +17,8 @@ from analysis.frame import read_runs
 from configs.model import App, AppChoice, Baseline, Study, Variant
 from runners.case import Case
 from runners.collect import Collectors
+from runners.engine import LocalEngine
 from runners.launch import build_launch
-from runners.local import LocalEngine
 from runners.measured import Measured
 from runners.node import Node, open_node
 from runners.order import PlannedRun

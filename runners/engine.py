@@ -1,0 +1,67 @@
+"""Where a case's runs are made: on this node itself, or in guests on it (runners/vm/engine.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from configs.errors import UserError
+from configs.model import AppChoice, Study
+from runners.case import Case
+from runners.launch import Launch
+
+if TYPE_CHECKING:
+    from runners.collect import Collectors
+    from runners.execute import Observation
+    from runners.measured import Measured
+
+
+class Engine(Protocol):
+    """Where a case's runs are made."""
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Carry a launch through once; raises LaunchError for what is one failed run."""
+
+    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+        """Return what was measured around the run that was made last."""
+
+    def close(self) -> None:
+        """Leave nothing running."""
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Makes runs on this node itself."""
+
+    collectors: Collectors
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Carry a launch through once."""
+        from runners.execute import execute
+
+        return execute(launch, case.app.limit_s, self.collectors.harness, cpus=case.mask)
+
+    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+        """Return what the collectors say of the run."""
+        return self.collectors.measured(case, seen)
+
+    def close(self) -> None:
+        """Nothing outlives a run."""
+
+
+def without_estimates(study: Study) -> Study:
+    """Return the study without its apps' times: an emulated processor takes many times as long."""
+
+    def unknown(choice: AppChoice) -> AppChoice:
+        return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
+
+    return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
+
+
+def check_emulation(without_kvm: str, allowed: bool) -> None:
+    """Raise UserError when guests would be emulated and nobody has allowed it."""
+    if without_kvm and not allowed:
+        raise UserError(
+            f"guests would be emulated here, instruction by instruction: {without_kvm}. Their "
+            "times say nothing of this node; to try it all the same add --allow-emulation"
+        )

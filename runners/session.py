@@ -1,0 +1,178 @@
+"""One attempt at a study at a workplace: from the plan to the records of a results folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from configs.errors import StudyError, UserError
+from configs.model import Study
+from runners.engine import Engine, LocalEngine, check_emulation
+from runners.governors import Governors
+from runners.leftover import told_problems
+from runners.node_lock import NodeLock
+from runners.outline import Outline
+from runners.programs import WITNESS, find_emulated_program, find_program
+from runners.record import Origin
+from runners.shards import Shard, write_atomically
+from runners.state import read_state
+from runners.study import Bench, Progress, run_study, set_aside
+from runners.workplace import Workplace, results_folder
+
+if TYPE_CHECKING:
+    from runners.collect import Collectors
+
+
+@dataclass
+class Session:
+    """One attempt at a study: what it runs and where it writes.
+
+    `left_changed` says after a run which settings could not be put back; empty when all were.
+    """
+
+    workplace: Workplace
+    outline: Outline
+    folder: Path
+    left_changed: str = ""
+
+    @classmethod
+    def begin(
+        cls,
+        workplace: Workplace,
+        study: Study,
+        results: Path,
+        fresh: bool,
+        allow_emulation: bool = False,
+    ) -> Session:
+        """Look at the node, the plan and earlier results; nothing is run yet.
+
+        `allow_emulation` accepts guests whose times are not this node's. Raises UserError when
+        earlier results do not fit or guests cannot be had, StudyError when nothing can run here.
+        """
+        if not workplace.live:
+            root = workplace.node.root
+            raise UserError(
+                f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
+                f"`pinstudy plan {study.name} --sysroot {root}`"
+            )
+        if study.vm:
+            check_emulation(workplace.without_kvm, allow_emulation)
+        folder = results_folder(results, study, workplace.node)
+        if fresh:
+            set_aside(folder)
+        outline = workplace.outline(study, results)
+        if not outline.plan.cases:
+            reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
+            raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
+        return cls(workplace, outline, folder)
+
+    def run(self, progress: Progress) -> None:
+        """Make every run that is left; each is recorded before the next one starts.
+
+        Raises StudyError when another study is at work on the node.
+        """
+        if not self.outline.left:
+            return
+        with NodeLock(self.workplace.node.root):
+            governors = self.workplace.governors()
+            try:
+                self._run(progress, governors)
+            finally:
+                self._restore(governors)
+
+    def raise_if_failed(self) -> None:
+        """Raise StudyError when settings stay changed, or the study has not a single good run."""
+        if self.left_changed:
+            raise StudyError(self.left_changed)
+        if not self.outline.history.times:
+            raise StudyError(
+                f"no run of study {self.outline.study.name} was good; {self.folder / 'records'} "
+                "has the reason of each"
+            )
+
+    def _run(self, progress: Progress, governors: Governors) -> None:
+        node = self.workplace.node
+        shard = Shard(self.folder / "records", node.node_id)
+        engine: Engine | None = None
+        try:
+            self._keep_sources()
+            collectors = self._collectors()
+            engine = self._engine(collectors, shard.attempt)
+            run_study(
+                self.outline.plan,
+                self.outline.history,
+                shard,
+                self._origin(shard.attempt),
+                self._bench(engine, collectors, governors),
+                progress,
+            )
+        finally:
+            if engine:
+                engine.close()
+            shard.close()
+
+    def _restore(self, governors: Governors) -> None:
+        done = governors.restore()
+        if done and done.problems:
+            self.left_changed = told_problems(governors.journal, done.entry, done.problems)
+
+    def _origin(self, attempt: int) -> Origin:
+        study, node = self.outline.study, self.workplace.node
+        return Origin(
+            study=study.name,
+            study_digest=study.digest,
+            seed=study.seed,
+            node_id=node.node_id,
+            node_digest=node.digest,
+            boot_id=node.boot_id,
+            attempt=attempt,
+            kinds_declared=any(kind.declared for kind in node.topology.kinds),
+            node=node.facts.get("node"),
+        )
+
+    def _collectors(self) -> Collectors:
+        # Imported here, as in findings: planning needs none of what measures.
+        from runners.collect import Collectors
+
+        plan, place = self.outline.plan, self.workplace
+        return Collectors(plan.study, place.node, self._witness(), plan.programs, place.tools)
+
+    def _engine(self, collectors: Collectors, attempt: int) -> Engine:
+        study = self.outline.study
+        if study.vm is None:
+            return LocalEngine(collectors)
+        from runners.vm.engine import open_engine
+
+        consoles = self.folder / "consoles"
+        return open_engine(study.vm, self.workplace.without_kvm, collectors, consoles, attempt)
+
+    def _bench(self, engine: Engine, collectors: Collectors, governors: Governors) -> Bench:
+        return Bench(
+            launch=self.outline.launch,
+            execute=engine.execute,
+            collect=engine.measured,
+            settle=lambda case: governors.settle(case.governor, case.host_cpus),
+            state=lambda case: read_state(self.workplace.node, case.host_cpus),
+            idle=collectors.idle,
+            baselines=collectors.baselines,
+            gate=collectors.gate,
+            warnings=collectors.warnings,
+        )
+
+    def _witness(self) -> Path:
+        emulated = self.outline.study.vm and self.workplace.without_kvm
+        witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
+        if witness is None:
+            target = "vm" if emulated else "setup"
+            raise StudyError(f"{WITNESS} is not built; build it with `make {target}`")
+        return witness
+
+    def _keep_sources(self) -> None:
+        """Put what the records refer to beside them: the study's file and the node's facts."""
+        node = self.workplace.node
+        study = Path(self.outline.study.path)
+        write_atomically(self.folder / "study.yaml", study.read_bytes())
+        facts = json.dumps(node.facts, indent=2, sort_keys=True) + "\n"
+        write_atomically(self.folder / "nodes" / f"{node.digest}.json", facts.encode())

@@ -1,0 +1,150 @@
+"""A node and what is installed on it: what studies can do there, and where results go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from configs.cpulist import format_cpulist
+from configs.model import CURRENT_GOVERNOR, Site, Study
+from runners.case import Case
+from runners.engine import without_estimates
+from runners.governors import Governors
+from runners.launch import Launch, build_launch
+from runners.node import Node, open_node
+from runners.outline import Outline, plural
+from runners.plan import Plan, make_plan
+from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
+from runners.study import History, read_history
+
+LIVE_ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A node and what is installed on it; a recorded node is taken to have every tool.
+
+    `site` says what is special about the place; None when nothing is.
+    """
+
+    node: Node
+    tools: Mapping[str, str]
+    site: Site | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether the node is this machine."""
+        return self.node.root == LIVE_ROOT
+
+    def findings(self) -> list[tuple[str, str, str]]:
+        """Return what was found, a line each: the name, its state, the evidence or the reason."""
+        from runners.capabilities import probe
+
+        return [
+            (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
+            for kind in self.node.topology.kinds
+        ] + [(found.name, found.state, found.why) for found in probe(self.node.root, self.live)]
+
+    def plan(self, study: Study) -> Plan:
+        """Return the study's cases as this node can run them."""
+        emulated = study.vm is not None and bool(self.without_kvm)
+        find = partial(self._find_program, find_emulated_program if emulated else find_program)
+        asked = without_estimates(study) if emulated else study
+        return make_plan(asked, self.node.topology, find, self.tools, self._governor_problem)
+
+    @cached_property
+    def without_kvm(self) -> str:
+        """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
+        from runners.capabilities.asked_node import AskedNode
+        from runners.capabilities.virtual_machines import without_kvm
+
+        return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
+
+    def engine_outlook(self, plan: Plan) -> list[str]:
+        """Return in a line which guests the plan needs and what runs them; nothing without any."""
+        vm = plan.study.vm
+        if vm is None:
+            return []
+        mappings = {case.vcpus.mapping.name for case in plan.cases if case.vcpus}
+        guest = f"{plural(vm.cpus, 'vCPU')} and {vm.memory_mib} MiB"
+        by = "by KVM" if self.live else "by KVM, where it has that"
+        if self.without_kvm:
+            by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
+        return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
+
+    def outline(self, study: Study, results: Path) -> Outline:
+        """Return the plan together with what earlier attempts have done of it."""
+        from runners.energy import may_have_energy
+
+        folder = results_folder(results, study, self.node)
+        history = History()
+        if self.live and folder.is_dir():
+            history = read_history(folder, study, self.node.digest)
+        plan = self.plan(study)
+        energy = study.baseline is not None and may_have_energy(self.node.root)
+        return Outline(plan, history, partial(self.launch, plan), energy)
+
+    def governors(self) -> Governors:
+        """Return the switch for this node's governors."""
+        rule = self.site.governor if self.site else None
+        environment = os.environ if self.live else {}
+        return Governors(self.node.root, self.node.topology.cores, rule, environment)
+
+    def governor_outlook(self, plan: Plan) -> list[str]:
+        """Return in lines which governors will be set, and which cases wait for theirs."""
+        governors, now = self.governors(), self.node.cpufreq
+        asked = {(case.governor, case.host_cpus) for case in plan.cases}
+        why_not = {key: governors.why_not(*key, now) for key in sorted(asked)}
+        switched = {
+            governor
+            for (governor, cpus), reason in why_not.items()
+            if governor != CURRENT_GOVERNOR
+            and reason is None
+            and now.why_not_in_force(governor, cpus) is not None
+        }
+        lines = []
+        if switched:
+            noun = "governor" if len(switched) == 1 else "governors"
+            lines.append(
+                f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
+                f"back at the end (journal: {governors.journal.path})"
+            )
+        waiting: dict[str, list[str]] = {}
+        for case in plan.cases:
+            if reason := why_not[case.governor, case.host_cpus]:
+                waiting.setdefault(case.governor, []).append(reason)
+        return lines + [
+            f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
+            f"{governor} is in force, run again: the rest is made then"
+            for governor, reasons in waiting.items()
+        ]
+
+    def launch(self, plan: Plan, case: Case) -> Launch:
+        """Return the launch line of one of the plan's cases."""
+        inherited = os.environ if self.live else {}
+        return build_launch(case, plan.program_of(case), inherited, self.tools)
+
+    def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
+        found = find(name)
+        return found if found or self.live else Path(name)
+
+    def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
+        if governor == CURRENT_GOVERNOR:
+            return None
+        return self.node.cpufreq.why_not_offered(governor, cpus)
+
+
+def open_workplace(sysroot: Path, kinds: str | None, site: Site | None = None) -> Workplace:
+    """Return this machine, or the node of a recorded tree; raises UserError when there is none."""
+    node = open_node(sysroot, kinds)
+    if sysroot == LIVE_ROOT:
+        return Workplace(node, find_tools(), site)
+    return Workplace(node, {name: name for name in LAUNCHERS}, site)
+
+
+def results_folder(results: Path, study: Study, node: Node) -> Path:
+    """Return where a study's results on a node are kept."""
+    return results / study.name / node.node_id
