@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from configs.errors import UserError
-from runners.judge import BASELINE
 from runners.shards import read_lines
+from runners.statuses import BASELINE, INTERRUPTED, LEFT_OUT
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
@@ -154,8 +154,8 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     prefer good ones would choose by outcome. A case that a later attempt could run after all is
     not left out.
     """
-    made = frame["status"] != "left-out"
-    runs = frame[made].assign(again=(frame["status"] == "interrupted")[made])
+    made = frame["status"] != LEFT_OUT
+    runs = frame[made].assign(again=(frame["status"] == INTERRUPTED)[made])
     runs = runs.sort_values("again", kind="stable")
     runs = runs.drop_duplicates(["case_id", "warmup", "repetition"]).drop(columns="again")
     rows = [*TABLE_KEYS, *ROW_KEYS]

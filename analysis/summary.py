@@ -15,8 +15,7 @@ from analysis.frame import (
     TABLE_KEYS,
     number_or_nan,
 )
-
-OK, LEFT_OUT = "ok", "left-out"
+from runners.statuses import LEFT_OUT, OK
 
 
 def summarise(frame: pd.DataFrame) -> pd.DataFrame:

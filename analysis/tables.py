@@ -17,6 +17,7 @@ from analysis.render import render
 from analysis.summary import summarise
 from analysis.table import Column, Notes, Table, joined, one_line
 from configs.errors import UserError
+from runners.statuses import LEFT_OUT
 
 __all__ = ["make_tables", "render", "tables_of", "write_tables"]
 
@@ -190,7 +191,7 @@ def _exact(case: Mapping[str, Any]) -> dict[str, object]:
     """Return a case's numbers by name, unrounded; what is not there is None."""
     identity = ("study", "node_id", *TABLE_KEYS, "case_number", "mapping", "governor", *ROW_FACTS)
     exact: dict[str, object] = {name: case[name] for name in (*identity, "case_id")}
-    exact["status"] = "left-out" if case["left_out"] is not None else "measured"
+    exact["status"] = LEFT_OUT if case["left_out"] is not None else "measured"
     exact["n"] = case["n"]
     exact["driver"] = joined(case["drivers"])
     exact["governor_read"] = joined(case["governors_read"])

@@ -11,9 +11,9 @@ import click
 
 from runners.case import Case
 from runners.forecast import duration
-from runners.judge import OK
 from runners.order import PlannedRun
 from runners.outline import Outline
+from runners.statuses import OK
 
 
 class TerminalProgress:

@@ -9,23 +9,13 @@ from runners.case import Case
 from runners.execute import Observation
 from runners.placement import Proof
 from runners.signals import ended_by
-
-OK = "ok"
-FAILED = "failed"
-TIMEOUT = "timeout"
-CHECK_FAILED = "check-failed"
-PLACEMENT_VIOLATED = "placement-violated"
-SETTINGS_CHANGED = "settings-changed"
-CLOCK_DRIFTED = "clock-drifted"
-INTERRUPTED = "interrupted"
-LEFT_OUT = "left-out"
-# No run: the record of an idle baseline.
-BASELINE = "baseline"
-
-# A run with one of these is part of the study; an interrupted one is made again.
-FINAL = (
-    *(OK, FAILED, TIMEOUT, CHECK_FAILED),
-    *(PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED),
+from runners.statuses import (
+    CHECK_FAILED,
+    FAILED,
+    OK,
+    PLACEMENT_VIOLATED,
+    SETTINGS_CHANGED,
+    TIMEOUT,
 )
 
 STDERR_TAIL_CHARACTERS = 2000

@@ -13,13 +13,14 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
-from runners.judge import BASELINE, LEFT_OUT, judge, read_metrics, stderr_tail
+from runners.judge import judge, read_metrics, stderr_tail
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.placement import Proof, ThreadTrace, prove
 from runners.shards import SCHEMA
 from runners.state import changes
+from runners.statuses import BASELINE, LEFT_OUT
 
 
 @dataclass(frozen=True)

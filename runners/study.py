@@ -19,7 +19,6 @@ from runners.baseline import Baselines
 from runners.case import Case, LeftOut
 from runners.execute import Observation
 from runners.forecast import Forecast, duration
-from runners.judge import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun, plan_groups
@@ -32,6 +31,7 @@ from runners.record import (
     unfinished_record,
 )
 from runners.shards import Shard, read_records
+from runners.statuses import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
 from runners.temperature_gate import Gate, recorded_reference_c
 from runners.witness_process import LaunchError
 

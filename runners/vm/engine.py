@@ -17,9 +17,9 @@ from configs.model import Vm
 from runners.case import Case
 from runners.collect import Collectors
 from runners.execute import Observation
-from runners.judge import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.launch import Launch
 from runners.measured import Measured
+from runners.statuses import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.tool_versions import ask_version
 from runners.vm.counts import counted_in_guest, named_after_vcpus
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest

@@ -9,8 +9,9 @@ import pytest
 
 from configs.model import Check, Metric
 from runners.execute import Observation
-from runners.judge import FINAL, judge, read_metrics, stderr_tail
+from runners.judge import judge, read_metrics, stderr_tail
 from runners.placement import Proof
+from runners.statuses import FINAL
 from runners.witness_process import Ending
 from tests.runners.cases import DEMO, SMALL, case
 
