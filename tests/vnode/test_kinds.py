@@ -34,7 +34,9 @@ def test_the_tables_tell_which_kind_is_faster_and_what_a_mixed_team_costs(guests
     for schedule in ("static", "dynamic"):
         # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
         assert time_s["ecores-pin", schedule] > 1.5 * time_s["pcores-pin", schedule]
-    # The thread on the E-core has half of the work, as both have on E-cores: all wait for it.
-    assert time_s["mixed-pin", "static"] > 0.75 * time_s["ecores-pin", "static"]
+    # The thread on the E-core has half of the work, as both have on E-cores: all wait for it. What
+    # is left to the P-core is short, so that the time is above the mean of both kinds.
+    mean_s = (time_s["pcores-pin", "static"] + time_s["ecores-pin", "static"]) / 2
+    assert time_s["mixed-pin", "static"] > 1.1 * mean_s
     # In turns the thread on the P-core takes most of the work.
     assert time_s["mixed-pin", "dynamic"] < 0.75 * time_s["mixed-pin", "static"]
