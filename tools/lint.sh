@@ -26,5 +26,6 @@ check "Python, format" python -m ruff format --check
 check "Python, types" python -m mypy
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
-    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/bench.sh tools/lock.sh
+    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/bench.sh tools/lock.sh \
+    runners/vm/guest/init runners/vm/guest/start.sh tests/vnode/guest/*.sh
 exit $status

@@ -5,6 +5,7 @@
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
 
+# shellcheck disable=SC2013 # it is words that are wanted
 for word in $(cat /proc/cmdline); do
     case $word in
         pinstudy.python=*) python=${word#*=} ;;
