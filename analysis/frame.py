@@ -23,7 +23,7 @@ TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "tightness", "mechanism", "cpus",
-    "engine", "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib",
+    "engine", "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (
@@ -55,13 +55,13 @@ _TEXTS = (
     "study", "study_digest", "case_id", "run_id", "started_at", "node_id", "node_digest",
     "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
-    "engine", "vcpu_mapping", "vcpu_cpus",
+    "engine", "vcpu_mapping", "vcpu_cpus", "vm_accelerator",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
-_OBJECTS = ("freq_ghz", "residency", "metrics", "unavailable", "placement", "vcpu_placement", "vm")
+_OBJECTS = ("freq_ghz", "residency", "metrics", "unavailable", "placement", "vcpu_placement")
 COLUMNS = (
     *_TEXTS, *_COUNTS, "warmup", "kinds_declared", *MEASURES, *MORE_MEASURES, *_OBJECTS,
 )  # fmt: skip

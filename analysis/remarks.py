@@ -63,11 +63,15 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     numbers = [case["case_number"] for case in cases]
     for number in dict.fromkeys(number for number in numbers if numbers.count(number) > 1):
-        # A guest's own CPUs are always the same ones.
-        cpus = [
-            case["vcpu_cpus"] or case["cpus"] for case in cases if case["case_number"] == number
-        ]
+        cpus = [_where(case) for case in cases if case["case_number"] == number]
         yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
+
+
+def _where(case: Mapping[str, Any]) -> str:
+    """Return a row's CPUs of the host: a guest's own are always the same ones."""
+    if case["vcpu_cpus"]:
+        return f"{case['vcpu_cpus']} ({case['vm_accelerator']})"
+    return f"{case['cpus']}"
 
 
 def folder_remarks(runs: Runs, folder: Path) -> list[str]:
@@ -75,7 +79,7 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     remarks = []
     if (runs.frame["node"] == "virtual").any():
         remarks.append("numbers of a virtual node's model, not of hardware")
-    if any(guest.get("accelerator") == "tcg" for guest in runs.frame["vm"]):
+    if (runs.frame["vm_accelerator"] == "tcg").any():
         remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
         digests = runs.frame["node_digest"].dropna().unique()

@@ -14,13 +14,15 @@ from configs.model import App, Mapping, Size, Variant
 class Vcpus:
     """Where the host puts a guest's virtual CPUs: `cpus` are the host's, in the order they take.
 
-    The guest has `count` of them, and so many MiB of memory.
+    The guest has `count` of them, and so many MiB of memory. `emulated` ones are cases of their
+    own: a study that is continued where there is KVM does not mix them.
     """
 
     mapping: Mapping
     cpus: tuple[int, ...]
     count: int
     memory_mib: int
+    emulated: bool = False
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -129,6 +131,7 @@ def case_fields(case: Case) -> dict[str, object]:
         "engine": "vm",
         "vm_cpus": case.vcpus.count,
         "vm_memory_mib": case.vcpus.memory_mib,
+        "vm_accelerator": "tcg" if case.vcpus.emulated else "kvm",
         "vcpu_mapping": case.vcpus.mapping.name,
         "vcpu_selection": case.vcpus.mapping.selection,
         "vcpu_tightness": case.vcpus.mapping.tightness,

@@ -51,6 +51,7 @@ class _GuestHost:
     topology: Topology
     vcpu_mapping: StudyMapping
     vm: Vm
+    emulated: bool
 
 
 def make_plan(
@@ -59,10 +60,12 @@ def make_plan(
     find_program: Callable[[str], Path | None],
     tools: Iterable[str],
     governor_problem: GovernorProblem,
+    emulated: bool = False,
 ) -> Plan:
     """Return the study's cases as this node can run them.
 
     `find_program` gives the path of a program's name or None, `tools` are the launchers at hand.
+    `emulated` is whether guests would have no processor of their own.
     Rows are numbered within a table before anything is left out: all mappings under the first
     governor, then all under the next, as in the published tables. For guests, whose threads
     `mappings` map, that is: all mappings in them under the first mapping of their virtual CPUs.
@@ -77,7 +80,7 @@ def make_plan(
         ):
             place = (table, number)
             if on_host and study.vm:
-                host = _GuestHost(topology, on_host, study.vm)
+                host = _GuestHost(topology, on_host, study.vm, emulated)
                 case = _bind_guest(row, place, mapping, governor, host, tools)
             else:
                 case = _bind(row, place, mapping, governor, topology, tools)
@@ -162,7 +165,8 @@ def _bind_guest(
         cpus = resolve_cpus(host.vcpu_mapping, host.topology, host.vm.cpus, "vCPUs")
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
-    vcpus = Vcpus(host.vcpu_mapping, cpus, host.vm.cpus, host.vm.memory_mib)
+    vm = host.vm
+    vcpus = Vcpus(host.vcpu_mapping, cpus, vm.cpus, vm.memory_mib, host.emulated)
     found = _bind(row, place, mapping, governor, flat_topology(host.vm.cpus), tools, vcpus)
     return LeftOut.of(found, reason) if reason and isinstance(found, Case) else found
 

@@ -53,7 +53,9 @@ class Workplace:
         emulated = study.vm is not None and bool(self.without_kvm)
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
         asked = without_estimates(study) if emulated else study
-        return make_plan(asked, self.node.topology, find, self.tools, self._governor_problem)
+        return make_plan(
+            asked, self.node.topology, find, self.tools, self._governor_problem, emulated
+        )
 
     @cached_property
     def without_kvm(self) -> str:

@@ -141,10 +141,8 @@ class VmEngine:
         }
 
     def _facts(self, view: HostView) -> Measured:
-        host = self._plan.host
         fields: dict[str, Any] = {
             "vm": {
-                "accelerator": host.accelerator,
                 "kernel": view.guest_kernel,
                 "qemu": self._qemu,
                 "boot_s": round(view.boot_s, 3),

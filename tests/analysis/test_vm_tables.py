@@ -35,6 +35,7 @@ def guest_fields(number: int) -> dict[str, Any]:
         "threads": 4,
         "vm_cpus": 8,
         "vm_memory_mib": 16384,
+        "vm_accelerator": "kvm",
         "vcpu_mapping": MAPPINGS[number - 1],
         "vcpu_cpus": "0-23",
     }
@@ -45,7 +46,7 @@ def guest(number: int = 1, repetition: int = 1, **fields: object) -> dict[str, A
     base = guest_fields(number) | {
         "vcpu_migrations": 12,
         "vcpu_placement": {"verdict": "proved"},
-        "vm": {"accelerator": "kvm", "kernel": "6.1.0", "qemu": "QEMU 7.2", "boot_s": 3.5},
+        "vm": {"kernel": "6.1.0", "qemu": "QEMU 7.2", "boot_s": 3.5},
     }
     return record(number, repetition, **(base | fields))
 
@@ -157,8 +158,8 @@ def test_a_guest_of_which_no_run_was_good_has_no_numbers(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("accelerator", ["tcg", "kvm"])
 def test_emulated_guests_are_marked_under_the_table(tmp_path: Path, accelerator: str) -> None:
-    run = guest(1, 2, vm={"accelerator": accelerator})
-    (table,) = tables_from(tmp_path, [guest(1, 1), run])
+    runs = [guest(1, number, vm_accelerator=accelerator) for number in (1, 2)]
+    (table,) = tables_from(tmp_path, runs)
     marked = [text for _, text in table.notes if "emulated" in text]
     assert len(marked) == (1 if accelerator == "tcg" else 0)
     assert all("their times are not this node's" in text for text in marked)
@@ -208,6 +209,14 @@ def test_one_row_on_two_sets_of_host_cpus_names_both(tmp_path: Path) -> None:
     assert "0-23" in said and "1-23" in said
 
 
+def test_emulated_runs_are_not_averaged_with_those_by_kvm(tmp_path: Path) -> None:
+    emulated = {"case_id": "slow", "vm_accelerator": "tcg", "elapsed_s": 900.0}
+    (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), guest(1, 1, **emulated)])
+    assert {row["elapsed_mean_s"] for row in table.exact} == {45.0, 900.0}
+    (said,) = (text for _, text in table.notes if "stands once" in text)
+    assert "0-23 (kvm)" in said and "0-23 (tcg)" in said
+
+
 HOSTILE = st.recursive(
     st.none()
     | st.booleans()
@@ -217,15 +226,13 @@ HOSTILE = st.recursive(
     | st.sampled_from(["tcg", "kvm", "unproved", "vm", "8", 10**400, -(2**60), "\x1b[31m|&\n"]),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.text(max_size=5) | st.sampled_from(["accelerator", "verdict"]), inner, max_size=3
-        )
+        | st.dictionaries(st.text(max_size=5) | st.sampled_from(["verdict"]), inner, max_size=3)
     ),
     max_leaves=6,
 )
 NAMES = (
     "engine", "vm", "vcpu_placement", "vcpu_migrations", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
-    "vm_memory_mib", "clock", "unavailable",
+    "vm_memory_mib", "vm_accelerator", "clock", "unavailable",
 )  # fmt: skip
 
 

@@ -154,6 +154,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(folder: Path) -> No
         assert 0.3 <= record["elapsed_s"] < 0.3 + record["clock"]["window_s"]
         assert abs(record["clock"]["drift_s"]) <= record["clock"]["uncertainty_s"] + 0.01
         assert record["placement"]["verdict"] == "proved"
+        assert record["vm_accelerator"] in ("kvm", "tcg")
         assert {"migrations", "vcpu_migrations", "task_clock_s"} <= set(record)
     pinned = [record for record in made if record["vcpu_tightness"] == "pin"]
     assert all(record["vcpu_migrations"] == 0 for record in pinned)

@@ -229,6 +229,7 @@ IN_A_GUEST = {
     "engine": "vm",
     "vm_cpus": 8,
     "vm_memory_mib": 1024,
+    "vm_accelerator": "kvm",
     "vcpu_mapping": "ecores-pin",
     "vcpu_selection": "ecores",
     "vcpu_tightness": "pin",
@@ -251,6 +252,16 @@ def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
     assert len({case.case_id for case in made.cases}) == 7
     larger = plan(in_guests(cpus=9, governors=("performance",)))
     assert not {case.case_id for case in larger.cases} & {case.case_id for case in made.cases}
+
+
+def test_emulated_guests_are_cases_of_their_own() -> None:
+    asked, node = in_guests(), i9_14900k_without_smt()
+    by = {
+        emulated: make_plan(asked, node, Path, TOOLS, lambda *_: None, emulated)
+        for emulated in (True, False)
+    }
+    assert len(by[True].cases) == len(by[False].cases) == 7
+    assert not {c.case_id for c in by[True].cases} & {c.case_id for c in by[False].cases}
 
 
 def test_all_runs_of_a_boot_are_made_one_after_the_other() -> None:
