@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.table import Table
-from analysis.tables import make_tables, render, write_tables
+from analysis.tables import render, write_tables
 from configs.errors import UserError
-from tests.analysis.records import NOT_COUNTED, left_out, record, without, write
+from tests.analysis.made_tables import cells_by_title, tables_from
+from tests.analysis.records import NOT_COUNTED, left_out, record, without
 
 # Lulesh, serial, rows #1, #3 and #6 of the published table 3: mean and sd of ten runs, frequency,
 # migrations, cache misses, package energy.
@@ -39,16 +39,6 @@ def ten_runs(number: int) -> list[dict[str, object]]:
         )
         for repetition in range(1, 11)
     ]
-
-
-def tables_from(folder: Path, records: list[dict[str, object]]) -> list[Table]:
-    write(folder, records)
-    return make_tables(folder)
-
-
-def cells_by_title(table: Table, row: int = 0) -> dict[str, str]:
-    titles = [column.title for column in table.columns]
-    return dict(zip(titles, table.cells[row], strict=True))
 
 
 def test_a_published_table_comes_out_as_it_was_published(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.table import Table
-from analysis.tables import make_tables, render
-from tests.analysis.records import left_out, record, write
+from analysis.tables import render
+from tests.analysis.made_tables import cells_by_title, tables_from
+from tests.analysis.records import left_out, record
 
 HEADINGS = [
     "#", "vCPU mapping", "mapping", "governor (driver)", "n", "time mean (s)", "sd (s)",
@@ -49,16 +50,6 @@ def guest(number: int = 1, repetition: int = 1, **fields: object) -> dict[str, A
         "vm": {"kernel": "6.1.0", "qemu": "QEMU 7.2", "boot_s": 3.5},
     }
     return record(number, repetition, **(base | fields))
-
-
-def tables_from(folder: Path, records: list[dict[str, Any]]) -> list[Table]:
-    write(folder, records)
-    return make_tables(folder)
-
-
-def cells_by_title(table: Table, row: int = 0) -> dict[str, str]:
-    titles = [column.title for column in table.columns]
-    return dict(zip(titles, table.cells[row], strict=True))
 
 
 def rows_of_csv(tables: list[Table]) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import alive
 from tests.tools import ROOT
 from tests.vnode.conftest import USUAL, Guests
 from tests.vnode.node import NotReadyError
@@ -29,21 +30,13 @@ time.sleep(600)
 """
 
 
-def exists(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
 def quota_groups() -> list[Path]:
     return list(Path("/sys/fs/cgroup/cpu").glob("pinstudy-vnode-*"))
 
 
 def gone(pid: int) -> bool:
     for _ in range(100):
-        if not exists(pid) and not quota_groups():
+        if not alive(pid) and not quota_groups():
             return True
         time.sleep(0.1)
     return False
@@ -58,7 +51,7 @@ def test_a_starter_that_is_killed_leaves_no_qemu_and_no_quota(
     )
     assert starter.stdout
     qemu = int(starter.stdout.readline())
-    assert exists(qemu)
+    assert alive(qemu)
 
     starter.send_signal(signal.SIGKILL)
     starter.wait()
@@ -82,7 +75,7 @@ def test_a_guest_that_hangs_is_noticed_by_its_silence(
 
 def test_a_power_cut_leaves_no_qemu(guests: Guests) -> None:
     node = guests.boot(USUAL)
-    assert exists(node.pid)
+    assert alive(node.pid)
 
     node.power_cut()
 

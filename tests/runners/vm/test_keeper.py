@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from runners.vm import keeper
+from tests.processes import alive
 
 KEEPER = str(Path(keeper.__file__))
 LONG = ("/bin/sleep", "600")
@@ -37,15 +38,6 @@ kept = subprocess.Popen(
 print(kept.pid, kept.stdout.readline().decode().strip(), flush=True)
 time.sleep(600)
 """
-
-
-def alive(pid: int) -> bool:
-    """Whether a process is there, and no zombie that only waits for its parent to look."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 def gone(pid: int) -> bool:

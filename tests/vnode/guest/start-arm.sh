@@ -1,7 +1,7 @@
 #!/bin/bash
 # What the arm64 virtual node starts with, from its own root file system: the checkout at its usual
-# place, read-only with a writable layer in memory over it, the programs for arm64 in it, the kept
-# disk, then the agent. It never returns.
+# place, read-only with a writable layer in memory over it, the programs for arm64 in it, then the
+# agent.
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
 
@@ -22,10 +22,4 @@ mount -t overlay -o lowerdir=/changes/lower,upperdir=/changes/upper,workdir=/cha
 mkdir -p "$checkout/build/bin"
 mount --bind "$checkout/build/vnode-arm/bin" "$checkout/build/bin" || say "has no programs"
 
-mkdir -p /kept
-[ ! -b /dev/vda ] || mount -t ext4 /dev/vda /kept || say "cannot mount the kept disk"
-
-/usr/bin/python3 -I "$checkout/tests/vnode/guest/agent.py"
-say "the agent ended, status $?"
-echo o >/proc/sysrq-trigger
-sleep 60
+exec "$checkout/tests/vnode/guest/serve.sh"
