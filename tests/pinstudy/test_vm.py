@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from configs.errors import UserError
 from runners.shards import read_records
 from runners.vm.host import find_guest_host
 from tests.tools import ROOT, missing, need_tool
@@ -62,7 +63,10 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         missing("needs two CPUs")
     for tool in ("qemu-system-x86_64", "busybox", "perf"):
         need_tool(tool)
-    find_guest_host("").boot_files()
+    try:
+        find_guest_host("").boot_files()
+    except UserError as error:
+        missing(str(error))
     (tmp_path / "apps").mkdir()
     (tmp_path / "apps" / "ends.yaml").write_text(APP)
     (tmp_path / "ends.sh").write_text(SCRIPT)
