@@ -34,7 +34,9 @@ COLUMNS = (
     Column("cache misses"),
     Column("energy package", "J"),
 )
-# What stands beside them, in this place, when a guest's CPUs were mapped.
+# When a guest's CPUs were mapped, the mapping of its threads has this name, and these stand beside
+# it, in this place.
+_MAPPING_IN_GUEST = 1, Column("mapping in guest", right=False)
 _VCPU_MAPPING = 1, Column("vCPU mapping", right=False)
 _VCPU_MIGRATIONS = 9, Column("vCPU migrations")
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
@@ -106,6 +108,7 @@ def _with_vcpus(
 ) -> tuple[tuple[Column, ...], tuple[tuple[str, ...], ...]]:
     """Return columns and cells with what concerns a guest's CPUs."""
     columns = [*COLUMNS]
+    columns[_MAPPING_IN_GUEST[0]] = _MAPPING_IN_GUEST[1]
     rows = [[*row] for row in cells]
     for at, column in (_VCPU_MAPPING, _VCPU_MIGRATIONS):
         columns.insert(at, column)

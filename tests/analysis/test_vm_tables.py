@@ -18,7 +18,7 @@ from tests.analysis.made_tables import cells_by_title, tables_from
 from tests.analysis.records import left_out, record
 
 HEADINGS = [
-    "#", "vCPU mapping", "mapping", "governor (driver)", "n", "time mean (s)", "sd (s)",
+    "#", "vCPU mapping", "mapping in guest", "governor (driver)", "n", "time mean (s)", "sd (s)",
     "frequency (GHz)", "migrations", "vCPU migrations", "context switches", "cache misses",
     "energy package (J)",
 ]  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_row_has_its_cpus_mapping_and_the_means_of_both_sides(tmp_path: Path) 
         ],
     )
     cells = cells_by_title(table)
-    assert (cells["vCPU mapping"], cells["mapping"]) == ("pcores-pin", "scheduler")
+    assert (cells["vCPU mapping"], cells["mapping in guest"]) == ("pcores-pin", "scheduler")
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("2", "45.000", "7.071")
     assert (cells["migrations"], cells["context switches"]) == ("2.5", "8")
     assert cells["vCPU migrations"] == "201"
@@ -127,7 +127,11 @@ def test_a_guest_that_was_left_out_keeps_its_row_and_says_why(tmp_path: Path) ->
     why = "the guest's CPUs cannot be mapped: the node has no E-cores"
     (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), left_out(4, why) | guest_fields(4)])
     cells = cells_by_title(table, 1)
-    assert (cells["#"], cells["vCPU mapping"], cells["mapping"]) == ("4", "ecores-set", "scheduler")
+    assert (cells["#"], cells["vCPU mapping"], cells["mapping in guest"]) == (
+        "4",
+        "ecores-set",
+        "scheduler",
+    )
     assert (cells["n"], cells["time mean (s)"]) == ("-", "left out (a)")
     assert set(list(cells.values())[6:]) == {"-"}
     assert ("a", f"left out: {why}") in table.notes
