@@ -133,6 +133,7 @@ class VmEngine:
             "ask": "setup",
             "uid": os.getuid(),
             "gid": os.getgid(),
+            "groups": os.getgroups(),
             "folder": str(Path.cwd()),
             "witness": str(self._witness),
             "perf": perf,

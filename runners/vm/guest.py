@@ -57,7 +57,7 @@ class Guest:
         """Boot with the virtual CPUs placed before the first instruction is run.
 
         The console is appended to a file. Raises GuestLostError when the guest is not ready in
-        time, StudyError when the console cannot be written.
+        time, OSError when the console cannot be written.
         """
         self._plan, self.vcpus, self.console = plan, vcpus, console
         self._keeper: subprocess.Popen[bytes] | None = None

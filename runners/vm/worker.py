@@ -56,7 +56,11 @@ def serve(line: Line) -> None:
     while request := line.hear():
         match request["ask"]:
             case "setup":
-                harness = _harness(line, request)
+                try:
+                    harness = _harness(line, request)
+                except OSError as error:
+                    # The host looks for such a line in the console.
+                    raise SystemExit(f"pinstudy guest: cannot be set up: {error}") from error
                 line.say({"say": "set up"})
             case "clock":
                 line.say({"say": "clock", "monotonic_s": time.monotonic()})
@@ -72,7 +76,7 @@ def _harness(line: Line, request: dict[str, Any]) -> Harness:
     if request["hold"]:
         _hold_perf(request["perf"])
     if request["uid"] != 0:
-        os.setgroups([])
+        os.setgroups(request["groups"])
         os.setgid(request["gid"])
         os.setuid(request["uid"])
     command = partial(perf_command, request["perf"], EVENTS) if request["perf"] else None

@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -275,6 +277,17 @@ def test_the_keeper_that_is_killed_takes_qemu_along(folder: Path) -> None:
     assert running.wait(300) == 0
     made = {run["size"]: run["status"] for run in records(folder, "kept")}
     assert made == {"sleep": "failed", "nap": "ok"}
+
+
+def test_a_folder_that_the_guest_does_not_have_is_said(folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        hidden = shutil.copytree(folder, Path(name) / "study")
+        ended = run(hidden, study(hidden, "hidden", "scheduler", "nap"))
+
+        assert ended.returncode == 1
+        (record,) = records(hidden, "hidden")
+        assert record["status"] == "failed"
+        assert f"No such file or directory: '{hidden}'" in record["reason"]
 
 
 def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
