@@ -66,8 +66,13 @@ def _letters(index: int) -> str:
 
 def one_line(text: str) -> str:
     """Return a text from a record as one harmless line: no control characters, not too long."""
-    words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    words = harmless(text)
     return words if len(words) <= MAX_NOTE_CHARACTERS else words[:MAX_NOTE_CHARACTERS] + "…"
+
+
+def harmless(text: str) -> str:
+    """Return a text from a record as one line without control characters, however long."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS, read_
 from analysis.remarks import folder_remarks, table_remarks
 from analysis.render import render
 from analysis.summary import summarise
-from analysis.table import Column, Notes, Table, joined, one_line
+from analysis.table import Column, Notes, Table, harmless, joined, one_line
 from configs.errors import UserError
 from runners.statuses import LEFT_OUT
 
@@ -210,7 +210,10 @@ def _exact(case: Mapping[str, Any]) -> dict[str, object]:
     exact["reasons"] = case["left_out"] or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case["reasons"].items()
     )
-    return exact
+    # CSV is printed on terminals too.
+    return {
+        name: harmless(value) if isinstance(value, str) else value for name, value in exact.items()
+    }
 
 
 def _with_unit_last(measure: str, statistic: str) -> str:

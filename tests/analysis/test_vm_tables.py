@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis.table import Table
@@ -233,6 +233,7 @@ NAMES = (
 
 
 @settings(max_examples=50)
+@example([{"vcpu_mapping": "\x1b[31m", "vcpu_cpus": "\x1b", "vm_accelerator": "\x1b"}])
 @given(
     st.lists(st.dictionaries(st.sampled_from(NAMES), HOSTILE, max_size=6), min_size=1, max_size=3)
 )
