@@ -61,7 +61,7 @@ class Case:
     @property
     def host_mask(self) -> tuple[int, ...]:
         """The CPUs of this node that the case uses, ascending."""
-        return tuple(sorted(self.host_cpus))
+        return self.vcpus.mask if self.vcpus else self.mask
 
     @property
     def mask(self) -> tuple[int, ...]:

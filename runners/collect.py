@@ -46,7 +46,10 @@ class Collectors:
         programs: Mapping[str, Path],
         tools: Mapping[str, str],
     ) -> None:
-        """`programs` and `tools` are paths by name; raises UserError for a bad event."""
+        """`programs` and `tools` are paths by name; raises UserError for a bad event.
+
+        `perf` is what counts, empty when nothing does.
+        """
         root = self.root = node.root
         self._node = node
         self._pmus = read_core_pmus(root)
@@ -60,16 +63,16 @@ class Collectors:
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
-        self._perf, problem = perf or "", _no_perf(study, perf)
+        self.perf, problem = perf or "", _no_perf(study, perf)
         self._events = event_list(
-            study.events, read_permission(root).user_only, events_by_pmu(root)
+            study.events, read_permission(root).user_only, events_by_pmu(root, self._pmus)
         )
         self._surroundings = Surroundings(node)
         gate = study.temperature_gate
         # Energy is read last before the program starts, and first when it has ended.
         self.harness = Harness(
             witness,
-            None if problem else partial(perf_command, self._perf, self._events),
+            None if problem else partial(perf_command, self.perf, self._events),
             problem,
             meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
             cores=tuple(core.cpus for core in node.topology.cores),
@@ -81,7 +84,7 @@ class Collectors:
         """Return what counts these threads as the study's programs are counted, if they are."""
         if self.harness.perf_problem:
             return None
-        return partial(perf_threads_command, self._perf, self._events, tuple(threads))
+        return partial(perf_threads_command, self.perf, self._events, tuple(threads))
 
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
         """Return the meters of a run with one more, to which only energy's is nearer."""

@@ -35,7 +35,7 @@ def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
     return tuple(sorted(found, key=lambda pmu: pmu.name))
 
 
-def events_by_pmu(root: Path) -> dict[str, tuple[str, ...]]:
+def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, ...]]:
     """Return the events that have to be asked for PMU by PMU, with their names on each.
 
     On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only; every perf understands
@@ -43,10 +43,9 @@ def events_by_pmu(root: Path) -> dict[str, tuple[str, ...]]:
     returned.
     """
     tree = Tree(root)
-    pmus = [pmu.name for pmu in read_core_pmus(root)]
-    if len(pmus) < 2:
+    listed = {pmu.name: tree.names(f"{EVENT_SOURCES}/{pmu.name}/events") for pmu in pmus}
+    if len(listed) < 2:
         return {}
-    listed = {pmu: tree.names(f"{EVENT_SOURCES}/{pmu}/events") for pmu in pmus}
     found = {
         event: tuple(
             f"{pmu}/{name}/"

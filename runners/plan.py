@@ -159,15 +159,14 @@ def _bind_guest(
     tools: Iterable[str],
 ) -> Case | LeftOut:
     """Bind a row to a guest's CPUs, and those to this node's."""
-    reason = None
+    vm, reason = host.vm, None
     cpus: tuple[int, ...] = ()
     try:
-        cpus = resolve_cpus(host.vcpu_mapping, host.topology, host.vm.cpus, "vCPUs")
+        cpus = resolve_cpus(host.vcpu_mapping, host.topology, vm.cpus, "vCPUs")
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
-    vm = host.vm
     vcpus = Vcpus(host.vcpu_mapping, cpus, vm.cpus, vm.memory_mib, host.emulated)
-    found = _bind(row, place, mapping, governor, flat_topology(host.vm.cpus), tools, vcpus)
+    found = _bind(row, place, mapping, governor, flat_topology(vm.cpus), tools, vcpus)
     return LeftOut.of(found, reason) if reason and isinstance(found, Case) else found
 
 

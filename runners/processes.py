@@ -39,16 +39,30 @@ def parse_task(text: str) -> Task | None:
 
     The name stands in parentheses and may hold any character, parentheses and line breaks too.
     """
+    command, numbers = _name_and_numbers(text, (_PARENT, _USER, _SYSTEM, _START, _CPU))
+    if numbers is None:
+        return None
+    pid, parent, user, system, started, cpu = numbers
+    return Task(pid, command, parent, user + system, started, cpu)
+
+
+def parse_cpu_ticks(text: str) -> tuple[int, int] | None:
+    """Return the clock ticks in user and in system mode that a stat file tells, or None."""
+    _, numbers = _name_and_numbers(text, (_USER, _SYSTEM))
+    return None if numbers is None else (numbers[1], numbers[2])
+
+
+def _name_and_numbers(text: str, places: tuple[int, ...]) -> tuple[str, list[int] | None]:
+    """Return the name, then the process number and those in these places; None for no such file."""
     number, opening, rest = text.partition(" (")
     command, closing, numbers = rest.rpartition(") ")
     fields = numbers.split()
     if not opening or not closing or len(fields) <= _CPU:
-        return None
-    wanted = [number, *(fields[at] for at in (_PARENT, _USER, _SYSTEM, _START, _CPU))]
+        return "", None
+    wanted = [number, *(fields[at] for at in places)]
     if not all(_NUMBER.fullmatch(field) for field in wanted):
-        return None
-    pid, parent, user, system, started, cpu = map(int, wanted)
-    return Task(pid, command, parent, user + system, started, cpu)
+        return "", None
+    return command, [int(field) for field in wanted]
 
 
 def read_stats(tree: Tree) -> dict[int, str] | Absent:

@@ -21,16 +21,16 @@ def program_folders() -> tuple[Path, ...]:
     return (ROOT / "build" / "bin", ROOT.parent.parent / "bin")
 
 
-def find_program(name: str) -> Path | None:
+def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | None:
     """Return the absolute path of an executable, or None.
 
     A name with a slash is a path, relative to the working directory; a bare name is looked for in
-    our own folders, then on the PATH.
+    our own folders, or in those that are named, then on the PATH.
     """
     if "/" in name:
         path = Path(name).absolute()
         return path if os.access(path, os.X_OK) and path.is_file() else None
-    for folder in program_folders():
+    for folder in program_folders() if folders is None else folders:
         candidate = folder / name
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
@@ -44,10 +44,7 @@ def find_emulated_program(name: str) -> Path | None:
     Our own are built for this machine's CPU, whose instructions QEMU need not know; `make vm`
     builds them once more. Others are taken as they are.
     """
-    candidate = EMULATED / name
-    if "/" not in name and candidate.is_file() and os.access(candidate, os.X_OK):
-        return candidate
-    found = find_program(name)
+    found = find_program(name, [EMULATED])
     return None if found and found.parent in program_folders() else found
 
 

@@ -162,7 +162,7 @@ class Session:
         )
 
     def _witness(self) -> Path:
-        emulated = self.outline.study.vm and self.workplace.without_kvm
+        emulated = self.workplace.emulates(self.outline.study)
         witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
         if witness is None:
             target = "vm" if emulated else "setup"

@@ -50,12 +50,16 @@ class Workplace:
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
-        emulated = study.vm is not None and bool(self.without_kvm)
+        emulated = self.emulates(study)
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
         asked = without_estimates(study) if emulated else study
         return make_plan(
             asked, self.node.topology, find, self.tools, self._governor_problem, emulated
         )
+
+    def emulates(self, study: Study) -> bool:
+        """Return whether the study's cases run in guests without a processor of their own."""
+        return study.vm is not None and bool(self.without_kvm)
 
     @cached_property
     def without_kvm(self) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from configs.errors import UserError
-from runners.core_pmus import events_by_pmu
+from runners.core_pmus import events_by_pmu, read_core_pmus
 from runners.cpuinfo import first_block, is_guest
 from runners.declared import DeclaredKinds
 from runners.discovery import read_topology
@@ -64,5 +64,5 @@ class AskedNode:
         """The rows of a real run; None where there is no perf to try."""
         if self.perf is None:
             return None
-        by_pmu = events_by_pmu(self.root)
+        by_pmu = events_by_pmu(self.root, read_core_pmus(self.root))
         return try_perf(self.perf, event_list((), self.permission.user_only, by_pmu))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.busy_time import tick_s
+from runners.processes import STAT_LIMIT, parse_cpu_ticks
+from runners.sysfs import Absent, Tree
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,7 @@ class CpuTime:
 
 def read_cpu_time(pid: int) -> CpuTime:
     """Return what all threads of a process have used so far; nothing for one that is gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return CpuTime(0.0, 0.0)
-    # After the name, which may hold anything, come fields 3 and on; these are 14 and 15.
-    user, system = text.rpartition(")")[2].split()[11:13]
-    return CpuTime(int(user) * tick_s(), int(system) * tick_s())
+    text = Tree(Path("/")).content(f"/proc/{pid}/stat", STAT_LIMIT)
+    ticks = None if isinstance(text, Absent) else parse_cpu_ticks(text)
+    user, system = ticks or (0, 0)
+    return CpuTime(user * tick_s(), system * tick_s())

@@ -7,7 +7,6 @@ serves all of that mapping; the run after one that lost it boots another.
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ from runners.vm.counts import counted_in_guest, named_after_vcpus
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.guest_run import GuestRun, HostView
 from runners.vm.host import check_memory, find_guest_host
-from runners.vm.wire import BrokenLineError
-from runners.witness_process import LaunchError
 
 # A host that cannot boot a guest so many times in a row will not do it for the next run.
 MOST_BOOTS_LOST = 3
@@ -38,19 +35,18 @@ def open_engine(
     """Return the engine for these guests; raises UserError when this node cannot have them."""
     host = find_guest_host(without_kvm)
     check_memory(vm.memory_mib, collectors.root)
-    harness = collectors.harness
-    plan = GuestPlan(host, host.boot_files(), vm, harness.cores)
-    return VmEngine(plan, collectors, harness.witness, consoles, attempt)
+    plan = GuestPlan(host, host.boot_files(), vm, collectors.harness.cores)
+    return VmEngine(plan, collectors, consoles, attempt)
 
 
 class VmEngine:
     """Makes runs in guests; `close` ends the guest that is up."""
 
     def __init__(
-        self, plan: GuestPlan, collectors: Collectors, witness: Path, consoles: Path, attempt: int
+        self, plan: GuestPlan, collectors: Collectors, consoles: Path, attempt: int
     ) -> None:
         """Consoles of guests go to files of the attempt in the folder `consoles`."""
-        self._plan, self._collectors, self._witness = plan, collectors, witness
+        self._plan, self._collectors = plan, collectors
         self._consoles, self._attempt = consoles, attempt
         self._guest: Guest | None = None
         self._qemu = ask_version(plan.host.qemu) or "not known"
@@ -66,15 +62,8 @@ class VmEngine:
         self._view = None
         try:
             guest = self._guest_for(case)
-            run = GuestRun(guest, self._collectors, self._plan.cores)
-            seen, self._view = run.make(case, launch)
+            seen, self._view = GuestRun(guest, self._collectors).make(case, launch)
         except GuestLostError:
-            self.close()
-            raise
-        except BrokenLineError as error:
-            self.close()
-            raise LaunchError(f"the guest was lost: it {error}") from error
-        except KeyboardInterrupt:
             self.close()
             raise
         return replace(seen, objection=_objection(self._view))
@@ -127,15 +116,14 @@ class VmEngine:
         return self._guest
 
     def _setup(self) -> dict[str, Any]:
-        harness = self._collectors.harness
-        perf = shutil.which("perf") if harness.perf_command else None
+        harness, perf = self._collectors.harness, self._collectors.perf
         return {
             "ask": "setup",
             "uid": os.getuid(),
             "gid": os.getgid(),
             "groups": os.getgroups(),
             "folder": str(Path.cwd()),
-            "witness": str(self._witness),
+            "witness": str(harness.witness),
             "perf": perf,
             "hold": bool(perf and self._plan.host.emulated),
             "perf_problem": harness.perf_problem,

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from configs.cpulist import format_cpulist
 from configs.model import Vm
 from runners.case import Vcpus
 from runners.vm.host import START, GuestHost
@@ -78,21 +79,21 @@ class Guest:
         try:
             return place(self.pid, self.threads, self.vcpus, self._plan.cores)
         except OSError as error:
-            raise GuestLostError(self._why(f"its CPUs cannot be placed: {error}")) from error
+            raise self.lost(f"its CPUs cannot be placed: {error}") from error
 
     def say(self, message: dict[str, Any]) -> None:
         """Send the runner inside a message; raises GuestLostError when it is gone."""
         try:
             self._line.say(message)
         except BrokenLineError as error:
-            raise GuestLostError(self._why(f"it has died ({error})")) from error
+            raise self.lost(f"it has died ({error})") from error
 
     def hear(self, timeout_s: float) -> dict[str, Any] | None:
         """Return its next message, None if there is none in this time; raises GuestLostError."""
         try:
             return self._line.hear(timeout_s)
         except BrokenLineError as error:
-            raise GuestLostError(self._why(f"it has died ({error})")) from error
+            raise self.lost(f"it has died ({error})") from error
 
     def expect(self, *words: str, timeout_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
         """Return its next message, which must be one of these; raises GuestLostError."""
@@ -101,12 +102,18 @@ class Guest:
             raise self.hanging(timeout_s)
         if message.get("say") not in words:
             said = repr(message.get("say"))
-            raise GuestLostError(self._why(f"it said {said}, expected {' or '.join(words)}"))
+            raise self.lost(f"it said {said}, expected {' or '.join(words)}")
         return message
 
     def hanging(self, silent_s: float) -> GuestLostError:
         """Return the error for a guest that has been silent for so long."""
-        return GuestLostError(self._why(f"it hangs: no answer for {silent_s:.0f} s"))
+        return self.lost(f"it hangs: no answer for {silent_s:.0f} s")
+
+    def lost(self, problem: str) -> GuestLostError:
+        """Return the error for a guest of which nothing more is to be had, with what it left."""
+        said = console_problem(self.console)
+        text = f"the guest was lost: {problem}{said}; its console is in {self.console}"
+        return GuestLostError(text)
 
     def ask(self, message: dict[str, Any], word: str) -> dict[str, Any]:
         """Send a message and return the answer to it."""
@@ -150,11 +157,11 @@ class Guest:
             assert self._keeper.stdout
             said = self._keeper.stdout.readline()
             if not said:
-                raise GuestLostError(self._why("QEMU did not start"))
+                raise self.lost("QEMU did not start")
             self.pid = int(said)
             start_cpus(protocol, self._place_first)
         except QmpError as error:
-            raise GuestLostError(self._why(str(error))) from error
+            raise self.lost(str(error)) from error
         finally:
             qemus.close()
             protocol.close()
@@ -169,18 +176,12 @@ class Guest:
         started = time.monotonic()
         message = self.hear(BOOT_LIMIT_S)
         if message is None:
-            raise GuestLostError(self._why(f"it was not ready within {BOOT_LIMIT_S:g} s"))
+            raise self.lost(f"it was not ready within {BOOT_LIMIT_S:g} s")
         self.boot_s = time.monotonic() - started
         self.kernel = str(message.get("kernel"))
-        last = self._plan.vm.cpus - 1
-        wanted = f"0-{last}" if last else "0"
+        wanted = format_cpulist(range(self._plan.vm.cpus))
         if message.get("online") != wanted:
-            raise GuestLostError(self._why(f"its CPUs are {message.get('online')!r}, not {wanted}"))
-
-    def _why(self, problem: str) -> str:
-        """Return what went wrong with what the console said of it."""
-        said = console_problem(self.console)
-        return f"the guest was lost: {problem}{said}; its console is in {self.console}"
+            raise self.lost(f"its CPUs are {message.get('online')!r}, not {wanted}")
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:

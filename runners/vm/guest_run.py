@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,26 +73,30 @@ class _ThreadCounter:
 
 
 class GuestRun:
-    """One run in a guest; `cores` are the CPUs of each core of the host."""
+    """One run in a guest."""
 
-    def __init__(
-        self, guest: Guest, collectors: Collectors, cores: Iterable[tuple[int, ...]]
-    ) -> None:
-        self._guest, self._collectors, self._cores = guest, collectors, cores
+    def __init__(self, guest: Guest, collectors: Collectors) -> None:
+        self._guest, self._collectors = guest, collectors
         counter = collectors.thread_counter(guest.threads.values())
         self._counter = _ThreadCounter(counter, collectors.harness.perf_problem)
 
     def make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
         """Return what the guest observed, and the host meanwhile.
 
-        Raises LaunchError when the launcher refuses, GuestLostError or BrokenLineError when the
-        guest is lost.
+        Raises LaunchError when the launcher refuses, GuestLostError when the guest is lost.
         """
+        try:
+            return self._make(case, launch)
+        except BrokenLineError as error:
+            raise self._guest.lost(f"it {error}") from error
+
+    def _make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
         guest, before = self._guest, self._clock()
         placing = guest.place()
         sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
         try:
-            with step_aside(guest.vcpus.cpus if placing.apart else (), self._cores) as own_cpus:
+            cores = self._collectors.harness.cores
+            with step_aside(guest.vcpus.cpus if placing.apart else (), cores) as own_cpus:
                 guest.say(_request(case, launch))
                 self._expect("starting")
                 elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)

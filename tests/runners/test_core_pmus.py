@@ -49,16 +49,17 @@ def test_big_little_is_asked_by_the_names_that_each_pmu_lists(tmp_path: Path) ->
         folder.mkdir()
         for event in events:
             (folder / event).write_text("event=0x11\n")
-    assert events_by_pmu(root) == {
+    assert events_by_pmu(root, read_core_pmus(root)) == {
         "cycles": ("armv8_big/cpu_cycles/", "armv8_little/cpu_cycles/"),
         "instructions": ("armv8_big/inst_retired/",),
     }
     (root / "sys/bus/event_source/devices/armv8_big/cpus").write_text("\n")
-    assert events_by_pmu(root) == {}
+    assert events_by_pmu(root, read_core_pmus(root)) == {}
 
 
 def test_perf_itself_splits_the_events_of_intels_pmus(tmp_path: Path) -> None:
-    assert events_by_pmu(tree(tmp_path, CORE_ULTRA_7_164U_PMUS | {"power": None})) == {}
+    root = tree(tmp_path, CORE_ULTRA_7_164U_PMUS | {"power": None})
+    assert events_by_pmu(root, read_core_pmus(root)) == {}
 
 
 def test_a_kind_whose_cores_are_all_disabled_has_no_pmu(tmp_path: Path) -> None:
