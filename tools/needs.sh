@@ -51,6 +51,7 @@ is_met() {
         header:*) has_header "$name" ;;
         python) find_python >/dev/null ;;
         openmp:*) links "$name" -std=c++20 -fopenmp ;;
+        browser:*) find_browser >/dev/null ;;
         sanitizer:*) links "$name" -fsanitize=address,undefined && links "$name" -fsanitize=thread ;;
         *) return 1 ;;
     esac
@@ -67,6 +68,9 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
     done
     return 1
 }
+
+# find_browser: Chromium by the names of the distributions, or Chrome, which is the same to a test.
+find_browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 
 # links COMPILER OPTION...: whether a small program compiles and links with these options. OpenMP is
 # asked for a function of its library, because a compiler may have the header without the library.

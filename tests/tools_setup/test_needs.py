@@ -97,6 +97,17 @@ def test_a_header_below_a_prefix_that_cmake_is_told_of_is_found(tmp_path: Path) 
     assert ask(machine, f'export CMAKE_PREFIX_PATH="/nowhere:$PWD/prefix"; {script}') == ""
 
 
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
+def test_a_browser_is_known_by_each_of_its_names(tmp_path: Path, name: str) -> None:
+    machine = FakeMachine(tmp_path)
+    script = "needs_for test | unmet_needs | packages_of debian"
+    assert "chromium" in ask(machine, script).split()
+
+    machine.put(name)
+
+    assert "chromium" not in ask(machine, script).split()
+
+
 def test_an_interpreter_that_is_too_old_or_cannot_make_environments_is_passed_over(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +136,8 @@ def test_every_need_is_complete() -> None:
         assert part in parts, need
         assert must in {"required", "optional"}, need
         kind = probe.partition(":")[0]
-        assert kind in {"command", "runs", "header", "python", "openmp", "sanitizer"}, need
+        assert kind in {
+            *("command", "runs", "header", "python", "openmp", "sanitizer", "browser"),
+        }, need
         assert len(fields) > 8, need
     assert len({fields[0] for fields in needs}) == len(needs)
