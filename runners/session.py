@@ -12,6 +12,7 @@ from configs.model import Study
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.governors import Governors
 from runners.leftover import told_problems
+from runners.lstopo import keep_picture, picture_path
 from runners.node_lock import NodeLock
 from runners.outline import Outline
 from runners.programs import WITNESS, find_emulated_program, find_program
@@ -170,9 +171,11 @@ class Session:
         return witness
 
     def _keep_sources(self) -> None:
-        """Put what the records refer to beside them: the study's file and the node's facts."""
+        """Put the study's file, and the node's facts and picture, beside the records."""
         node = self.workplace.node
         study = Path(self.outline.study.path)
         write_atomically(self.folder / "study.yaml", study.read_bytes())
-        facts = json.dumps(node.facts, indent=2, sort_keys=True) + "\n"
-        write_atomically(self.folder / "nodes" / f"{node.digest}.json", facts.encode())
+        absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))
+        facts = node.facts | {"unavailable": absent}
+        text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
+        write_atomically(self.folder / "nodes" / f"{node.digest}.json", text.encode())
