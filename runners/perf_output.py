@@ -2,7 +2,7 @@
 
 Layout: perf-stat(1), "CSV FORMAT" and "JSON FORMAT". Values are kept as perf printed them, that is
 multiplied by enabled/running time; undoing that needs other rows and is runners/counters.py's
-work. The printed percentage is a truncated integer division and is not kept at all.
+work. The printed percentage is a truncated integer division: only 100 is exact.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal
 
@@ -52,7 +52,10 @@ class Row:
     `value` is in `unit` (empty for a plain count) and None unless `state` is "counted"; `run_ns`
     is how long the event was counting, in nanoseconds. `pmu` is None for an event that was printed
     without one. `aggregate` names the CPU, core, ... of a row that is a part of the whole, and
-    `time_s` is the end of the interval, in seconds, that a row of `-I` covers.
+    `time_s` is the end of the interval, in seconds, that a row of `-I` covers. `error_percent` is
+    what perf adds under `-r`: the standard error of the mean in percent of it (Linux,
+    tools/perf/util/stat.c, stddev_stats), then `value` and `run_ns` are means over the runs.
+    `always` is whether it was counting whenever it was enabled, as far as perf tells.
     """
 
     event: str
@@ -64,6 +67,8 @@ class Row:
     state: State
     aggregate: str | None = None
     time_s: float | None = None
+    error_percent: float | None = None
+    always: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -179,12 +184,17 @@ def _row_of(fields: Sequence[str], time_s: float | None, aggregate: str | None) 
     value, unit, event, *rest = fields
     if _NUMBER.fullmatch(unit):
         return None
-    if _VARIANCE.fullmatch(rest[0]):
-        rest = rest[1:]
+    error = rest.pop(0) if _VARIANCE.fullmatch(rest[0]) else ""
     # A row that was cut short (full disk) must not pass for one with a shorter run time.
     if len(rest) < 2 or not _NUMBER.fullmatch(rest[1]):
         return None
-    return _row(value, unit, event, rest[0], aggregate, time_s)
+    row = _row(value, unit, event, rest[0], aggregate, time_s)
+    return row and replace(row, error_percent=_percent(error), always=_percent(rest[1]) == 100)
+
+
+def _percent(text: str) -> float | None:
+    number = text.strip().removesuffix("%")
+    return float(number) if _NUMBER.fullmatch(number) else None
 
 
 def _row(
@@ -224,7 +234,7 @@ def _json_row(line: str) -> Row | _MetricLine | None:
     time_s = table.get("interval")
     places = (table.get(key) for key in ("cpu", "core", "die", "socket", "node", "thread"))
     aggregate = next((str(place) for place in places if place is not None), None)
-    return _row(
+    row = _row(
         _text(table, "counter-value"),
         _text(table, "unit"),
         _text(table, "event"),
@@ -232,6 +242,8 @@ def _json_row(line: str) -> Row | _MetricLine | None:
         aggregate,
         float(time_s) if isinstance(time_s, (int, float)) and isfinite(time_s) else None,
     )
+    error, share = _text(table, "variance"), _text(table, "pcnt-running")
+    return row and replace(row, error_percent=_percent(error), always=_percent(share) == 100)
 
 
 def _json_object(line: str) -> Mapping[str, Any] | None:

@@ -121,7 +121,7 @@ def undo_scaling(
     says "not supported".
     """
     rows = _whole_rows(output)
-    enabled_ns = _enabled_ns(rows)
+    enabled_ns = _enabled_ns(rows, kinds_of)
     raw = RawCounts(enabled_ns)
     core: list[tuple[str | None, Row]] = []
     for (pmu, event), row in rows.items():
@@ -163,12 +163,17 @@ def _whole_rows(output: PerfOutput) -> dict[tuple[str | None, str], Row]:
     return rows
 
 
-def _enabled_ns(rows: Mapping[tuple[str | None, str], Row]) -> int | None:
+def _enabled_ns(
+    rows: Mapping[tuple[str | None, str], Row], kinds_of: Mapping[str, Sequence[str]]
+) -> int | None:
     task_clock = rows.get((None, "task-clock"))
     if task_clock and task_clock.run_ns:
         return task_clock.run_ns
     software = [row.run_ns for (pmu, event), row in rows.items() if _is_software(pmu, event)]
-    return max(software, default=0) or None
+    always = [
+        r.run_ns for (pmu, event), r in rows.items() if r.always and _is_core(pmu, event, kinds_of)
+    ]
+    return max(software, default=0) or max(always, default=0) or None
 
 
 def _is_software(pmu: str | None, event: str) -> bool:

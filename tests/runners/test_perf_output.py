@@ -27,8 +27,8 @@ def only_row(line: str) -> Row:
 def test_all_recorded_csv_forms_are_read_and_metric_lines_passed_over() -> None:
     assert parse_file("forms.csv") == PerfOutput(
         rows=(
-            Row("cpu-clock", None, "", 0.71, "msec", 715192, "counted"),
-            Row("cycles", None, "", None, "", 0, "not supported"),
+            Row("cpu-clock", None, "", 0.71, "msec", 715192, "counted", error_percent=16.53),
+            Row("cycles", None, "", None, "", 0, "not supported", error_percent=0.0),
             Row("instructions", "cpu_atom", "", None, "", 0, "not counted"),
             Row("instructions", "cpu_atom", "", 6720143357, "", 16548968, "counted"),
             Row("cycles", "cpu_atom", "", 14567877, "", 527685, "counted", time_s=0.100105668),
@@ -36,6 +36,19 @@ def test_all_recorded_csv_forms_are_read_and_metric_lines_passed_over() -> None:
         ),
         unparsed=(),
     )
+
+
+def test_json_rows_keep_what_repetitions_add() -> None:
+    row = only_row(
+        '{"counter-value" : "76.000000", "unit" : "", "event" : "page-faults", "variance" : 0.72, '
+        '"event-runtime" : 823225, "pcnt-running" : 100.00, "metric-value" : 92.9}'
+    )
+    assert (row.value, row.error_percent, row.always) == (76, 0.72, True)
+
+
+@pytest.mark.parametrize(("share", "always"), [("100.00", True), ("99.00", False), ("0.00", False)])
+def test_only_a_full_share_is_exact(share: str, always: bool) -> None:
+    assert only_row(f"5,,cpu_core/cycles/,16548968,{share},,").always is always
 
 
 def test_json_rows_are_read_whether_or_not_a_metric_follows() -> None:
