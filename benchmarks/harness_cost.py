@@ -72,6 +72,9 @@ class Stopwatch:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
 
+    def ended(self, case: Case, saved: int) -> None:
+        """No case ends early here."""
+
     def waiting(self, reason: str) -> None:
         """Nothing is waited for here."""
 

@@ -107,7 +107,7 @@ def _build_study(
         apps=choices,
         mappings=mappings,
         governors=tuple(valid.get("governors", (CURRENT_GOVERNOR,))),
-        repetitions=valid["repetitions"],
+        repetitions=valid["repetitions"].most,
         warmup=valid.get("warmup", DEFAULT_WARMUP),
         order=valid.get("order", DEFAULT_ORDER),
         seed=valid.get("seed", DEFAULT_SEED),
@@ -119,5 +119,6 @@ def _build_study(
         temperature_gate=valid.get("temperature_gate"),
         baseline=valid.get("baseline"),
         vm=vm,
+        precision=valid["repetitions"].precision,
     )
     return replace(study, digest=study_digest(study))

@@ -42,6 +42,9 @@ ENGINES = {
 COLLECTORS = ("perf", "energy")
 WAIT_POLICIES = ("active", "passive", "runtime-default")
 
+# What a study may want to know with a precision, and the field of a record that holds it.
+PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
+
 # `current` measures under whatever governor is in force and changes nothing.
 CURRENT_GOVERNOR = "current"
 
@@ -188,6 +191,18 @@ class Baseline:
 
 
 @dataclass(frozen=True)
+class Precision:
+    """A case is repeated until the 95 % confidence intervals of its means are this narrow.
+
+    `half_width` is a share of the mean, `least` the fewest repetitions, `of` words of PRECISION_OF.
+    """
+
+    least: int
+    half_width: float
+    of: tuple[str, ...] = ("time",)
+
+
+@dataclass(frozen=True)
 class Vm:
     """The guest that cases run in: its virtual CPUs and memory, and where the host puts the CPUs.
 
@@ -204,6 +219,7 @@ class Vm:
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
+    `repetitions` is how often a case is run; with a `precision`, how often at most.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
     """
 
@@ -224,6 +240,7 @@ class Study:
     temperature_gate: TemperatureGate | None = None
     baseline: Baseline | None = None
     vm: Vm | None = None
+    precision: Precision | None = None
 
     @property
     def engine(self) -> str:

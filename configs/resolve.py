@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import App, AppChoice, Mapping, Vm
+from configs.model import COLLECTORS, App, AppChoice, Mapping, Vm
+from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
@@ -51,13 +52,25 @@ class Resolver:
         choices = self._choices()
         vm = self._vm()
         mappings = self._mappings("mappings", self._threads(choices), self._default_mappings())
-        repetitions = self.data.get("repetitions") or 1
         conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
         placements = len(mappings) * (len(vm.vcpu_mappings) if vm else 1)
-        runs = _count_rows(choices) * placements * prod(conditions) * repetitions
+        runs = _count_rows(choices) * placements * prod(conditions) * self._repetitions()
         if runs > MAX_RUNS:
             self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
         return choices, mappings, vm
+
+    def _repetitions(self) -> int:
+        """Return how often a case is run at most; 1 when the file does not say it rightly."""
+        found = self.data.get("repetitions")
+        if not isinstance(found, Repetitions):
+            return 1
+        measures = found.precision.of if found.precision else ()
+        if "energy" in measures and "energy" not in self.data.get("collect", COLLECTORS):
+            self._mistake(
+                ("repetitions", "until", "of"),
+                "the precision of energy is asked for, and 'collect' leaves energy out",
+            )
+        return found.most
 
     def _vm(self) -> Vm | None:
         """Return the guest, if cases are to run in one."""

@@ -12,6 +12,7 @@ from configs.fields import Count, Name, Text, Word
 from configs.gate import TemperatureGateSchema
 from configs.mapping import InlineMappingSchema
 from configs.model import COLLECTORS, CURRENT_GOVERNOR, ENGINES, ORDERS, WAIT_POLICIES
+from configs.repetitions import RepetitionsField
 from configs.schedules import Schedule
 from configs.schema import Strict
 from configs.vm import VmSchema
@@ -75,7 +76,7 @@ class StudySchema(Strict):
     vcpu_mapping = _mappings()
     mappings = _mappings()
     governors = OneOrMore(Word("governor", GOVERNORS))
-    repetitions = Count("how often a case is run", 1, 10000, required=True)
+    repetitions = RepetitionsField()
     warmup = Count("how many runs of a case are not counted", 0, 1000)
     order = Word("order", ORDERS)
     seed = Count("a seed", 0, 2**32 - 1)

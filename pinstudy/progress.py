@@ -20,7 +20,12 @@ class TerminalProgress:
     """Shows case, repetition and the time left; says at once when a run was not good."""
 
     def __init__(self, outline: Outline) -> None:
-        self._repetitions = outline.study.repetitions
+        study = outline.study
+        self._of = f"/{study.repetitions}"
+        self._at_most = ""
+        if study.precision:
+            self._of = f" of {study.precision.least} to {study.repetitions}"
+            self._at_most = "at most "
         self._total = outline.left
         self._made = 0
         self._left_out: set[str] = set()
@@ -56,14 +61,12 @@ class TerminalProgress:
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         """Show the run that starts and the time that all which is left will take."""
-        which = (
-            "warm-up" if planned.warmup else f"repetition {planned.repetition}/{self._repetitions}"
-        )
-        text = f"{case.label}, {which}, {duration(left_s)} left"
+        which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
+        text = f"{case.label}, {which}, {self._at_most}{duration(left_s)} left"
         if self._bar:
             self._bar.update(self._task, description=text, refresh=True)
         else:
-            click.echo(f"[{self._made + 1}/{self._total}] {text}", err=True)
+            self._log(text)
 
     def finished(self, record: Mapping[str, Any]) -> None:
         """Count the run; say so when it was not good."""
@@ -83,16 +86,27 @@ class TerminalProgress:
             self._left_out.add(case.case_id)
             self._say(f"left out: {case.label}: {reason}")
 
+    def ended(self, case: Case, saved: int) -> None:
+        """Expect fewer runs; say that the case has ended."""
+        self._total -= saved
+        if self._bar:
+            self._bar.update(self._task, total=self._total)
+        else:
+            click.echo(f"{case.label}: precise enough, {saved} fewer to run", err=True)
+
     def waiting(self, reason: str) -> None:
         """Show what is waited for, until the run starts."""
         if self._bar:
             self._bar.update(self._task, description=reason, refresh=True)
         else:
-            click.echo(f"[{self._made + 1}/{self._total}] {reason}", err=True)
+            self._log(reason)
 
     def warned(self, warning: str) -> None:
         """Say what will disturb the runs."""
         self._say(warning)
+
+    def _log(self, text: str) -> None:
+        click.echo(f"[{self._made + 1}/{self._at_most}{self._total}] {text}", err=True)
 
     def _say(self, text: str) -> None:
         if self._bar:

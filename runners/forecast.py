@@ -62,6 +62,15 @@ class Forecast:
             self._unknown -= 1
         self._total += (count - 1) * self._one_s(case_id)
 
+    def forget(self, case_id: str) -> int:
+        """The case makes no more runs; return how many it would have made."""
+        count = self._left[case_id]
+        if count:
+            self._unknown -= self._each[case_id] is None
+            self._total -= count * self._one_s(case_id)
+            self._left[case_id] = 0
+        return count
+
     def _one_s(self, case_id: str) -> float:
         return (self._each[case_id] or 0.0) + self._overhead[case_id]
 

@@ -11,11 +11,15 @@ from configs.cpulist import format_cpulist
 from configs.model import Baseline, Study
 from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
+from runners.course import fewest_left, forecast, runs_left, runs_of
 from runners.forecast import duration, estimate_s
+from runners.history import History
 from runners.launch import Launch
+from runners.order import PlannedRun
 from runners.perf_events import too_many_events
 from runners.plan import Plan
-from runners.study import History, forecast, runs_left, runs_of
+from runners.precision import repetition_rule, said
+from runners.reached import precision_lines
 
 
 @dataclass(frozen=True)
@@ -37,36 +41,59 @@ class Outline:
 
     @property
     def runs(self) -> int:
-        """How many runs the study has on this node, warm-up runs included."""
-        return len(runs_of(self.plan))
+        """How many runs the study has on this node at most, warm-up runs included."""
+        return self.done + self.left
+
+    @property
+    def done(self) -> int:
+        """How many of them were made already."""
+        return sum(1 for planned in runs_of(self.plan) if planned.key in self.history.done)
 
     @property
     def left(self) -> int:
-        """How many of them are still to be made."""
-        return len(runs_left(self.plan, self.history))
+        """How many are still to be made; where a precision is asked for, at most."""
+        return len(self._most)
+
+    @property
+    def left_least(self) -> int:
+        """How many are still to be made at least."""
+        return len(self._fewest)
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds of what is left; None when some app gives no estimate."""
-        left = runs_left(self.plan, self.history)
-        runs_s = forecast(self.plan, left, self.history).left_s
-        return None if runs_s is None else runs_s + self.baselines_s
+        """The expected seconds of what is left, at most; None when some app gives no estimate."""
+        return self._seconds(self._most)
+
+    @property
+    def left_least_s(self) -> float | None:
+        """The expected seconds of what is left at least; None when some app gives no estimate."""
+        return self._seconds(self._fewest)
 
     @property
     def baselines(self) -> int:
-        """How many idle baselines will be measured among the runs that are left."""
+        """How many idle baselines will be measured among the runs that are left, at most."""
+        return self._baselines(self._most)
+
+    @property
+    def _most(self) -> list[PlannedRun]:
+        return list(runs_left(self.plan, self.history))
+
+    @property
+    def _fewest(self) -> list[PlannedRun]:
+        return fewest_left(self.plan, self.history)
+
+    def _seconds(self, left: list[PlannedRun]) -> float | None:
+        runs_s = forecast(self.plan.cases, left, self.history).left_s
+        one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
+        return None if runs_s is None else runs_s + self._baselines(left) * one_s
+
+    def _baselines(self, left: list[PlannedRun]) -> int:
         wanted = self.study.baseline
         if wanted is None or not self._measures_energy:
             return 0
         governors = {case.case_id: case.governor for case in self.plan.cases}
-        left = runs_left(self.plan, self.history)
         under = Counter(governors[planned.case_id] for planned in left)
         return sum(how_many(runs, wanted.every) for runs in under.values())
-
-    @property
-    def baselines_s(self) -> float:
-        """The seconds that they take."""
-        return self.baselines * self.study.baseline.duration_s if self.study.baseline else 0.0
 
     @property
     def _measures_energy(self) -> bool:
@@ -77,7 +104,7 @@ class Outline:
         study, plan = self.study, self.plan
         lines = [
             f"study {study.name}: {plural(len(plan.cases), 'case')}, "
-            f"{plural(study.repetitions, 'repetition')} and {plural(study.warmup, 'warm-up run')} "
+            f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} "
             f"of each, {study.order}, seed {study.seed}"
         ]
         reasons: dict[str, int] = {}
@@ -88,10 +115,20 @@ class Outline:
             lines.append(f"warning: {warning}")
         if self.study.baseline:
             lines.append(self._baseline_line(self.study.baseline))
-        done = self.runs - self.left
+        if study.precision and "energy" in study.precision.of and not self._measures_energy:
+            lines.append("the packages' energy cannot be measured: the precision is that of time")
+        done, left_s = self.done, (self.left_least_s, self.left_s)
         already = f", {done} of them done already" if done else ""
-        lines.append(f"{plural(self.runs, 'run')}{already}; expected time: {duration(self.left_s)}")
+        runs = _range(
+            str(done + self.left_least), plural(self.runs, "run"), self.left_least == self.left
+        )
+        time = _range(duration(left_s[0]), duration(left_s[1]), left_s[0] == left_s[1])
+        lines.append(f"{runs}{already}; expected time: {time}")
         return lines
+
+    def precision_lines(self) -> list[str]:
+        """Return in lines how precisely the cases are known; none where nothing was asked of it."""
+        return precision_lines(self.plan, self.history)
 
     def as_json(self) -> dict[str, Any]:
         """Return the whole outline as plain data, tables and rows in the order of the study."""
@@ -104,6 +141,7 @@ class Outline:
             "study": self.study.name,
             "study_digest": self.study.digest,
             "repetitions": self.study.repetitions,
+            "repetition_rule": repetition_rule(self.study),
             "warmup": self.study.warmup,
             "order": self.study.order,
             "seed": self.study.seed,
@@ -111,10 +149,17 @@ class Outline:
             "left_out": len(self.plan.left_out),
             "runs": self.runs,
             "runs_left": self.left,
+            "runs_left_least": self.left_least,
             "baselines": self.baselines,
             "expected_s": self.left_s,
+            "expected_least_s": self.left_least_s,
             "tables": [{"title": _title(some[0]), "rows": some} for some in tables.values()],
         }
+
+    @property
+    def _repetitions(self) -> str:
+        most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
+        return f"{wanted.least} to {most}, {said(wanted)}," if wanted else most
 
     def _baseline_line(self, wanted: Baseline) -> str:
         if not self._measures_energy:
@@ -140,6 +185,10 @@ class Outline:
     def _measured(self, case: Case) -> dict[str, float]:
         mean_s = self.history.mean_s(case.case_id)
         return {} if mean_s is None else {case.case_id: mean_s}
+
+
+def _range(least: str, most: str, same: bool) -> str:
+    return most if same else f"{least} to {most}"
 
 
 def plural(count: int, what: str) -> str:

@@ -25,7 +25,11 @@ from runners.statuses import BASELINE, LEFT_OUT
 
 @dataclass(frozen=True)
 class Origin:
-    """What is the same for every record of an attempt; `node` is `virtual` for a test's model."""
+    """What is the same for every record of an attempt.
+
+    `node` is `virtual` for a test's model; `repetition_rule` is what ends a case's repetitions,
+    where that is more than their number.
+    """
 
     study: str
     study_digest: str
@@ -36,11 +40,13 @@ class Origin:
     attempt: int
     kinds_declared: bool
     node: str | None = None
+    repetition_rule: dict[str, Any] | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
-        known = {name: value for name, value in self.__dict__.items() if name != "node"}
-        return {"schema": SCHEMA} | known | ({"node": self.node} if self.node else {})
+        sometimes = {"node": self.node, "repetition_rule": self.repetition_rule}
+        known = {name: value for name, value in self.__dict__.items() if name not in sometimes}
+        return {"schema": SCHEMA} | known | {name: it for name, it in sometimes.items() if it}
 
 
 def run_record(

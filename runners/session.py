@@ -15,6 +15,7 @@ from runners.leftover import told_problems
 from runners.lstopo import keep_picture, picture_path
 from runners.node_lock import NodeLock
 from runners.outline import Outline
+from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
@@ -131,6 +132,7 @@ class Session:
             attempt=attempt,
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
             node=node.facts.get("node"),
+            repetition_rule=repetition_rule(study),
         )
 
     def _collectors(self) -> Collectors:

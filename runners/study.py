@@ -1,4 +1,4 @@
-"""A study on its way: what is done, what is left, and the loop that does it.
+"""A study on its way: the loop that makes the runs which are left, and records each.
 
 Everything known about progress is in the records themselves; a second start reads them and makes
 what is missing, in the order that the seed gave from the beginning.
@@ -9,19 +9,21 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from configs.errors import StudyError, UserError
-from configs.model import Study
+from configs.errors import StudyError
 from runners.baseline import Baselines
 from runners.case import Case, LeftOut
+from runners.course import forecast, runs_left
 from runners.execute import Observation
-from runners.forecast import Forecast, duration
+from runners.forecast import duration
+from runners.history import History
 from runners.launch import Launch
 from runners.measured import Measured
-from runners.order import PlannedRun, plan_groups
+from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.record import (
     Origin,
@@ -30,9 +32,9 @@ from runners.record import (
     run_record,
     unfinished_record,
 )
-from runners.shards import Shard, read_records
-from runners.statuses import FAILED, FINAL, INTERRUPTED, LEFT_OUT, OK
-from runners.temperature_gate import Gate, recorded_reference_c
+from runners.shards import Shard
+from runners.statuses import FAILED, INTERRUPTED
+from runners.temperature_gate import Gate
 from runners.witness_process import LaunchError
 
 
@@ -40,7 +42,10 @@ class Progress(Protocol):
     """What a user is told while a study runs."""
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        """A run is about to start; `left_s` is the expected time of all that is left."""
+        """A run is about to start; `left_s` is the expected time of all that is left.
+
+        Where a precision is asked for, it is the time that is left at most.
+        """
 
     def finished(self, record: Mapping[str, Any]) -> None:
         """A run's record is on the disk."""
@@ -48,63 +53,14 @@ class Progress(Protocol):
     def skipped(self, case: Case, reason: str) -> None:
         """A run is not made, because its case cannot run now, for this reason."""
 
+    def ended(self, case: Case, saved: int) -> None:
+        """A case makes no more runs, `saved` fewer than at most: it is known precisely enough."""
+
     def waiting(self, reason: str) -> None:
         """The next run is put off, for this reason."""
 
     def warned(self, warning: str) -> None:
         """Something about the node will disturb the runs that follow."""
-
-
-@dataclass
-class History:
-    """What was recorded so far: finished runs by key, and each case's good runs and seconds."""
-
-    done: set[tuple[str, bool, int]] = field(default_factory=set)
-    times: dict[str, tuple[int, float]] = field(default_factory=dict)
-    left_out: set[tuple[str, str]] = field(default_factory=set)
-    temperature_reference_c: dict[str, float] | None = None
-
-    def add(self, record: Mapping[str, Any]) -> None:
-        """Take one record into account; an interrupted run stays to be made."""
-        status, case_id = record.get("status"), str(record.get("case_id"))
-        repetition, elapsed_s = record.get("repetition"), record.get("elapsed_s")
-        if self.temperature_reference_c is None:
-            self.temperature_reference_c = recorded_reference_c(record)
-        if status == LEFT_OUT:
-            self.left_out.add((case_id, str(record.get("reason"))))
-        elif status in FINAL and isinstance(repetition, int):
-            self.done.add((case_id, bool(record.get("warmup")), repetition))
-            if status == OK and isinstance(elapsed_s, float):
-                count, total_s = self.times.get(case_id, (0, 0.0))
-                self.times[case_id] = (count + 1, total_s + elapsed_s)
-
-    def mean_s(self, case_id: str) -> float | None:
-        """Return the mean seconds of a case's good runs, or None when there is none."""
-        count, total_s = self.times.get(case_id, (0, 0.0))
-        return total_s / count if count else None
-
-
-def read_history(folder: Path, study: Study, node_digest: str) -> History:
-    """Return what a results folder already holds of this study.
-
-    Raises UserError when it was made by another version of the study or on a changed node: such
-    runs must not be mixed.
-    """
-    history = History()
-    advice = "start anew with --fresh (what was measured is kept beside it)"
-    for record in read_records(folder / "records"):
-        if record.get("study_digest") != study.digest:
-            raise UserError(
-                f"{folder}: holds runs of another version of study {study.name} "
-                f"({study.path} has changed since); {advice}"
-            )
-        if record.get("node_digest") != node_digest:
-            raise UserError(
-                f"{folder}: the node has changed since this study began there (kernel, core "
-                f"kinds, firmware or settings: compare the files in {folder / 'nodes'}); {advice}"
-            )
-        history.add(record)
-    return history
 
 
 def set_aside(folder: Path) -> Path | None:
@@ -118,27 +74,6 @@ def set_aside(folder: Path) -> Path | None:
             folder.rename(aside)
             return aside
     raise StudyError(f"{folder}: cannot be set aside; rename it by hand")
-
-
-def runs_of(plan: Plan) -> list[PlannedRun]:
-    """Return every run of the plan's cases, in order."""
-    study = plan.study
-    boots: dict[str, list[str]] = {}
-    for case in plan.cases:
-        boots.setdefault(case.vcpus.mapping.name if case.vcpus else "", []).append(case.case_id)
-    return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
-
-
-def runs_left(plan: Plan, history: History) -> list[PlannedRun]:
-    """Return the runs that are still to be made, in order."""
-    return [planned for planned in runs_of(plan) if planned.key not in history.done]
-
-
-def forecast(plan: Plan, left: Iterable[PlannedRun], history: History) -> Forecast:
-    """Return the forecast for these runs from the history's times and the apps' own hints."""
-    means = {case.case_id: history.mean_s(case.case_id) for case in plan.cases}
-    measured = {case_id: mean for case_id, mean in means.items() if mean is not None}
-    return Forecast(plan.cases, (planned.case_id for planned in left), measured)
 
 
 @dataclass(frozen=True)
@@ -175,14 +110,23 @@ def run_study(
     for warning in bench.warnings:
         progress.warned(warning)
     cases = {case.case_id: case for case in plan.cases}
-    left = runs_left(plan, history)
-    ahead = forecast(plan, left, history)
-    under = Counter(cases[planned.case_id].governor for planned in left)
-    for planned in left:
+    most = list(runs_left(plan, history))
+    ahead = forecast(plan.cases, most, history)
+    under = Counter(cases[planned.case_id].governor for planned in most)
+
+    def ended(case_id: str) -> None:
+        saved = ahead.forget(case_id)
+        if saved:
+            under[cases[case_id].governor] -= saved
+            progress.ended(cases[case_id], saved)
+
+    known = partial(history.known_with, plan.study.precision)
+    for planned in runs_left(plan, history, ended):
         case = cases[planned.case_id]
         problem = bench.settle(case)
         if problem is not None:
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
+            history.skipped.add(planned.key)
             progress.skipped(case, problem)
         else:
             # A hot package leaks: its idle power would be taken for too much.
@@ -192,7 +136,7 @@ def run_study(
             progress.starting(
                 case, planned, None if ahead.left_s is None else ahead.left_s + idle_s
             )
-            record = _one_run(planned, case, shard, origin, bench, waited)
+            record = _one_run(planned, case, shard, origin, bench, waited, known)
             history.add(record)
             progress.finished(record)
             bench.baselines.run_made(case.governor)
@@ -227,6 +171,7 @@ def _one_run(
     origin: Origin,
     bench: Bench,
     waited: Measured,
+    known: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
     started_at = _now()
     launch = bench.launch(case)
@@ -245,6 +190,7 @@ def _one_run(
         return record
     states = (before, after)
     record = run_record(origin, planned, case, launch, seen, started_at, states, collected)
+    record |= known(record)
     shard.append(record)
     return record
 

@@ -13,12 +13,12 @@ from configs.model import CURRENT_GOVERNOR, Site, Study
 from runners.case import Case
 from runners.engine import without_estimates
 from runners.governors import Governors
+from runners.history import History, read_history
 from runners.launch import Launch, build_launch
 from runners.node import Node, open_node
 from runners.outline import Outline, plural
 from runners.plan import Plan, make_plan
 from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
-from runners.study import History, read_history
 
 LIVE_ROOT = Path("/")
 
@@ -90,7 +90,9 @@ class Workplace:
         if self.live and folder.is_dir():
             history = read_history(folder, study, self.node.digest)
         plan = self.plan(study)
-        energy = study.baseline is not None and may_have_energy(self.node.root)
+        of = study.precision.of if study.precision else ()
+        needed = study.baseline is not None or "energy" in of
+        energy = needed and may_have_energy(self.node.root)
         return Outline(plan, history, partial(self.launch, plan), energy)
 
     def governors(self) -> Governors:

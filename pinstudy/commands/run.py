@@ -58,6 +58,8 @@ def command(
         if session.left_changed:
             click.echo(session.left_changed, err=True)
         raise
+    for line in outline.precision_lines():
+        click.echo(line)
     _show_tables(session.folder)
     session.raise_if_failed()
 

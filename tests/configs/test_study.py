@@ -150,7 +150,8 @@ EVENT_EXPECTED = "expected a name of 'perf list', such as branch-misses or cpu_c
             "repetitions:\n",
             (
                 "x.yaml:9:13: 'repetitions' is empty; "
-                "expected how often a case is run: a whole number from 1 to 10000"
+                "expected how often a case is run: a whole number from 1 to 10000, "
+                "or a table with the keys min, max and until"
             ),
         ),
         (
@@ -158,7 +159,8 @@ EVENT_EXPECTED = "expected a name of 'perf list', such as branch-misses or cpu_c
             "",
             (
                 "x.yaml:1:1: 'repetitions' is missing; "
-                "expected how often a case is run: a whole number from 1 to 10000"
+                "expected how often a case is run: a whole number from 1 to 10000, "
+                "or a table with the keys min, max and until"
             ),
         ),
         (

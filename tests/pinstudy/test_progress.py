@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from pinstudy.progress import TerminalProgress
+from runners.history import History
 from runners.outline import Outline
 from runners.plan import Plan
-from runners.study import History
 from tests.runners.cases import case, study
 
 

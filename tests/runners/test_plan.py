@@ -10,8 +10,8 @@ from pathlib import Path
 
 from configs.library import load_study
 from configs.model import AppChoice, Study, Vm
+from runners.course import runs_of
 from runners.plan import Plan, make_plan
-from runners.study import runs_of
 from runners.topology import Topology
 from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, SCHEDULER, SERIAL, SMALL, study
 from tests.runners.topologies import i9_14900k_without_smt, two_packages_with_smt

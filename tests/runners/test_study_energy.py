@@ -18,6 +18,7 @@ from configs.model import App, AppChoice, Baseline, Study, Variant
 from runners.case import Case
 from runners.collect import Collectors
 from runners.engine import LocalEngine
+from runners.history import read_history
 from runners.launch import build_launch
 from runners.measured import Measured
 from runners.node import Node, open_node
@@ -26,7 +27,7 @@ from runners.plan import Plan, make_plan
 from runners.programs import WITNESS, find_program
 from runners.record import Origin
 from runners.shards import Shard, read_records
-from runners.study import Bench, read_history, run_study
+from runners.study import Bench, run_study
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 
@@ -35,10 +36,11 @@ PLAIN = Variant("plain", "", "none")
 
 
 class Quiet:
-    """Progress that only remembers what is waited for."""
+    """Progress that only remembers what it was told."""
 
     def __init__(self) -> None:
         self.waits: list[str] = []
+        self.saved: dict[str, int] = {}
         self.left_s: list[float | None] = []
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
@@ -48,6 +50,9 @@ class Quiet:
     def finished(self, record: Mapping[str, Any]) -> None: ...
 
     def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ended(self, case: Case, saved: int) -> None:
+        self.saved[case.mapping.name] = saved
 
     def waiting(self, reason: str) -> None:
         self.waits.append(reason)

@@ -9,8 +9,8 @@ import pytest
 
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
+from runners.history import History
 from runners.node import open_node
-from runners.study import History
 from runners.surroundings import Surroundings, read_load
 from runners.sysfs import Absent, Tree
 from runners.witness_process import Ending

@@ -1,0 +1,85 @@
+"""The course of a study: which runs it has at most, and which of them are still to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import groupby
+
+from runners.case import Case
+from runners.forecast import Forecast
+from runners.history import History
+from runners.order import PlannedRun, plan_groups
+from runners.plan import Plan
+from runners.stopping import Stopping
+
+
+def runs_of(plan: Plan) -> list[PlannedRun]:
+    """Return every run of the plan's cases, in order; with a precision, as many as may be made."""
+    study = plan.study
+    boots: dict[str, list[str]] = {}
+    for case in plan.cases:
+        boots.setdefault(_boot_of(case), []).append(case.case_id)
+    return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
+
+
+def runs_left(
+    plan: Plan, history: History, ended: Callable[[str], None] | None = None
+) -> Iterator[PlannedRun]:
+    """Yield the runs that are still to be made, in order.
+
+    Where a precision is asked for, cases end as their runs come in: who makes each run, and adds
+    its record to the history before asking for the next, gets just those that are needed, and who
+    makes none gets as many as there may be. `ended` is called with each case that makes no more.
+    """
+    study = plan.study
+    if study.precision is None:
+        yield from (planned for planned in runs_of(plan) if planned.key not in history.done)
+        return
+    stopping = Stopping(plan.cases, study.precision, study.order)
+    for (_, number), runs in groupby(runs_of(plan), block_of(plan)):
+        block = [planned for planned in runs if planned.case_id not in stopping.stopped]
+        for planned in block:
+            if planned.key not in history.done:
+                yield planned
+        if number == 0:
+            continue
+        for case_id in stopping.block_ended(block, history.good, history.done, history.skipped):
+            if ended:
+                ended(case_id)
+
+
+def fewest_left(plan: Plan, history: History) -> list[PlannedRun]:
+    """Return those of the runs that are still to be made which are needed whatever they show."""
+    most = list(runs_left(plan, history))
+    if plan.study.precision is None:
+        return most
+    in_block = block_of(plan)
+    last: dict[str, int] = {}
+    needed = []
+    for planned in most:
+        where, number = in_block(planned)
+        # At the end of the first block that is not complete its cases may all end.
+        if number <= last.setdefault(where, max(number, plan.study.precision.least)):
+            needed.append(planned)
+    return needed
+
+
+def block_of(plan: Plan) -> Callable[[PlannedRun], tuple[str, int]]:
+    """Return what gives a run's block: in which boot or, in sequence, case; and its number there.
+
+    Warm-up runs are in block 0.
+    """
+    alone = plan.study.order == "sequential"
+    within = {case.case_id: case.case_id if alone else _boot_of(case) for case in plan.cases}
+    return lambda planned: (within[planned.case_id], planned.block)
+
+
+def _boot_of(case: Case) -> str:
+    return case.vcpus.mapping.name if case.vcpus else ""
+
+
+def forecast(cases: Collection[Case], left: Iterable[PlannedRun], history: History) -> Forecast:
+    """Return the forecast for these runs from the history's times and the apps' own hints."""
+    means = {case.case_id: history.mean_s(case.case_id) for case in cases}
+    measured = {case_id: mean for case_id, mean in means.items() if mean is not None}
+    return Forecast(cases, (planned.case_id for planned in left), measured)

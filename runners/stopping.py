@@ -1,0 +1,87 @@
+"""Which cases make no more runs: decided at the end of each block, from the records alone.
+
+A case ends when the precision that its study asks for is reached. The case that others are compared
+with, pair by pair within a block, goes on as long as one of them does. A block is judged by its own
+runs and those before it, never by later ones, so that an attempt that continues decides what the
+one before it decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from configs.model import Precision
+from runners.case import Case
+from runners.order import PlannedRun
+from runners.precision import CasePrecision
+
+RunKey = tuple[str, bool, int]
+# Good runs by case and repetition, each with its figures by word of PRECISION_OF.
+GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]
+
+
+class Stopping:
+    """Follows a study block by block; `stopped` are the cases that make no more runs."""
+
+    def __init__(self, cases: Collection[Case], wanted: Precision, order: str) -> None:
+        """With order `sequential` a run is a block of its own, and no case waits for another."""
+        self.stopped: set[str] = set()
+        self._known = {case.case_id: CasePrecision(wanted) for case in cases}
+        self._waits_for = {} if order == "sequential" else compared_with(cases)
+
+    def block_ended(
+        self,
+        block: Iterable[PlannedRun],
+        good: GoodRuns,
+        done: Collection[RunKey],
+        skipped: Collection[RunKey],
+    ) -> list[str]:
+        """Take in a block's runs, those of the cases that go on; return the cases that end.
+
+        `done` has the runs that were made, `skipped` those that cannot be made in this attempt.
+        What is neither is still to come, and nothing is decided about its case.
+        """
+        running = {run.case_id: run for run in block}
+        for case_id, run in running.items():
+            figures = good.get(case_id, {}).get(run.repetition)
+            if figures is not None:
+                self._known[case_id].add(figures)
+        ready = {
+            case_id
+            for case_id, run in running.items()
+            if run.key in done and self._known[case_id].reached
+        }
+        awaited = {
+            case_id
+            for case_id, run in running.items()
+            if case_id not in ready and run.key not in skipped
+        }
+        ended = [case for case in running if case in ready and not self._awaits(case, awaited)]
+        self.stopped.update(ended)
+        return ended
+
+    def _awaits(self, case_id: str, awaited: Collection[str]) -> bool:
+        return not self._waits_for.get(case_id, frozenset()).isdisjoint(awaited)
+
+
+def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
+    """Return the cases that are compared with each baseline, by its case_id.
+
+    The baseline of a table, governor and boot of a guest is its first case that is left to the OS
+    scheduler: every CPU, tightness none. Without one nothing is compared within blocks.
+    """
+    groups: dict[tuple[int, str, str], list[Case]] = {}
+    for case in cases:
+        boot = case.vcpus.mapping.name if case.vcpus else ""
+        groups.setdefault((case.table, case.governor, boot), []).append(case)
+    found = {}
+    for group in groups.values():
+        free = [case for case in group if _is_free(case)]
+        if free:
+            others = frozenset(case.case_id for case in group if case is not free[0])
+            found[free[0].case_id] = others
+    return found
+
+
+def _is_free(case: Case) -> bool:
+    return (case.mapping.selection, case.mapping.tightness) == ("all", "none")
