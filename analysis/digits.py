@@ -16,7 +16,7 @@ MOST_TIME_DECIMALS = 6
 
 def time_decimals(seconds: Iterable[float]) -> int:
     """Return the decimals of all times of a table: 3, or more when the shortest needs them."""
-    positive = [value for value in seconds if value > 0]
+    positive = [value for value in seconds if 0 < value < math.inf]
     if not positive:
         return TIME_DECIMALS
     needed = LEAST_TIME_DIGITS - 1 - math.floor(math.log10(min(positive)))

@@ -1,22 +1,27 @@
 """Records to a frame: one row a run, hostile or torn lines counted and left out.
 
-Files are read a line at a time and only the columns below are kept, so that a record's long parts
-(threads, counters, stderr) never pile up in memory.
+Files are read a line at a time and turned into columns a chunk at a time, so that a record's long
+parts (threads, counters, stderr) never pile up in memory: a run takes some 500 bytes.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from analysis import columns
+from analysis.columns import Reasons, Texts
 from configs.errors import UserError
 from runners.shards import read_lines
-from runners.statuses import BASELINE, INTERRUPTED, LEFT_OUT
+from runners.statuses import BASELINE, INTERRUPTED, LEFT_OUT, OK
+from runners.topology import KIND_ORDER
 
 # What identifies a table; what identifies a row in it; what a row says beside its numbers.
 TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
@@ -52,7 +57,7 @@ MORE_MEASURES = (
     "vcpu_migrations",
 )
 _TEXTS = (
-    "study", "study_digest", "case_id", "run_id", "started_at", "node_id", "node_digest",
+    "study", "study_digest", "case_id", "node_id", "node_digest",
     "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
     "engine", "vcpu_mapping", "vcpu_cpus", "vm_accelerator",
@@ -61,23 +66,47 @@ _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
-_OBJECTS = ("freq_ghz", "residency", "metrics", "unavailable", "placement", "vcpu_placement")
+_FLAGS = ("warmup", "kinds_declared")
+# Columns that are part of an object in the record, or computed from a text.
+_VERDICTS = {"placement_verdict": "placement", "vcpu_placement_verdict": "vcpu_placement"}
+_BY_KIND = {"freq_{}_ghz": "freq_ghz", "residency_{}": "residency"}
+_OTHERS = ("started_at", "temperature_before_c", "unavailable")
 COLUMNS = (
-    *_TEXTS, *_COUNTS, "warmup", "kinds_declared", *MEASURES, *MORE_MEASURES, *_OBJECTS,
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, "started_s", "temperature_c",
 )  # fmt: skip
 
+_FIELDS = (
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS.values(), *_BY_KIND.values(),
+    *_OTHERS,
+)  # fmt: skip
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
+_NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
+# The column that tells which set of reasons a run has, until these are a frame of their own.
+_REASONS = "unavailable"
+# Records at a time: some 30 MB of them as Python's objects.
+CHUNK = 1000
+
+Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Runs:
     """The records of a results folder: one row a record, oldest attempt first.
 
-    `frame` has the columns COLUMNS; what was not measured is NaN (numbers) or None. `torn` counts
-    lines that are no JSON objects, `unusable` those that do not say which case they belong to.
+    `frame` has the columns COLUMNS, then `freq_<kind>_ghz` and `residency_<kind>` for each of
+    `kinds`, the core kinds of which anything was measured, best first. Texts are categoricals
+    (which may have categories that no row uses), numbers floats and NaN where nothing was measured,
+    `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
+    of the hottest package before the run.
+
+    `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
+    `reason`, each combination once. `torn` counts lines that are no JSON objects, `unusable` those
+    that do not say which case they belong to.
     """
 
     frame: pd.DataFrame
+    kinds: tuple[str, ...]
+    reasons: pd.DataFrame
     torn: int = 0
     unusable: int = 0
 
@@ -93,57 +122,84 @@ def read_runs(folder: Path) -> Runs:
             f"{folder}: no results here (expected records/*.jsonl); make some with "
             "`pinstudy run quick`"
         )
-    rows: list[dict[str, Any]] = []
-    torn = unusable = 0
-    for record in read_lines(folder / "records"):
-        if record is None:
-            torn += 1
-            continue
-        if record.get("status") == BASELINE:
-            continue
-        row = _row(record)
-        if any(row[key] is None for key in _NEEDED):
-            unusable += 1
-            continue
-        rows.append(row)
-    return Runs(_each_run_once(_frame(rows)), torn, unusable)
+    torn = 0
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        nonlocal torn
+        for record in read_lines(folder / "records"):
+            if record is None:
+                torn += 1
+            elif record.get("status") != BASELINE:
+                yield tuple(map(record.get, _FIELDS))
+
+    growing = _Growing()
+    left = rows()
+    while chunk := list(islice(left, CHUNK)):
+        growing.add(dict(zip(_FIELDS, zip(*chunk, strict=True), strict=True)))
+    frame, kinds = growing.frame()
+    frame = _each_run_once(frame)
+    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    reasons = growing.reasons.by_case(zip(good["case_id"], good[_REASONS], strict=True))
+    return Runs(frame.drop(columns=_REASONS), kinds, reasons, torn, growing.unusable)
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the rows as a frame: numbers as float, truth values as bool, the rest as it is."""
-    frame = pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
-    numbers = dict.fromkeys((*MEASURES, *MORE_MEASURES), float)
-    return frame.astype(numbers | {"warmup": bool, "kinds_declared": bool})
+class _Growing:
+    """The columns of a frame while records come in; a chunk leaves one array a column."""
 
+    def __init__(self) -> None:
+        self.unusable = 0
+        self.reasons = Reasons()
+        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS)}
+        self._parts: dict[str, list[NDArray[Any]]] = {}
 
-def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name in _TEXTS:
-        value = record.get(name)
-        row[name] = value if isinstance(value, str) else None
-    for name in _COUNTS:
-        value = record.get(name)
-        is_count = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
-        row[name] = value if is_count else None
-    for name in ("warmup", "kinds_declared"):
-        row[name] = record.get(name) is True
-    for name in (*MEASURES, *MORE_MEASURES):
-        row[name] = number_or_nan(record.get(name))
-    for name in _OBJECTS:
-        value = record.get(name)
-        row[name] = value if isinstance(value, dict) else {}
-    return row
+    def add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
+        """Add the rows of a chunk, given by field, that say which case they belong to."""
+        arrays = self._arrays(chunk)
+        known = [
+            ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
+        ]
+        usable = np.logical_and.reduce(known)
+        self.unusable += int((~usable).sum())
+        for name, array in arrays.items():
+            self._parts.setdefault(name, []).append(array[usable])
 
+    def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
+        arrays: Arrays = {name: self._texts[name].numbered(chunk[name]) for name in _TEXTS}
+        arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
+        arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
+        arrays |= {name: columns.numbers(chunk[name]) for name in (*MEASURES, *MORE_MEASURES)}
+        for name, field in _VERDICTS.items():
+            verdicts = columns.members(chunk[field], "verdict")
+            arrays[name] = self._texts[name].numbered(verdicts)
+        arrays["started_s"] = columns.unix_seconds(chunk["started_at"])
+        arrays["temperature_c"] = columns.highest(chunk["temperature_before_c"])
+        for pattern, field in _BY_KIND.items():
+            parts = columns.by_kind(chunk[field])
+            arrays |= {pattern.format(kind): part for kind, part in parts.items()}
+        arrays[_REASONS] = self.reasons.numbered(chunk["unavailable"])
+        return arrays
 
-def number_or_nan(value: object) -> float:
-    """Return a measured number; NaN for what is none, a truth value or infinite included."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return math.nan
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
+    def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return all rows and the kinds of which there are numbers; the parts are used up."""
+        if not self._parts:
+            self.add(dict.fromkeys(_FIELDS, ()))
+        data: dict[str, Any] = {}
+        for name in [*self._parts]:
+            array = np.concatenate(self._parts.pop(name))
+            if name in self._texts:
+                data[name] = self._texts[name].column(array)
+            else:
+                data[name] = array.astype(np.int64) if name in _NEEDED_COUNTS else array
+        kinds = []
+        for kind in KIND_ORDER:
+            names = [pattern.format(kind) for pattern in _BY_KIND]
+            if all(np.isnan(data[name]).all() for name in names):
+                for name in names:
+                    del data[name]
+            else:
+                kinds.append(kind)
+        # Without a copy, or all numbers would be there twice for a while.
+        return pd.DataFrame(data, copy=False), tuple(kinds)
 
 
 def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
@@ -154,12 +210,15 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     prefer good ones would choose by outcome. A case that a later attempt could run after all is
     not left out.
     """
-    made = frame["status"] != LEFT_OUT
-    runs = frame[made].assign(again=(frame["status"] == INTERRUPTED)[made])
-    runs = runs.sort_values("again", kind="stable")
-    runs = runs.drop_duplicates(["case_id", "warmup", "repetition"]).drop(columns="again")
-    rows = [*TABLE_KEYS, *ROW_KEYS]
-    left_out = frame[~made].drop_duplicates(rows, keep="last")
-    has_runs = pd.MultiIndex.from_frame(left_out[rows]).isin(pd.MultiIndex.from_frame(runs[rows]))
-    kept = runs.index.union(left_out[~has_runs].index)
-    return frame.loc[kept].reset_index(drop=True)
+    left_out = frame["status"] == LEFT_OUT
+    runs = frame.loc[~left_out, ["case_id", "warmup", "repetition"]]
+    again = frame.loc[runs.index, "status"] == INTERRUPTED
+    runs = runs.loc[again.sort_values(kind="stable").index].drop_duplicates()
+    kept = np.zeros(len(frame), dtype=bool)
+    kept[runs.index] = True
+    if left_out.any():
+        by_row = frame.groupby([*TABLE_KEYS, *ROW_KEYS], observed=True, sort=False)
+        row = by_row.ngroup()
+        last = row[left_out].drop_duplicates(keep="last")
+        kept[last.index[~last.isin(row[runs.index])]] = True
+    return frame if kept.all() else frame[kept].reset_index(drop=True)

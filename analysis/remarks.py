@@ -25,14 +25,25 @@ def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 reasons = joined(case["reasons"].get(of, ()))
                 runs = f"{count} of {case['n']} runs"
                 yield one_line(f"{row}: {what} not proved in {runs}: {reasons}")
-    if any(case["vcpu_mapping"] for case in cases):
-        yield (
-            "time, migrations and context switches are the program's in its guest; frequency, "
-            "vCPU migrations and cache misses are those of the vCPUs' threads on the host, energy "
-            "is the host's"
-        )
     yield from _governors(cases)
     yield from _more_than_one_placement(cases)
+
+
+def whose_numbers(_cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what of a guest's row is the guest's and what the host's."""
+    yield (
+        "time, migrations and context switches are the program's in its guest; frequency, "
+        "vCPU migrations and cache misses are those of the vCPUs' threads on the host, energy "
+        "is the host's"
+    )
+
+
+def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what tells guests' rows apart where it differs and the columns do not show it."""
+    if len({(case["mapping"], case["governor"]) for case in cases}) > 1:
+        for row, case in enumerate(cases, 1):
+            what = f"{case['mapping']} in the guest, governor {case['governor']}"
+            yield one_line(f"row {row} is #{case['case_number']}: {what}")
 
 
 def _excluded(case: Mapping[str, Any]) -> str:
@@ -61,10 +72,12 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    numbers = [case["case_number"] for case in cases]
-    for number in dict.fromkeys(number for number in numbers if numbers.count(number) > 1):
-        cpus = [_where(case) for case in cases if case["case_number"] == number]
-        yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
+    places: dict[int, list[str]] = {}
+    for case in cases:
+        places.setdefault(case["case_number"], []).append(_where(case))
+    for number, cpus in places.items():
+        if len(cpus) > 1:
+            yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
 
 
 def _where(case: Mapping[str, Any]) -> str:

@@ -72,7 +72,9 @@ def one_line(text: str) -> str:
 
 def harmless(text: str) -> str:
     """Return a text from a record as one line without control characters, however long."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(text.split())
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -20,9 +21,22 @@ from pinstudy.output import print_json
     show_default=True,
     help="How they are printed.",
 )
+@click.option(
+    "--layout",
+    type=click.Choice(["full", "published"]),
+    default="full",
+    show_default=True,
+    help="Their columns: ours, or those of the published tables. CSV and JSON have every number.",
+)
 @JSON
 @click.option("--no-files", is_flag=True, help="Print only; leave tables.md, .csv and .tex alone.")
-def command(results: Path, style: str, as_json: bool, no_files: bool) -> None:
+def command(
+    results: Path,
+    style: str,
+    layout: Literal["full", "published"],
+    as_json: bool,
+    no_files: bool,
+) -> None:
     """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
 
     RESULTS is a folder such as results/quick/mynode.
@@ -31,7 +45,7 @@ def command(results: Path, style: str, as_json: bool, no_files: bool) -> None:
 
     rows = []
     for folder in result_folders(results):
-        tables = make_tables(folder)
+        tables = make_tables(folder, layout)
         rows += [row for table in tables for row in table.exact]
         if not as_json:
             click.echo(render(tables, style))

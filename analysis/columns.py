@@ -1,0 +1,170 @@
+"""Columns of frames, made of whatever stands in records: a chunk of values becomes an array.
+
+A chunk's types are looked at as a set. Where all are as they should be, as in every record that
+pinstudy wrote, the values are converted at once; otherwise one by one, and what does not belong
+there is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from runners.topology import KIND_ORDER
+
+Values = Sequence[object]
+Floats = NDArray[np.float64]
+
+_NONE = type(None)
+# From here on a float no longer tells whole numbers apart.
+_TOO_LARGE = 2**53
+
+
+class Codes(dict[Hashable, int]):
+    """Numbers for values, 0, 1, … in the order of their first use."""
+
+    def __missing__(self, value: Hashable) -> int:
+        """Return the number of a new value."""
+        code = self[value] = len(self)
+        return code
+
+
+class Texts:
+    """The texts of a column: each distinct one is kept once, a row is its number."""
+
+    def __init__(self) -> None:
+        # 0 stands for no text.
+        self._codes = Codes({None: 0})
+
+    def numbered(self, values: Values) -> NDArray[np.int32]:
+        """Return the texts' numbers, 0 for what is no text."""
+        if not set(map(type, values)) <= {str, _NONE}:
+            values = [value if isinstance(value, str) else None for value in values]
+        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+
+    def column(self, numbers: NDArray[np.int32]) -> pd.Categorical:
+        """Return the column of these numbers; it is missing where there was no text."""
+        texts = pd.Index(list(self._codes)[1:], dtype=object)
+        codes: Any = numbers - 1
+        return pd.Categorical.from_codes(codes, categories=texts)
+
+
+class Reasons:
+    """What `unavailable` says: each distinct pair of field and reason, and each set of these, once.
+
+    Runs of a case lack the same fields for the same reasons, so that a run costs one number.
+    """
+
+    def __init__(self) -> None:
+        self._pairs = Codes()
+        self._sets = Codes()
+
+    def numbered(self, values: Values) -> NDArray[np.int32]:
+        """Return the numbers of the sets."""
+        return np.fromiter(map(self._number, values), np.int32, len(values))
+
+    def _number(self, value: object) -> int:
+        if not isinstance(value, dict):
+            value = {}
+        pair_of = self._pairs.__getitem__
+        try:
+            return self._sets[tuple(map(pair_of, value.items()))]
+        except TypeError:
+            given = ((name, text) for name, text in value.items() if isinstance(text, str))
+            return self._sets[tuple(map(pair_of, given))]
+
+    def by_case(self, runs: Iterable[tuple[str, int]]) -> pd.DataFrame:
+        """Return the distinct reasons of runs, given as (case, number of the set).
+
+        Columns: `case_id`, `field`, `reason`; a case's in the order of their appearance.
+        """
+        pairs: list[Any] = list(self._pairs)
+        sets: list[Any] = list(self._sets)
+        rows = dict.fromkeys(
+            (case, *pairs[pair]) for case, number in dict.fromkeys(runs) for pair in sets[number]
+        )
+        texts = [row for row in rows if isinstance(row[2], str) and row[2]]
+        return pd.DataFrame(texts, columns=["case_id", "field", "reason"], dtype=object)
+
+
+def number_or_nan(value: object) -> float:
+    """Return a measured number; NaN for what is none, a truth value or infinite included."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def numbers(values: Values) -> Floats:
+    """Return measured numbers, NaN for what is none (`number_or_nan`)."""
+    if set(map(type, values)) <= {float, int, _NONE}:
+        try:
+            array = np.array(values, dtype=float)
+        except OverflowError:
+            pass
+        else:
+            array[~np.isfinite(array)] = math.nan
+            return array
+    return np.array([number_or_nan(value) for value in values], dtype=float)
+
+
+def counts(values: Values) -> Floats:
+    """Return whole numbers; NaN for what is none, or too large to be told from its neighbours."""
+    if not set(map(type, values)) <= {int, _NONE}:
+        values = [value if type(value) is int else None for value in values]
+    array = numbers(values)
+    array[np.abs(array) >= _TOO_LARGE] = math.nan
+    return array
+
+
+def flags(values: Values) -> NDArray[np.bool_]:
+    """Return which values are true; all that is not `true` is false."""
+    return np.array([value is True for value in values], dtype=bool)
+
+
+def members(values: Values, name: str) -> list[object]:
+    """Return one member of each object, None where there is no such object or member."""
+    return [value.get(name) if isinstance(value, dict) else None for value in values]
+
+
+def by_kind(values: Values) -> dict[str, Floats]:
+    """Return the numbers of each core kind from objects by kind; other names are not looked at."""
+    return {kind: numbers(members(values, kind)) for kind in KIND_ORDER}
+
+
+def unix_seconds(values: Values) -> Floats:
+    """Return points in time, texts as ISO 8601 has them, in seconds since 1970; UTC is assumed."""
+    return np.array([_unix_seconds(value) for value in values], dtype=float)
+
+
+def _unix_seconds(value: object) -> float:
+    if not isinstance(value, str):
+        return math.nan
+    try:
+        # Python 3.10 does not know the Z.
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        return aware.timestamp()
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def highest(values: Values) -> Floats:
+    """Return the highest number of each object, NaN where there is none."""
+    return np.array([_highest(value) for value in values], dtype=float)
+
+
+def _highest(value: object) -> float:
+    if not isinstance(value, dict):
+        return math.nan
+    known = (number_or_nan(number) for number in value.values())
+    return max((number for number in known if not math.isnan(number)), default=math.nan)

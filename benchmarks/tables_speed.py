@@ -1,0 +1,311 @@
+"""How fast and lean `pinstudy tables` is, beside two peers that only parse the same records.
+
+Records are like those of a hybrid CPU's runs: counters of two PMUs, eight threads, some fields that
+were not measured; about 6 KB each. Every program runs on the same files as a process of its own, so
+that imports count; seconds, peak resident memory, and pinstudy's time as a multiple of the peer's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RUNS_PER_SHARD = 100_000
+# Measured here; only for the question whether there is room.
+BYTES_PER_RECORD = 6500
+# Records, and runs of a case: the usual shape, and the one with most cases.
+SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10), (1_000_000, 100))
+# Seconds and MB that pinstudy is to stay under, on 2 cores of 2024.
+LIMITS = {1000: (2, 1000), 100_000: (8, 1000), 1_000_000: (80, 2000)}
+MAPPINGS = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
+PEERS = {
+    "json.loads of each line": """\
+import json, sys
+for name in sys.argv[1:]:
+    with open(name, "rb") as stream:
+        for line in stream:
+            json.loads(line)
+""",
+    "pandas.read_json in chunks": """\
+import sys
+import pandas
+for name in sys.argv[1:]:
+    with pandas.read_json(name, lines=True, chunksize=2000) as chunks:
+        for chunk in chunks:
+            chunk["elapsed_s"].mean()
+""",
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process used, from its start to its end."""
+
+    seconds: float
+    peak_mb: float
+
+
+def write_records(folder: Path, runs: int, per_case: int) -> None:
+    """Write the records of a study of so many runs, and so many of each case."""
+    (folder / "records").mkdir(parents=True)
+    for attempt, first in enumerate(range(0, runs, RUNS_PER_SHARD), 1):
+        path = folder / "records" / f"hybrid-{attempt:04d}.jsonl"
+        with path.open("w", encoding="utf-8") as stream:
+            for run in range(first, min(first + RUNS_PER_SHARD, runs)):
+                stream.write(_line(run, attempt, -(-runs // per_case)))
+
+
+def _line(run: int, attempt: int, cases: int) -> str:
+    """Return a record: what differs between runs, then what is the same for all of them."""
+    varying = json.dumps(_varying(run, attempt, cases), separators=(",", ":"))
+    return f"{varying[:-1]},{_SAME}"
+
+
+def _varying(run: int, attempt: int, cases: int) -> dict[str, Any]:
+    block, case = divmod(run, cases)
+    table, row = divmod(case, 10)
+    noise = (run * 7919 % 1000) / 1e5
+    elapsed_s = (1 + row / 10) * (1 + noise)
+    p_share = 1.0 if row % 5 < 3 else 0.0
+    pinned = row % 5 in (2, 4)
+    return {
+        "schema": 3,
+        "case_id": f"{case:016x}",
+        "table_number": table + 1,
+        "case_number": row + 1,
+        "repetition": block + 1,
+        "block": block + 1,
+        "order": run,
+        "attempt": attempt,
+        "run_id": f"{case:016x}-{block + 1}-{run}",
+        "started_at": f"2025-03-{run // 86400 % 28 + 1:02}T{run // 3600 % 24:02}:"
+        f"{run // 60 % 60:02}:{run % 60:02}.250+00:00",
+        "size": f"s{table}",
+        "mapping": MAPPINGS[row % 5],
+        "mechanism": "OMP_PLACES" if pinned else "taskset",
+        "governor": "performance" if row < 5 else "powersave",
+        "governor_read": "performance" if row < 5 else "powersave",
+        "elapsed_s": elapsed_s,
+        "user_s": elapsed_s * 7.9,
+        "system_s": 0.01 + noise,
+        "max_rss_bytes": 60_000_000 + run % 4096 * 4096,
+        "task_clock_s": elapsed_s * 7.95,
+        "context_switches": 40 + run % 100,
+        "migrations": 8 if pinned else 2886 + run % 997,
+        "cache_misses": 2_612_315_255 + run % 99991,
+        "residency": {"P": p_share, "E": 1.0 - p_share},
+        "freq_ghz": {"P": 4.877 + noise} if p_share else {"E": 4.1 + noise},
+        "freq_mean_ghz": 4.877 + noise,
+        "energy_pkg_j": 50.0 * elapsed_s,
+        "energy_core_j": 40.0 * elapsed_s,
+        "energy_window_s": elapsed_s + 0.01,
+        "power_pkg_w": 50.0,
+        "edp_js": 50.0 * elapsed_s**2,
+        "ed2p_js2": 50.0 * elapsed_s**3,
+        "temperature_before_c": {"package 0": 45.0 + run % 50 / 10},
+        "temperature_after_c": {"package 0": 65.0 + run % 50 / 10},
+    }
+
+
+def _counters() -> Iterator[dict[str, Any]]:
+    events = ("cycles", "instructions", "cache-misses", "branch-misses")
+    software = ("task-clock", "context-switches", "cpu-migrations", "page-faults")
+    kinds: dict[str, tuple[list[str], Sequence[str]]] = {
+        "cpu_core": (["P"], events),
+        "cpu_atom": (["E"], events),
+        "software": ([], software),
+    }
+    for pmu, (counted, names) in kinds.items():
+        for number, event in enumerate(names, 1):
+            yield {
+                "pmu": pmu,
+                "kinds": counted,
+                "event": event,
+                "value": 89_123_456_789 // number,
+                "enabled_ns": 8_123_456_789,
+                "running_ns": 8_100_456_789,
+                "multiplexed": False,
+            }
+
+
+def _same() -> dict[str, Any]:
+    no_zone = "powercap: the package has no zone of this name (/sys/class/powercap/intel-rapl:0)"
+    return {
+        "study": "benchmark",
+        "study_digest": "d" * 64,
+        "seed": 1,
+        "node_id": "hybrid",
+        "node_digest": "n" * 64,
+        "boot_id": "dbd2311a-f295-49db-860d-45c4d1f6f9ab",
+        "warmup": False,
+        "kinds_declared": False,
+        "app": "lulesh",
+        "variant": "libgomp",
+        "threads": 8,
+        "selection": "pcores",
+        "tightness": "set",
+        "cpus": "0-7",
+        "schedule": "static",
+        "wait_policy": "passive",
+        "status": "ok",
+        "reason": "",
+        "exit_code": 0,
+        "signal": None,
+        "stderr_tail": "",
+        "metrics": {"elapsed": 18.155, "fom": 5012.5, "iterations": 932},
+        "command": ["/usr/bin/taskset", "-c", "0-7", "/opt/bin/lulesh-libgomp", "-s", "45"],
+        "environment": {
+            "set": {
+                "LC_ALL": "C",
+                "OMP_NUM_THREADS": "8",
+                "OMP_DYNAMIC": "false",
+                "OMP_SCHEDULE": "static",
+                "OMP_WAIT_POLICY": "passive",
+            },
+            "removed": ["OMP_PROC_BIND"],
+        },
+        "perf_command": ["/usr/bin/perf", "stat", "-x", ";", "-o", "/proc/self/fd/8", "-e",
+                         "task-clock,context-switches,cpu-migrations,page-faults,cycles,"
+                         "instructions,cache-misses,branch-misses", "-D", "-1", "--control",
+                         "fd:13,16", "-p", "30476"],
+        "placement": {
+            "verdict": "proved",
+            "looks": 31,
+            "threads": [
+                {"process": 0, "allowed": "0-7", "seen": {str(cpu): 25 + cpu, "7": 3}}
+                for cpu in range(8)
+            ],
+        },
+        "driver": "intel_pstate",
+        "driver_mode": "active",
+        "epp": {"performance": "0-23"},
+        "min_khz": {"800000": "0-23"},
+        "max_khz": {"6000000": "4,5", "5700000": "0-3,6,7", "4400000": "8-23"},
+        "turbo": True,
+        "power_limits": {"package 0": {"pl1_w": 253.0, "tau_s": 56.0, "pl2_w": 253.0}},
+        "smt": "off",
+        "kernel": "6.8.0-45-generic",
+        "microcode": "0x129",
+        "runtime": {
+            "name": "libgomp",
+            "path": "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0",
+            "version": "libgomp1 12.2.0-14+deb12u1",
+        },
+        "build": "lulesh (pinstudy) 0.1.0; variant: libgomp; compiler: GNU 12.2.0; flags: -O3 "
+        "-DNDEBUG -ffp-contract=fast -fno-math-errno -march=native -fopenmp; openmp: 201511",
+        "versions": {
+            "taskset": "taskset from util-linux 2.38.1",
+            "perf": "perf version 6.8.12",
+        },
+        "counters": list(_counters()),
+        "counted_modes": "user+kernel",
+        "page_faults": 4544,
+        "cycles": 700_123_456_789,
+        "instructions": 990_123_456_789,
+        "residency_pmu": {"cpu_core": 1.0, "cpu_atom": 0.0},
+        "energy_source": "powercap",
+        "throttle": {"core_count": 0, "core_ms": 0, "package_count": 0, "package_ms": 0},
+        "power_limit_note": "",
+        "foreign_tasks": [{"command": "kworker/0:1-events", "cpu_s": 0.01}],
+        "foreign_cpu_s": 0.02,
+        "steal_s": 0.0,
+        "harness": {"cpu_s": 0.00354, "context_switches": 11, "cpus": "8"},
+        "load_1min": 0.62,
+        "daemons": ["thermald", "irqbalance"],
+        "unavailable": {
+            "counters.cpu_atom/branch-misses": "branch-misses: not supported by this PMU",
+            **dict.fromkeys(("energy_uncore_j", "energy_dram_j", "energy_psys_j"), no_zone),
+            **dict.fromkeys(
+                ("idle_power_w", "energy_net_j"), "the study asks for no idle baseline"
+            ),
+        },
+    }  # fmt: skip
+
+
+_SAME = json.dumps(_same(), separators=(",", ":"))[1:] + "\n"
+
+
+def cost_of(command: Sequence[str | Path]) -> Cost:
+    """Run a program and return what it used; SystemExit when it fails."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command[0]} ended with status {process.returncode}")
+    return Cost(seconds, used.ru_maxrss * 1024 / 1e6)
+
+
+def measure(runs: int, per_case: int) -> None:
+    """Print what tables of so many records cost, and what the peers use on the same files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_records(folder, runs, per_case)
+        shards = sorted((folder / "records").glob("*.jsonl"))
+        size_gb = sum(shard.stat().st_size for shard in shards) / 1e9
+        print(f"\n{runs} records, {per_case} of each case, {size_gb:.3f} GB")
+        ours = cost_of([ROOT / "bin" / "pinstudy", "tables", folder])
+        seconds, megabytes = LIMITS.get(runs, (None, None))
+        limit = f"   limits: {seconds} s, {megabytes} MB" if seconds else ""
+        print(f"{'pinstudy tables':28} {ours.seconds:8.2f} s {ours.peak_mb:7.0f} MB{limit}")
+        for peer, code in PEERS.items():
+            cost = cost_of([sys.executable, "-c", code, *shards])
+            ratio = ours.seconds / cost.seconds
+            print(
+                f"{peer:28} {cost.seconds:8.2f} s {cost.peak_mb:7.0f} MB   "
+                f"pinstudy takes {ratio:.2f} times as long",
+                flush=True,
+            )
+
+
+def has_room(runs: int) -> bool:
+    """Tell whether the records fit where temporary files go, and say so when they do not."""
+    folder = tempfile.gettempdir()
+    free_gb = shutil.disk_usage(folder).free / 1e9
+    # As much again stays free for whatever else runs here.
+    needed_gb = 2 * runs * BYTES_PER_RECORD / 1e9
+    if free_gb < needed_gb:
+        print(
+            f"\n{runs} records: left out, because {folder} has {free_gb:.1f} GB free and not "
+            f"{needed_gb:.1f}; name another folder with TMPDIR"
+        )
+    return free_gb >= needed_gb
+
+
+def _shape(text: str) -> tuple[int, int]:
+    runs, _, per_case = text.partition("/")
+    return int(runs), int(per_case or 100)
+
+
+def main() -> None:
+    """Print the costs of every shape."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "shapes",
+        nargs="*",
+        type=_shape,
+        default=SHAPES,
+        metavar="RUNS/PER_CASE",
+        help="records, and runs of each case (default: "
+        + " ".join(f"{runs}/{per_case}" for runs, per_case in SHAPES)
+        + ")",
+    )
+    for runs, per_case in parser.parse_args().shapes:
+        if has_room(runs):
+            measure(runs, per_case)
+
+
+if __name__ == "__main__":
+    main()
