@@ -12,11 +12,11 @@ import pandas as pd
 from analysis.caption import caption
 from analysis.digits import TIME_DECIMALS, time_decimals
 from analysis.exact import exact_row
-from analysis.frame import TABLE_KEYS, read_runs
+from analysis.frame import TABLE_KEYS
 from analysis.layouts import LAYOUTS, LayoutName, Page
-from analysis.remarks import folder_remarks, table_remarks
+from analysis.remarks import table_remarks
 from analysis.render import render
-from analysis.summary import summarise
+from analysis.sources import open_results
 from analysis.table import Table
 from configs.errors import UserError
 
@@ -25,13 +25,13 @@ __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 
 
-def make_tables(folder: Path, layout: LayoutName = "full") -> list[Table]:
-    """Return the tables of a results folder (`results/<study>/<node>`), by app, size and threads.
+def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
+    """Return the tables of a results folder (`results/<study>/<node>`), or of `published:NAME`.
 
-    Raises UserError when the folder holds no readable results.
+    Raises UserError when there are no readable results.
     """
-    runs = read_runs(folder)
-    return tables_of_cases(summarise(runs), folder_remarks(runs, folder), layout)
+    results = open_results(str(source))
+    return tables_of_cases(results.cases, results.remarks, layout)
 
 
 def tables_of_cases(

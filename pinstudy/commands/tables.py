@@ -12,7 +12,7 @@ from pinstudy.output import print_json
 
 
 @click.command("tables")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results")
 @click.option(
     "--format",
     "style",
@@ -31,7 +31,7 @@ from pinstudy.output import print_json
 @JSON
 @click.option("--no-files", is_flag=True, help="Print only; leave tables.md, .csv and .tex alone.")
 def command(
-    results: Path,
+    results: str,
     style: str,
     layout: Literal["full", "published"],
     as_json: bool,
@@ -39,34 +39,20 @@ def command(
 ) -> None:
     """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
 
-    RESULTS is a folder such as results/quick/mynode.
+    RESULTS is a folder such as results/quick/mynode, or published:galante-2025, whose tables are
+    only printed.
     """
+    from analysis.sources import PUBLISHED, sources_below
     from analysis.tables import make_tables, render, write_tables
 
     rows = []
-    for folder in result_folders(results):
-        tables = make_tables(folder, layout)
+    for source in sources_below(results):
+        tables = make_tables(source, layout)
         rows += [row for table in tables for row in table.exact]
         if not as_json:
             click.echo(render(tables, style))
-        if not no_files:
-            for path in write_tables(tables, folder):
+        if not no_files and not source.startswith(PUBLISHED):
+            for path in write_tables(tables, Path(source)):
                 click.echo(f"written: {path}", err=True)
     if as_json:
         print_json(rows)
-
-
-def result_folders(results: Path) -> list[Path]:
-    """Return the folders below `results` that hold records, itself first; UserError if none."""
-    from configs.errors import UserError
-
-    if (results / "records").is_dir():
-        return [results]
-    found = sorted(path.parent for path in results.glob("*/records"))
-    found = found or sorted(path.parent for path in results.glob("*/*/records"))
-    if not found:
-        raise UserError(
-            f"{results}: no results here (expected a folder with records/*.jsonl, such as "
-            "results/quick/mynode); make some with `pinstudy run quick`"
-        )
-    return found

@@ -1,0 +1,87 @@
+"""A CSV file of a user's, line by line, so that every mistake has its line and column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+
+from configs.errors import ConfigError, Problem, UserError
+
+# Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
+MAX_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Field:
+    """One cell: its text without blanks around it, and where it begins, counted from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+def read_text(path: Path, what: str) -> str:
+    """Return the text of a user's file.
+
+    Raises UserError when it cannot be read or is too large, ConfigError when it is no UTF-8.
+    """
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise UserError(f"{path}: is not a file; expected {what}")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{path}: cannot be read ({reason}); expected {what}") from None
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected {what}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = error.start - (before.rfind(b"\n") + 1) + 1
+        problem = Problem(str(path), line, column, "not UTF-8 text; save the file as UTF-8")
+        raise ConfigError([problem]) from None
+
+
+def read_lines(text: str, path: str) -> Iterator[list[Field]]:
+    """Yield the fields of each line that is not blank.
+
+    Raises ConfigError for a line that is no CSV, such as one whose quotes are not closed: a line
+    is a row, and no line break belongs into a cell.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        row = line.removesuffix("\r")
+        if not row.strip():
+            continue
+        try:
+            (texts,) = csv.reader([row], strict=True)
+        except (csv.Error, ValueError) as error:
+            raise ConfigError([Problem(path, number, 1, f"no line of CSV ({error})")]) from None
+        starts = _starts(row)
+        yield [
+            Field(cell.strip(), number, start) for cell, start in zip(texts, starts, strict=True)
+        ]
+
+
+# What a quote does to a field: opens it at its start, closes it, and doubled stands for itself.
+_AT_A_QUOTE = {"start": "quoted", "quoted": "closed", "closed": "quoted", "plain": "plain"}
+
+
+def _starts(row: str) -> list[int]:
+    """Return the columns at which the fields of a line begin: after commas outside quotes."""
+    starts = [1]
+    state = "start"
+    for column, character in enumerate(row, 1):
+        if character == "," and state != "quoted":
+            starts.append(column + 1)
+            state = "start"
+        elif character == '"':
+            state = _AT_A_QUOTE[state]
+        elif state == "start":
+            state = "plain"
+    return starts

@@ -1,0 +1,41 @@
+"""Results of publications that come with pinstudy: a folder each, with `summaries.csv` and source.
+
+docs/published.md says what they hold, and what their publications do not state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from configs.errors import UserError
+from configs.words import unknown_word
+
+FOLDER = Path(__file__).resolve().parent
+SOURCE = "source.yaml"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A publication's results: who published them, and what must stand under their tables."""
+
+    name: str
+    title: str
+    remarks: tuple[str, ...]
+    folder: Path
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the publications, sorted."""
+    return tuple(sorted(path.parent.name for path in FOLDER.glob(f"*/{SOURCE}")))
+
+
+def publication(name: str) -> Publication:
+    """Return a publication by its name; raises UserError with the nearest one."""
+    if name not in names():
+        raise UserError(unknown_word("published result", name, names()))
+    folder = FOLDER / name
+    source = yaml.safe_load((folder / SOURCE).read_text(encoding="utf-8"))
+    return Publication(name, source["title"], tuple(source["remarks"]), folder)
