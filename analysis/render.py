@@ -53,21 +53,21 @@ def _markdown(tables: Sequence[Table]) -> str:
 
 def _markdown_table(table: Table) -> str:
     body = tabulate(
-        [[_markdown_text(cell) for cell in row] for row in table.cells],
-        [_markdown_text(column.title) for column in table.columns],
+        [[markdown_text(cell) for cell in row] for row in table.cells],
+        [markdown_text(column.title) for column in table.columns],
         tablefmt="pipe",
         disable_numparse=True,
         colalign=_alignment(table),
     )
     notes = [
-        f"- ({marker}) {_markdown_text(text)}" if marker else f"- {_markdown_text(text)}"
+        f"- ({marker}) {markdown_text(text)}" if marker else f"- {markdown_text(text)}"
         for marker, text in table.notes
     ]
-    parts = [f"## {_markdown_text(table.caption)}", "", body, ""]
+    parts = [f"## {markdown_text(table.caption)}", "", body, ""]
     return "\n".join([*parts, *notes, ""] if notes else parts)
 
 
-def _markdown_text(text: str) -> str:
+def markdown_text(text: str) -> str:
     """Escape what Markdown would take for a cell's end, emphasis, code, a link or HTML."""
     return "".join(f"\\{c}" if c in "\\|`*_[]<>" else c for c in text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from analysis.remarks import table_remarks
 from analysis.render import render
 from analysis.sources import open_results
 from analysis.table import Table
-from configs.errors import UserError
+from analysis.written import write_file
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 
@@ -55,21 +54,10 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    return [_write(folder / name, render(tables, style)) for style, name in FILES.items()]
-
-
-def _write(path: Path, text: str) -> Path:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UserError(
-            f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
-            f"room or a writable folder and run `pinstudy tables {path.parent}`"
-        ) from error
-    return path
+    again = f"pinstudy tables {folder}"
+    return [
+        write_file(folder / name, render(tables, style), again) for style, name in FILES.items()
+    ]
 
 
 def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: LayoutName) -> Table:

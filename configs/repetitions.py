@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +11,13 @@ from configs.containers import OneOrMore, Reference, Section
 from configs.fields import Count, ValueField, Word
 from configs.model import PRECISION_OF, Precision
 from configs.schema import Strict
+from configs.shares import parse_share
 from configs.words import shown
 
 # Two runs have one degree of freedom: their interval is 13 standard errors wide to each side or,
 # when two times happen to agree, nothing, and neither says much of the case.
 LEAST_REPETITIONS = 3
 MOST_REPETITIONS = 10000
-
-# Digits are bounded so that no number takes long to convert.
-_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -35,13 +32,13 @@ class Percentage(ValueField):
     """A percentage between nothing and all, as a share: `1%` is 0.01."""
 
     def _convert(self, value: object) -> float:
-        match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
-        if match is None:
+        try:
+            share = parse_share(value)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+        if share is None:
             raise self.refuse(value)
-        percent = float(match[1])
-        if not 0 < percent < 100:
-            raise ValidationError(f"{shown(value)} is not more than 0% and less than 100%")
-        return percent / 100
+        return share
 
 
 class UntilSchema(Strict):

@@ -30,6 +30,13 @@ SITE = click.option(
     help="Who sets governors at this place: a name of configs/sites, or a file; see "
     "docs/settings.md (also: $PINSTUDY_SITE).",
 )
+MARGIN = click.option(
+    "--margin",
+    default="1%",
+    show_default=True,
+    metavar="SHARE",
+    help="Up to which difference two cases count as equivalent.",
+)
 RESULTS = click.option(
     "--results",
     type=click.Path(path_type=Path, file_okay=False),
@@ -39,6 +46,20 @@ RESULTS = click.option(
     metavar="DIR",
     help="Where results are kept (also: $PINSTUDY_RESULTS).",
 )
+
+
+def share_option(text: str) -> float:
+    """Return the share that --margin gives; raises UserError when it is none."""
+    from configs.errors import UserError
+    from configs.shares import parse_share
+
+    try:
+        share = parse_share(text)
+    except ValueError as error:
+        raise UserError(f"--margin: {error}") from None
+    if share is None:
+        raise UserError(f"--margin {text}: no percentage; expected one such as 1%")
+    return share
 
 
 def node_options(command: _Command) -> _Command:

@@ -1,0 +1,161 @@
+"""From results to findings: samples, comparisons with the baseline, verdicts, drift."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.caption import caption
+from analysis.findings import (
+    OBJECTIVES,
+    CaseFinding,
+    Comparison,
+    Findings,
+    Objective,
+    Outlier,
+    TableFindings,
+)
+from analysis.frame import TABLE_KEYS
+from analysis.sources import Results
+from analysis.statistics.difference import Difference
+from analysis.statistics.drift import Drift, trend
+from analysis.statistics.sample import Sample, describe
+from analysis.verdict.answers import Between, Rules, verdicts_of
+from analysis.verdict.baselines import baselines_of
+from analysis.verdict.comparisons import (
+    Case,
+    Key,
+    compare_all,
+    difference_between,
+    differences_from_baselines,
+)
+from analysis.verdict.headline import headline_of
+from analysis.verdict.pareto import pareto_front
+from analysis.verdict.readings import other_reading
+from analysis.verdict.summaries import sample_of_summary
+from analysis.verdict.values import Values, by_objective, values_by_case
+from runners.statuses import OK
+
+# Differences of less are called none that matter, unless the user says otherwise.
+MARGIN = 0.01
+
+
+def find(results: Results, margin: float = MARGIN, baseline: str | None = None) -> Findings:
+    """Return what results mean.
+
+    `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
+    that others are compared with, by default the one that leaves threads to the OS scheduler. The
+    Holm correction takes all comparisons of the results together. Raises UserError when there is no
+    case with a mapping of that name.
+    """
+    cases: list[Case] = [
+        {str(key): value for key, value in row.items()} for row in results.cases.to_dict("records")
+    ]
+    values = values_by_case(results.runs.frame) if results.runs else {}
+    baselines = baselines_of(cases, baseline)
+    comparisons = compare_all(differences_from_baselines(cases, baselines, values), margin)
+    samples = _samples(cases, values)
+    found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
+    tables = _tables(found, Rules(margin, _between(cases, values)))
+    remarks = tuple(results.remarks)
+    if not values:
+        remarks += other_reading(cases, baselines, comparisons, margin)
+    drift = _drift(results.runs.frame) if results.runs else None
+    return Findings(margin, tables, drift, headline_of(tables), len(comparisons), remarks)
+
+
+def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
+    """Return how to tell any two cases' difference."""
+    rows = {case["case_id"]: case for case in cases}
+
+    def between(a: str, b: str, objective: Objective) -> Difference | None:
+        return difference_between(rows[a], rows[b], values, objective)
+
+    return between
+
+
+def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, Sample]:
+    measured = {
+        (case_id, objective): numbers
+        for case_id, of_case in values.items()
+        for objective, numbers in by_objective(of_case)
+    }
+    found = dict(zip(measured, describe(list(measured.values())), strict=True))
+    for case in cases:
+        for objective in OBJECTIVES:
+            sample = sample_of_summary(case, objective)
+            if case["case_id"] not in values and sample is not None:
+                found[case["case_id"], objective] = sample
+    return found
+
+
+def _case_finding(
+    case: Case,
+    baselines: Mapping[str, Case],
+    samples: Mapping[Key, Sample],
+    comparisons: Mapping[Key, Comparison],
+    values: Mapping[str, Values],
+) -> CaseFinding:
+    case_id = case["case_id"]
+    mine = {name: samples[case_id, name] for name in OBJECTIVES if (case_id, name) in samples}
+    baseline = baselines.get(case_id)
+    return CaseFinding(
+        case_id=case_id,
+        number=int(case["case_number"]),
+        mapping=str(case["mapping"]),
+        governor=str(case["governor"]),
+        is_baseline=baseline is not None and baseline["case_id"] == case_id,
+        facts=case,
+        samples=mine,
+        comparisons={
+            name: comparisons[case_id, name]
+            for name in OBJECTIVES
+            if (case_id, name) in comparisons
+        },
+        outliers=_outliers(mine, values[case_id]) if case_id in values else (),
+    )
+
+
+def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outlier, ...]:
+    return tuple(
+        Outlier(
+            objective,
+            int(values.repetition[values.known(objective)][at]),
+            float(values.of[objective][values.known(objective)][at]),
+            score,
+        )
+        for objective, sample in samples.items()
+        for at, score in sample.outliers
+    )
+
+
+def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
+    """Return the findings by table, in the order of the cases."""
+    by_table: dict[tuple[object, ...], list[CaseFinding]] = {}
+    for case in found:
+        by_table.setdefault(tuple(case.facts[key] for key in TABLE_KEYS), []).append(case)
+    return tuple(_table(cases, rules) for cases in by_table.values())
+
+
+def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
+    points = {
+        case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
+        for case in cases
+        if {"time", "energy"} <= set(case.samples)
+    }
+    front = pareto_front(points)
+    marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
+    facts = cases[0].facts
+    keys = {key: facts[key] for key in TABLE_KEYS}
+    return TableFindings(caption(facts), keys, marked, verdicts_of(marked, rules))
+
+
+def _drift(frame: pd.DataFrame) -> Drift:
+    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    numbers, _ = pd.factorize(good["case_id"])
+    times = good["elapsed_s"].to_numpy(dtype=float)
+    hours = good["started_s"].to_numpy(dtype=float) / 3600
+    kelvins = good["temperature_c"].to_numpy(dtype=float)
+    return Drift(trend(numbers, times, hours), trend(numbers, times, kelvins))

@@ -1,0 +1,88 @@
+"""To pin or not to pin: the answer for each governor and objective of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
+from analysis.statistics.decision import ALPHA, Word
+from analysis.statistics.difference import Difference
+from analysis.verdict import sentences
+from analysis.verdict.sentences import Ground
+
+# How two cases differ that are not each other's baseline; None where it cannot be told.
+Between = Callable[[str, str, Objective], Difference | None]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What verdicts are made by: the equivalence margin, and how any two cases differ."""
+
+    margin: float
+    between: Between
+
+
+def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
+    """Return the verdicts of one table, by governor and objective."""
+    governors = dict.fromkeys(case.governor for case in cases)
+    return tuple(
+        _verdict([case for case in cases if case.governor == governor], objective, rules)
+        for governor in governors
+        for objective in OBJECTIVES
+    )
+
+
+def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
+    governor = cases[0].governor
+    baseline = next((case for case in cases if case.is_baseline), None)
+    compared = [case for case in cases if objective in case.comparisons]
+    if baseline is None or not compared:
+        why = sentences.not_compared(cases, baseline, objective)
+        return Verdict(objective, governor, "not compared", None, (why,))
+    ground = Ground(objective, baseline, tuple(compared), rules.margin)
+    best = _best(compared, objective)
+    if best is not None:
+        said = sentences.recommended(ground, best, _as_good(best, compared, objective, rules))
+        return Verdict(objective, governor, _answer(best), best, said)
+    if ground.having("undecided"):
+        return Verdict(objective, governor, "undecided", None, sentences.undecided(ground))
+    if ground.having("equivalent"):
+        said = sentences.no_difference(ground)
+        return Verdict(objective, governor, "no difference", None, said)
+    return Verdict(objective, governor, "leave", baseline, sentences.leave(ground))
+
+
+def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
+    """Return the case with the smallest ratio among those that are better than the baseline."""
+    better = [case for case in compared if case.comparisons[objective].word == "better"]
+    return min(
+        better, key=lambda case: case.comparisons[objective].difference.log_ratio, default=None
+    )
+
+
+def _answer(best: CaseFinding) -> str:
+    """Return the word for what the best case does to its threads, or to its virtual CPUs."""
+    tightness = [best.facts.get("tightness"), best.facts.get("vcpu_tightness")]
+    if "pin" in tightness:
+        return "pin"
+    return "leave" if set(tightness) <= {"none", None} and "none" in tightness else "confine"
+
+
+def _as_good(
+    best: CaseFinding, compared: Sequence[CaseFinding], objective: Objective, rules: Rules
+) -> dict[Word, list[CaseFinding]]:
+    """Return the other better cases that are equivalent to the best, or not told from it.
+
+    Each is one test without a correction: they only hedge a recommendation.
+    """
+    found: dict[Word, list[CaseFinding]] = {}
+    for case in compared:
+        if case is best or case.comparisons[objective].word != "better":
+            continue
+        difference = rules.between(case.case_id, best.case_id, objective)
+        if difference is None or difference.p_outside(rules.margin) <= ALPHA:
+            found.setdefault("equivalent" if difference else "undecided", []).append(case)
+        elif difference.p_different > ALPHA:
+            found.setdefault("undecided", []).append(case)
+    return found

@@ -1,0 +1,54 @@
+"""Which case each case is compared with: its governor's baseline, in its table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.frame import TABLE_KEYS
+from configs.errors import UserError
+from configs.words import unknown_word
+
+# What a baseline shares with the cases that are compared with it.
+_GUEST = ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator")
+SHARED = ("study", "node_id", "table_number", *TABLE_KEYS, "governor", *_GUEST)
+
+
+def baselines_of(
+    cases: Sequence[Mapping[str, Any]], mapping: str | None = None
+) -> dict[str, Mapping[str, Any]]:
+    """Return the baseline of each case that has one, by case_id.
+
+    It is the case that leaves its threads, and a guest's virtual CPUs, to the OS scheduler; or the
+    one with the mapping that is named. Of several (a mapping that was run on two sets of CPUs) the
+    one with most runs. Raises UserError when no case has that mapping.
+    """
+    known = [str(case["mapping"]) for case in cases]
+    if mapping is not None and mapping not in known:
+        raise UserError(unknown_word("mapping", mapping, dict.fromkeys(known), " in these results"))
+    found: dict[tuple[object, ...], Mapping[str, Any]] = {}
+    for case in cases:
+        key = _shared(case)
+        if _is_baseline(case, mapping) and _runs(case) > _runs(found.get(key, {"n": 0})):
+            found[key] = case
+    return {case["case_id"]: found[_shared(case)] for case in cases if _shared(case) in found}
+
+
+def _shared(case: Mapping[str, Any]) -> tuple[object, ...]:
+    # NaN and None are both "none", and NaN is not even equal to itself.
+    return tuple(None if case[key] != case[key] else case[key] for key in SHARED)
+
+
+def _runs(case: Mapping[str, Any]) -> float:
+    """Return how many runs a case has; one where a publication does not say how many."""
+    return 1.0 if math.isnan(case["n"]) else float(case["n"])
+
+
+def _is_baseline(case: Mapping[str, Any], mapping: str | None) -> bool:
+    if mapping is not None:
+        return bool(case["mapping"] == mapping)
+    free = (case["selection"], case["tightness"]) == ("all", "none")
+    if not case["vcpu_mapping"]:
+        return free
+    return free and (case.get("vcpu_selection"), case.get("vcpu_tightness")) == ("all", "none")

@@ -1,0 +1,196 @@
+"""The statistics behind a verdict as tables: each case, and each case against its baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from analysis.digits import time_decimals
+from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective, TableFindings
+from analysis.layouts import NOTHING
+from analysis.statistics.interval import Interval
+from analysis.table import Column, Table, one_line
+from analysis.verdict.phrases import NOUNS
+
+_HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
+UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}
+RATIO_DECIMALS = 3
+
+
+def statistics_tables(table: TableFindings) -> list[Table]:
+    """Return a table for each objective that was measured: n, centre, spread and intervals."""
+    return [
+        _statistics(table, objective)
+        for objective in OBJECTIVES
+        if any(objective in case.samples for case in table.cases)
+    ]
+
+
+def _statistics(table: TableFindings, objective: Objective) -> Table:
+    unit = UNITS[objective]
+    measured = [case for case in table.cases if objective in case.samples]
+    decimals = time_decimals(case.samples[objective].mean for case in measured)
+    if objective != "time":
+        decimals = 2
+    columns = (
+        *_HEAD,
+        Column("n"),
+        Column("mean", unit),
+        Column("its 95 % interval", unit),
+        Column("median", unit),
+        Column("its 95 % interval", unit),
+        Column("sd", unit),
+        Column("CV", "%"),
+        Column("outliers", right=False),
+    )
+    return Table(
+        caption=f"{table.title}: {NOUNS[objective]}",
+        columns=columns,
+        cells=tuple(_statistics_row(case, objective, decimals) for case in measured),
+        exact=tuple(exact_statistics(case, objective) for case in measured),
+    )
+
+
+def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> tuple[str, ...]:
+    sample = case.samples[objective]
+    outliers = [outlier for outlier in case.outliers if outlier.objective == objective]
+    return (
+        *_head(case),
+        str(sample.n or NOTHING),
+        _number(sample.mean, decimals),
+        _interval(sample.mean_interval, decimals),
+        _number(sample.median, decimals),
+        _interval(sample.median_interval, decimals),
+        _number(sample.sd, decimals),
+        _number(sample.cv * 100, 2),
+        ", ".join(
+            f"run {outlier.repetition}: {_number(outlier.value, decimals)}" for outlier in outliers
+        )
+        or NOTHING,
+    )
+
+
+def comparison_table(table: TableFindings) -> Table | None:
+    """Return each case's ratios to its baseline with their words; None without comparisons."""
+    objectives = [
+        objective
+        for objective in OBJECTIVES
+        if any(objective in case.comparisons for case in table.cases)
+    ]
+    if not objectives:
+        return None
+    columns = [*_HEAD]
+    for objective in objectives:
+        columns += [
+            Column(f"{objective} ratio"),
+            Column("95 % interval"),
+            Column("word", right=False),
+        ]
+    columns.append(Column("Pareto front", right=False))
+    return Table(
+        caption=f"{table.title}: ratios to the baseline",
+        columns=tuple(columns),
+        cells=tuple(_comparison_row(case, objectives) for case in table.cases),
+        exact=tuple(exact_comparisons(case) for case in table.cases),
+    )
+
+
+def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple[str, ...]:
+    cells = [*_head(case)]
+    for objective in objectives:
+        comparison = case.comparisons.get(objective)
+        if comparison is None:
+            is_one = case.is_baseline and objective in case.samples
+            cells += ["1", NOTHING, "baseline"] if is_one else [NOTHING] * 3
+        else:
+            difference = comparison.difference
+            cells += [
+                _number(difference.ratio, RATIO_DECIMALS),
+                _interval(difference.interval(), RATIO_DECIMALS),
+                _word(comparison),
+            ]
+    return (*cells, "yes" if case.on_front else NOTHING)
+
+
+def _word(comparison: Comparison) -> str:
+    if comparison.word != "undecided":
+        return comparison.word
+    return f"undecided (+{comparison.more})" if comparison.more else "undecided"
+
+
+def _head(case: CaseFinding) -> tuple[str, ...]:
+    vcpus = case.facts.get("vcpu_mapping")
+    mapping = f"{vcpus}/{case.mapping}" if vcpus else case.mapping
+    return (str(case.number), one_line(mapping), one_line(case.governor))
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{value:.{decimals}f}" if math.isfinite(value) else NOTHING
+
+
+def _interval(interval: Interval | None, decimals: int) -> str:
+    if interval is None:
+        return NOTHING
+    return f"{interval.low:.{decimals}f} to {interval.high:.{decimals}f}"
+
+
+def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
+    """Return what a case's runs say in one objective, unrounded; None for what they do not say."""
+    sample = case.samples[objective]
+    return _identity(case) | {
+        "objective": objective,
+        "unit": UNITS[objective],
+        "n": sample.n or None,
+        "mean": sample.mean,
+        "mean_low": sample.mean_interval.low if sample.mean_interval else None,
+        "mean_high": sample.mean_interval.high if sample.mean_interval else None,
+        "median": _or_none(sample.median),
+        "median_low": sample.median_interval.low if sample.median_interval else None,
+        "median_high": sample.median_interval.high if sample.median_interval else None,
+        "sd": _or_none(sample.sd),
+        "cv": _or_none(sample.cv),
+        "outliers": [
+            {"repetition": outlier.repetition, "value": outlier.value, "score": outlier.score}
+            for outlier in case.outliers
+            if outlier.objective == objective
+        ],
+    }
+
+
+def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
+    """Return a case's comparisons, unrounded, by names that begin with the objective."""
+    found: dict[str, Any] = _identity(case) | {
+        "is_baseline": case.is_baseline,
+        "on_front": case.on_front,
+    }
+    for objective, comparison in case.comparisons.items():
+        difference = comparison.difference
+        interval = difference.interval()
+        found |= {
+            f"{objective}_ratio": difference.ratio,
+            f"{objective}_ratio_low": interval.low,
+            f"{objective}_ratio_high": interval.high,
+            f"{objective}_paired": difference.paired,
+            f"{objective}_n": difference.n,
+            f"{objective}_df": difference.df,
+            f"{objective}_p_different": comparison.p_different,
+            f"{objective}_p_outside_margin": comparison.p_outside,
+            f"{objective}_word": comparison.word,
+            f"{objective}_more_repetitions": comparison.more,
+        }
+    return found
+
+
+def _identity(case: CaseFinding) -> dict[str, Any]:
+    return {
+        "case_id": case.case_id,
+        "case_number": case.number,
+        "mapping": one_line(case.mapping),
+        "vcpu_mapping": case.facts.get("vcpu_mapping"),
+        "governor": one_line(case.governor),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,144 @@
+"""Findings as text for a terminal or as Markdown: the answer, its reasons and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import TextWrapper
+from typing import Any
+
+from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
+from analysis.render import markdown_text, render
+from analysis.statistics.drift import Trend
+from analysis.verdict.phrases import NOUNS
+from analysis.verdict.tables import (
+    comparison_table,
+    exact_comparisons,
+    exact_statistics,
+    statistics_tables,
+)
+
+QUESTION = "To pin or not to pin?"
+
+
+def as_text(findings: Findings, width: int = 100) -> str:
+    """Return the findings for a terminal of that many columns; tables may be wider."""
+    parts = [QUESTION, *_wrapped(findings.headline, width), ""]
+    for table in findings.tables:
+        parts += [table.title, "", *_wrapped(verdict_lines(table), width), ""]
+        parts += _tables_of(table, "text")
+    return "\n".join([*parts, "How to read this", *_wrapped(notes(findings), width)])
+
+
+def _wrapped(lines: Sequence[str], width: int) -> list[str]:
+    wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
+    return [wrap.fill(line) for line in lines]
+
+
+def as_markdown(findings: Findings) -> str:
+    """Return the findings as a Markdown document."""
+    parts = [f"# {QUESTION}", "", *_items(findings.headline), ""]
+    for table in findings.tables:
+        parts += [f"## {markdown_text(table.title)}", "", *_items(verdict_lines(table)), ""]
+        parts += _tables_of(table, "markdown")
+    return "\n".join([*parts, "## How to read this", "", *_items(notes(findings)), ""])
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    return [f"- {markdown_text(line)}" for line in lines]
+
+
+def _tables_of(table: TableFindings, style: str) -> list[str]:
+    compared = comparison_table(table)
+    tables = [*([compared] if compared else []), *statistics_tables(table)]
+    return [render(tables, style)] if tables else []
+
+
+def verdict_lines(table: TableFindings) -> list[str]:
+    """Return the verdicts of a table, a line each; what all governors share is said once."""
+    lines = [line for objective in OBJECTIVES for line in _of_objective(table, objective)]
+    front = [case.label for case in table.cases if case.on_front]
+    if front:
+        lines.append(
+            f"Time and energy together: no case is better in one and as good in the other than "
+            f"{', '.join(front)} (Pareto front of the means)."
+        )
+    return lines
+
+
+def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
+    verdicts = [verdict for verdict in table.verdicts if verdict.objective == objective]
+    noun = NOUNS[objective].capitalize()
+    if len({verdict.sentences for verdict in verdicts}) == 1:
+        yield f"{noun}: {_joined(verdicts[0])}"
+        return
+    for verdict in verdicts:
+        yield f"{noun}, governor {verdict.governor}: {_joined(verdict)}"
+
+
+def _joined(verdict: Verdict) -> str:
+    return " ".join(verdict.sentences)
+
+
+def notes(findings: Findings) -> list[str]:
+    """Return how the words came about, what drifted, and what the results' readers should know."""
+    lines = [
+        f"a ratio's 95 % interval is of that comparison alone; words take all "
+        f"{findings.comparisons} comparisons together (Holm), so that at most 5 of 100 studies "
+        f"call a difference that is none; equivalent: within {findings.margin * 100:g} %; "
+        "(+N): about N more repetitions would decide"
+    ]
+    drift = findings.drift
+    if drift is not None:
+        lines.append(f"drift over time: {trend_text(drift.over_time, 'hour')}")
+        lines.append(f"drift with temperature: {trend_text(drift.over_temperature, 'kelvin')}")
+    return [*lines, *findings.remarks]
+
+
+def trend_text(trend: Trend | None, unit: str) -> str:
+    """Return a trend in words."""
+    if trend is None:
+        return "not tested, because too few runs have both numbers"
+    low, high = trend.interval.low * 100, trend.interval.high * 100
+    size = f"{trend.slope * 100:+.3g} % a {unit} (95 % interval {low:+.3g} to {high:+.3g})"
+    if not trend.found:
+        return f"none found in {trend.n} runs: {size}"
+    return (
+        f"found: {size}, {trend.change * 100:+.2g} % from the first to the last of {trend.n} runs; "
+        "comparisons within blocks are free of it"
+    )
+
+
+def as_data(findings: Findings) -> dict[str, Any]:
+    """Return the findings as plain data, unrounded."""
+    return {
+        "question": QUESTION,
+        "headline": list(findings.headline),
+        "margin": findings.margin,
+        "comparisons": findings.comparisons,
+        "tables": [_table_data(table) for table in findings.tables],
+        "notes": notes(findings),
+    }
+
+
+def _table_data(table: TableFindings) -> dict[str, Any]:
+    return {
+        "title": table.title,
+        "verdicts": [
+            {
+                "objective": verdict.objective,
+                "governor": verdict.governor,
+                "answer": verdict.answer,
+                "case_number": verdict.best.number if verdict.best else None,
+                "mapping": verdict.best.mapping if verdict.best else None,
+                "sentences": list(verdict.sentences),
+            }
+            for verdict in table.verdicts
+        ],
+        "comparisons": [exact_comparisons(case) for case in table.cases],
+        "statistics": [
+            exact_statistics(case, objective)
+            for case in table.cases
+            for objective in OBJECTIVES
+            if objective in case.samples
+        ],
+    }

@@ -1,0 +1,56 @@
+"""`pinstudy verdict`: to pin or not to pin, with what the answer rests on."""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from pinstudy.options import JSON, MARGIN, share_option
+from pinstudy.output import print_json
+
+
+@click.command("verdict")
+@click.argument("results")
+@MARGIN
+@click.option(
+    "--baseline",
+    metavar="MAPPING",
+    help="Compare with this mapping; without it, with the one that leaves threads to the OS.",
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+@JSON
+@click.option("--no-files", is_flag=True, help="Print only; leave verdict.md alone.")
+def command(
+    results: str, margin: str, baseline: str | None, style: str, as_json: bool, no_files: bool
+) -> None:
+    """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
+
+    RESULTS is a folder such as results/quick/mynode, or published:galante-2025. The answer is also
+    written to verdict.md beside the records.
+    """
+    from analysis.find import find
+    from analysis.sources import open_results, sources_below
+    from analysis.verdict.text import as_data, as_markdown, as_text
+    from analysis.written import write_file
+
+    share = share_option(margin)
+    for source in sources_below(results):
+        opened = open_results(source)
+        findings = find(opened, share, baseline)
+        if as_json:
+            print_json({"results": opened.name} | as_data(findings))
+        else:
+            width = max(60, shutil.get_terminal_size((100, 24)).columns)
+            click.echo(as_text(findings, width) if style == "text" else as_markdown(findings))
+        if opened.folder is not None and not no_files:
+            again = f"pinstudy verdict {source}"
+            path = write_file(opened.folder / "verdict.md", as_markdown(findings), again)
+            click.echo(f"written: {path}", err=True)

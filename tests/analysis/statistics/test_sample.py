@@ -1,0 +1,85 @@
+"""Samples with answers known from elsewhere."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from analysis.statistics.interval import Interval
+from analysis.statistics.sample import describe, expanded_level
+
+FINITE = st.floats(min_value=1e-6, max_value=1e9)
+
+
+def of(*values: float) -> NDArray[np.float64]:
+    return np.array(values)
+
+
+def test_centre_and_spread_are_those_of_the_textbook() -> None:
+    # The eight numbers with mean 5 whose squared deviations add up to 32.
+    (sample,) = describe([of(2, 4, 4, 4, 5, 5, 7, 9)])
+    assert (sample.n, sample.mean, sample.median) == (8, 5, 4.5)
+    assert sample.sd == pytest.approx(math.sqrt(32 / 7))
+    assert sample.cv == pytest.approx(math.sqrt(32 / 7) / 5)
+
+
+def test_one_value_has_no_spread_and_few_have_no_intervals() -> None:
+    one, four = describe([of(3), of(1, 2, 3, 4)])
+    assert math.isnan(one.sd)
+    assert one.mean_interval is one.median_interval is None
+    assert four.mean_interval is four.median_interval is None
+
+
+def test_equal_values_have_intervals_without_width() -> None:
+    (sample,) = describe([of(2, 2, 2, 2, 2, 2)])
+    assert sample.mean_interval == sample.median_interval == Interval(2, 2)
+    assert sample.outliers == ()
+
+
+def test_the_level_of_a_small_sample_is_expanded() -> None:
+    # Phi(-sqrt(10 / 9) * 2.262157) = 0.00855 in each tail.
+    assert expanded_level(10) == pytest.approx(1 - 2 * 0.00855, abs=1e-4)
+    assert expanded_level(100_000) == pytest.approx(0.95, abs=1e-4)
+
+
+def test_a_run_far_away_is_named_and_kept() -> None:
+    # Median 10.2, median absolute deviation 0.1: 14 is 0.6745 * 3.8 / 0.1 deviations away.
+    (sample,) = describe([of(10.0, 10.1, 10.2, 10.3, 14.0, 10.2, 10.4)])
+    ((position, score),) = sample.outliers
+    assert position == 4
+    assert score == pytest.approx(0.6745 * 3.8 / 0.1, rel=1e-3)
+    assert sample.n == 7
+    assert sample.mean == pytest.approx(75.2 / 7)
+
+
+def test_an_outlier_among_equal_values_is_named() -> None:
+    (sample,) = describe([of(1, 1, 1, 1, 1, 1, 1, 1, 1, 2)])
+    assert [position for position, _ in sample.outliers] == [9]
+
+
+def test_the_same_seed_gives_the_same_intervals() -> None:
+    values = np.random.default_rng(5).normal(100, 1, 12)
+    assert describe([values], seed=3) == describe([values], seed=3)
+    assert describe([values], seed=3) != describe([values], seed=4)
+
+
+def test_a_sample_is_described_the_same_alone_and_among_others() -> None:
+    rng = np.random.default_rng(6)
+    samples = [rng.normal(100, 1, n) for n in (7, 12, 7, 30)]
+    together = describe(samples)
+    assert together == [describe([values])[0] for values in samples]
+
+
+@given(st.lists(FINITE, min_size=1, max_size=12))
+def test_whatever_is_measured_can_be_described(values: list[float]) -> None:
+    (sample,) = describe([np.array(values)])
+    assert min(values) <= sample.median <= max(values)
+    if sample.mean_interval:
+        slack = 1e-9 * max(values)
+        assert min(values) - slack <= sample.mean_interval.low
+        assert sample.mean_interval.low <= sample.mean_interval.high <= max(values) + slack
