@@ -1,0 +1,79 @@
+"""A figure with the words that belong to it, and the files it is written to."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from analysis.figures.style import in_style
+from configs.errors import UserError
+
+# What nothing but the time of drawing would change is left out, so that files can be compared.
+_METADATA = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+FORMATS = tuple(_METADATA)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure.
+
+    `name` is its file's without ending, `title` what it is of, `caption` how to read it, and `alt`
+    says in words what is seen, for those who do not see it.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    figure: Figure
+
+    def data(self, style: str) -> bytes:
+        """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes."""
+        stream = io.BytesIO()
+        with in_style():
+            self.figure.savefig(stream, format=style, metadata=_METADATA[style])
+        return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class NotDrawn:
+    """A figure whose numbers were not measured, and why."""
+
+    name: str
+    title: str
+    reason: str
+
+
+def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMATS) -> list[Path]:
+    """Write the figure into a folder, which is made, once a format; return the files' paths.
+
+    Raises UserError when the folder cannot be written.
+    """
+    return [
+        write_file(folder / f"{drawing.name}.{style}", drawing.data(style)) for style in formats
+    ]
+
+
+def write_file(path: Path, data: bytes) -> Path:
+    """Write a file whole or not at all; raises UserError when the folder cannot be written."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(
+            f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
+            "room, or name a writable folder with --into"
+        ) from error
+    return path

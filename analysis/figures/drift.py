@@ -1,0 +1,173 @@
+"""All runs over time, each relative to its case: whether the node drifted while it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.rows import MOST_DOTS, MOST_DRAWN_DOTS, put_legend, put_title
+from analysis.figures.style import BLACK, BLUE, VERMILION, in_style, new_figure
+from analysis.figures.words import count, number, percent, sentences
+from analysis.findings import Findings
+from analysis.sources import Results
+from analysis.statistics.drift import Trend
+from runners.statuses import OK
+
+NAME, TITLE = "runs-over-time", "Runs over time"
+# Runs beyond this many times the middle half's width stand at the edge, so that the rest is seen.
+_FAR = 6.0
+_LEAST_REACH = 0.5  # per cent
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The good runs in the order of their start.
+
+    `hours` since the first, `away` from the median of the case in per cent, `celsius` of the
+    hottest package.
+    """
+
+    hours: Array
+    away: Array
+    celsius: Array
+
+
+def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
+    """Draw every run's time against its start, with the package's temperature before it."""
+    if results.runs is None:
+        return NotDrawn(NAME, TITLE, "these results have no runs")
+    runs = _runs(results)
+    if len(runs.hours) < 2:
+        return NotDrawn(NAME, TITLE, "fewer than two runs say when they started")
+    warm = bool(np.isfinite(runs.celsius).any())
+    step = -(-len(runs.hours) // MOST_DOTS)
+    found = findings.drift.over_time if findings.drift else None
+    with in_style():
+        height = 3.9 if warm else 2.8
+        figure = new_figure(height)
+        put_title(figure, ["All runs over time"])
+        axes = figure.subplots(
+            2 if warm else 1, sharex=True, squeeze=False,
+            gridspec_kw={"height_ratios": [2, 1] if warm else [1], "hspace": 0.12,
+                         "left": 0.09, "right": 0.98, "top": 1 - 0.4 / height,
+                         "bottom": 0.72 / height},
+        )[:, 0]  # fmt: skip
+        in_minutes = float(np.ptp(runs.hours)) < 1.5
+        unit = 60.0 if in_minutes else 1.0
+        beyond = _draw_times(axes[0], runs, unit, step)
+        if found is not None and found.found:
+            _draw_trend(axes[0], runs, found, unit)
+        if warm:
+            axes[1].scatter(
+                runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
+                facecolor="white", edgecolor=VERMILION, linewidth=0.6,
+                rasterized=len(runs.hours) > MOST_DRAWN_DOTS,
+            )  # fmt: skip
+            axes[1].set_ylabel("°C before")
+        axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} since the first run")
+        put_legend(figure, _legend(warm, found), 1)
+    caption = sentences(
+        "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
+        "together.",
+        f"{count(beyond, 'run')} further away stand{'s' if beyond == 1 else ''} at the edge."
+        if beyond
+        else "",
+        "" if warm else "The package's temperature was not measured.",
+        f"One run in {step} is shown, {len(runs.hours)} were made." if step > 1 else "",
+    )
+    return Drawing(NAME, TITLE, caption, _seen(runs, found, warm), figure)
+
+
+def _runs(results: Results) -> _Runs:
+    assert results.runs is not None
+    frame = results.runs.frame
+    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good[np.isfinite(good["started_s"]) & np.isfinite(good["elapsed_s"])]
+    good = good.sort_values("started_s", kind="stable")
+    times = good["elapsed_s"]
+    medians = times.groupby(good["case_id"], observed=True).transform("median")
+    known = (medians > 0).to_numpy(dtype=bool)
+    away = (100 * (times / medians - 1)).to_numpy(dtype=float)[known]
+    started = good["started_s"].to_numpy(dtype=float)[known]
+    celsius = good["temperature_c"].to_numpy(dtype=float)[known]
+    first = started[0] if len(started) else 0.0
+    return _Runs((started - first) / 3600, away, celsius)
+
+
+def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
+    """Draw the runs' times; return how many of them stand at the edge."""
+    low, high = np.percentile(runs.away, [25, 75])
+    reach = max(_FAR * float(high - low), _LEAST_REACH)
+    # An edge that nothing is beyond is drawn in to what is there.
+    reach = min(reach, max(1.08 * float(np.abs(runs.away).max()), _LEAST_REACH))
+    is_far = np.abs(runs.away) > reach
+    near = np.flatnonzero(~is_far)[::step]
+    axes.scatter(
+        runs.hours[near] * unit, runs.away[near], s=9, color=BLUE, linewidth=0, alpha=0.6,
+        rasterized=len(runs.hours) > MOST_DRAWN_DOTS,
+    )  # fmt: skip
+    for above in (True, False):
+        at = np.flatnonzero(is_far & ((runs.away > 0) == above))
+        axes.scatter(
+            runs.hours[at] * unit, np.full(len(at), reach if above else -reach), s=22,
+            marker="^" if above else "v", facecolor="white", edgecolor=BLACK, linewidth=0.7,
+            clip_on=False, zorder=3,
+        )  # fmt: skip
+    axes.axhline(0, color=BLACK, linewidth=0.6)
+    axes.set_ylim(-reach, reach)
+    axes.set_ylabel("time from median (%)")
+    return int(is_far.sum())
+
+
+def _draw_trend(axes: Axes, runs: _Runs, found: Trend, unit: float) -> None:
+    hours = np.array([runs.hours[0], runs.hours[-1]])
+    shares = np.expm1(found.slope * (hours - runs.hours.mean()))
+    axes.plot(hours * unit, 100 * shares, color=BLACK, linewidth=1.5, linestyle="--", zorder=4)
+
+
+def _legend(warm: bool, found: Trend | None) -> list[Line2D]:
+    entries = [
+        Line2D([], [], linestyle="", marker="o", markersize=4, color=BLUE, label="time of a run")
+    ]
+    if found is not None and found.found:
+        entries.append(
+            Line2D([], [], linestyle="--", linewidth=1.5, color=BLACK, label="trend over time")
+        )
+    if warm:
+        entries.append(
+            Line2D([], [], linestyle="", marker="s", markersize=4, color=VERMILION,
+                   markerfacecolor="white", label="hottest package")
+        )  # fmt: skip
+    return entries
+
+
+def _seen(runs: _Runs, found: Trend | None, warm: bool) -> str:
+    low, high = np.percentile(runs.away, [25, 75])
+    hours = float(np.ptp(runs.hours))
+    lasted = f"{number(hours * 60)} minutes" if hours < 1.5 else f"{number(hours)} hours"
+    if found is None:
+        trend = "There are too few runs to tell of a trend."
+    elif found.found:
+        trend = (
+            f"Runs became {'slower' if found.change > 0 else 'faster'} by "
+            f"{percent(abs(found.change))} from the first to the last."
+        )
+    else:
+        trend = "No trend over time was found."
+    heat = ""
+    if warm:
+        celsius = runs.celsius[np.isfinite(runs.celsius)]
+        heat = f"The hottest package was at {number(celsius.min())} to {number(celsius.max())} °C."
+    return sentences(
+        f"{len(runs.hours)} runs within {lasted}; the middle half of them is between "
+        f"{number(low)} % and {number(high)} % from the median of their cases.",
+        trend,
+        heat,
+    )

@@ -1,0 +1,106 @@
+"""Migrations per case, on an axis that shows thousands and zeros alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analysis.digits import mean_count
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.reasons import why_not_measured
+from analysis.figures.rows import (
+    MEAN_DOWN,
+    Panel,
+    RunsByCase,
+    draw_runs,
+    looks_of,
+    put_legend,
+    put_words,
+    row_figure,
+    values_of,
+    why_empty,
+)
+from analysis.figures.style import BLACK, in_style
+from analysis.figures.words import extremes, sentences
+from analysis.findings import CaseFinding, TableFindings
+from analysis.sources import Results
+
+TITLE = "Migrations per case"
+_MEASURES = {
+    "migrations": ("migrations of the threads", "The mean number of migrations"),
+    "vcpu_migrations": ("migrations of the vCPUs", "The mean number of migrations of vCPUs"),
+}
+
+
+def draw_migrations(
+    results: Results, table: TableFindings, runs: RunsByCase, name: str
+) -> Drawing | NotDrawn:
+    """Draw how often the kernel moved threads, and a guest's CPUs, to another CPU."""
+    shown = [
+        measure for measure in _MEASURES if any(case.facts[f"{measure}_n"] for case in table.cases)
+    ]
+    if not shown:
+        return NotDrawn(name, TITLE, why_not_measured(results, table.cases, ["migrations"]))
+    with in_style():
+        panels = [Panel(_MEASURES[measure][0]) for measure in shown]
+        figure, axes = row_figure(table.title, table.cases, panels, 1)
+        limits = [_panel(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
+        mean = Line2D([], [], linestyle="", marker="D", markersize=3.2, color=BLACK,
+                      markerfacecolor="white", label="mean")  # fmt: skip
+        put_legend(figure, [*looks_of(table.cases), mean], 1)
+    caption = sentences(
+        "Each dot is a run." if runs else "Means only: these results have no runs.",
+        "The number beside each row is the mean.",
+        "From 1 on the axis is logarithmic; a 0 stands at 0.",
+        *(f"{limit[0].upper()}{limit[1:]}." for limit in dict.fromkeys(limits) if limit),
+    )
+    alt = sentences(
+        *(extremes(_MEASURES[m][1], "", _means(table.cases, m), table.cases) for m in shown)
+    )
+    return Drawing(name, TITLE, caption, alt, figure)
+
+
+def _means(cases: Sequence[CaseFinding], measure: str) -> dict[int, float]:
+    return {
+        row: float(case.facts[f"{measure}_mean"])
+        for row, case in enumerate(cases)
+        if case.facts[f"{measure}_n"]
+    }
+
+
+def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, measure: str) -> str:
+    means = _means(cases, measure)
+    limit = draw_runs(axes, cases, runs, measure)
+    rows, values = list(means), list(means.values())
+    axes.plot(
+        values, np.array(rows) + MEAN_DOWN, linestyle="", marker="D", markersize=3.2, color=BLACK,
+        markerfacecolor="white", zorder=4,
+    )  # fmt: skip
+    every = [values_of(runs, case, measure)[1] for case in cases]
+    most = max([10.0, *values, *(counts.max() for counts in every if len(counts))])
+    axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
+    axes.xaxis.set_major_locator(
+        FixedLocator([0.0, *(10.0**e for e in range(int(np.log10(most)) + 1))])
+    )
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_tick))
+    # Room at the right for the means in words.
+    axes.set_xlim(-0.4, most * 8)
+    for row, case in enumerate(cases):
+        if row in means:
+            axes.text(
+                0.995, row, mean_count(means[row]), transform=axes.get_yaxis_transform(),
+                va="center", ha="right", fontsize=7,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
+        else:
+            put_words(axes, row, why_empty(case))
+    return limit
+
+
+def _tick(value: float, _position: int) -> str:
+    return f"{value:,.0f}".replace(",", " ") if value < 1e7 else f"{value:.0e}"

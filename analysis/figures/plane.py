@@ -1,0 +1,205 @@
+"""The plane of time and energy: the Pareto front, and curves of equal energy-delay product."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
+
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.reasons import why_not_measured
+from analysis.figures.rows import looks_of, put_legend, put_title, reach
+from analysis.figures.style import (
+    BLACK,
+    GREY,
+    WIDTH,
+    in_style,
+    label_text,
+    look_of,
+    marker_of,
+    new_figure,
+)
+from analysis.figures.words import named, number, sentences
+from analysis.findings import CaseFinding, TableFindings
+from analysis.sources import Results
+
+TITLE = "Time and energy together"
+HEIGHT = 4.6
+# Curves of equal product are drawn at the best one and at such multiples of it as are in sight.
+_MULTIPLES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0, 100.0)
+_MOST_CURVES = 5
+# Where a case's number may stand, in points from its marker; the first free place is taken.
+_PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
+           (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
+_LETTER_PT, _LINE_PT = 5.2, 9.0
+
+
+@dataclass(frozen=True)
+class _Point:
+    case: CaseFinding
+    time: float
+    energy: float
+
+
+def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | NotDrawn:
+    """Draw each case at its mean time and mean energy; less of both is better."""
+    points = [
+        _Point(case, case.samples["time"].mean, case.samples["energy"].mean)
+        for case in table.cases
+        if "time" in case.samples and "energy" in case.samples
+    ]
+    if not points:
+        fields = ["energy_pkg_j"]
+        return NotDrawn(name, TITLE, why_not_measured(results, table.cases, fields))
+    with in_style():
+        figure = new_figure(HEIGHT)
+        lines = textwrap.wrap(label_text(table.title, 315), 105)
+        put_title(figure, lines)
+        bottom, top = 0.9 / HEIGHT, 1 - (0.42 + 0.16 * len(lines)) / HEIGHT
+        axes = figure.add_axes((0.62 / WIDTH, bottom, 1 - 1.15 / WIDTH, top - bottom))
+        axes.set_xlabel("mean time (s)")
+        axes.set_ylabel("mean package energy (J)")
+        _limits(axes, points)
+        curves = _curves(axes, points)
+        _front(axes, points)
+        _points(axes, points)
+        _numbers(axes, points)
+        put_legend(figure, [*looks_of([p.case for p in points]), *_marks()], 2)
+    caption = sentences(
+        "A marker is a case with the 95 % intervals of its means, numbered as in the table; "
+        "nearer to the lower left corner is better.",
+        "No other case is better than one on the front in both time and energy.",
+        f"Along a dotted curve the energy-delay product is the same: {curves} times the least."
+        if curves
+        else "",
+    )
+    return Drawing(name, TITLE, caption, _seen(points), figure)
+
+
+def _limits(axes: Axes, points: Sequence[_Point]) -> None:
+    for values, set_limits in (
+        ([p.time for p in points], axes.set_xlim),
+        ([p.energy for p in points], axes.set_ylim),
+    ):
+        low, high = min(values), max(values)
+        room = 0.12 * (high - low) or 0.1 * abs(high) or 1.0
+        set_limits(max(low - room, 0.0), high + room)
+
+
+def _curves(axes: Axes, points: Sequence[_Point]) -> str:
+    """Draw curves of equal energy-delay product; return their multiples of the least one."""
+    least = min(p.time * p.energy for p in points)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    seen = [m for m in _MULTIPLES if max(left * low, 0.0) < m * least < right * high]
+    if least <= 0 or not seen:
+        return ""
+    wanted = np.linspace(0, len(seen) - 1, min(_MOST_CURVES, len(seen))).round().astype(int)
+    shown = [seen[at] for at in dict.fromkeys(wanted.tolist())]
+    x = np.linspace(max(left, right * 1e-3), right, 200)
+    for multiple in shown:
+        axes.plot(x, multiple * least / x, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
+        at_top, at_right = multiple * least / high, multiple * least / right
+        text = f"{multiple:g} x"
+        if left < at_top < right:
+            axes.annotate(text, (at_top, high), (0, 2), textcoords="offset points",
+                          ha="center", va="bottom", color=GREY, fontsize=7)  # fmt: skip
+        elif at_right < low:
+            axes.annotate(text, (left, multiple * least / left), (3, 1),
+                          textcoords="offset points", ha="left", va="bottom", color=GREY,
+                          fontsize=7)  # fmt: skip
+        else:
+            axes.annotate(text, (right, at_right), (3, 0),
+                          textcoords="offset points", ha="left", va="center", color=GREY,
+                          fontsize=7)  # fmt: skip
+    return ", ".join(f"{multiple:g}" for multiple in shown)
+
+
+def _front(axes: Axes, points: Sequence[_Point]) -> None:
+    front = sorted((p.time, p.energy) for p in points if p.case.on_front)
+    if not front:
+        return
+    (_, right), (_, high) = axes.get_xlim(), axes.get_ylim()
+    times = [front[0][0], *(time for time, _ in front), right]
+    energies = [high, *(energy for _, energy in front), front[-1][1]]
+    axes.plot(times, energies, drawstyle="steps-post", color=BLACK, linewidth=1.0, zorder=2)
+
+
+def _points(axes: Axes, points: Sequence[_Point]) -> None:
+    for p in points:
+        look = look_of(p.case.facts["selection"])
+        axes.errorbar(
+            p.time, p.energy, xerr=reach([p.case.samples["time"]]),
+            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.facts["tightness"]),
+            markersize=6.5, color=look.colour, markerfacecolor=to_rgba(look.face, 0.4),
+            elinewidth=1.0, zorder=3,
+        )  # fmt: skip
+
+
+def _numbers(axes: Axes, points: Sequence[_Point]) -> None:
+    """Put each case's number beside its marker, where no marker and no other number is."""
+    scale = 72 / axes.figure.dpi
+    where = axes.transData.transform([(p.time, p.energy) for p in points]) * scale
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in where]
+    for p, (x, y) in zip(points, where, strict=True):
+        text = f"#{p.case.number}"
+        boxes = [_box(x + dx, y + dy, text, dx) for dx, dy in _PLACES]
+        clashes = [sum(_overlap(box, other) for other in taken) for box in boxes]
+        best = clashes.index(min(clashes))
+        dx, dy = _PLACES[best]
+        far = abs(dx) > 6 or abs(dy) > 10
+        axes.annotate(
+            text, (p.time, p.energy), (dx, dy), textcoords="offset points", fontsize=7.5,
+            ha="left" if dx > 0 else "right" if dx < 0 else "center", va="bottom", zorder=5,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5} if far else None,
+        )  # fmt: skip
+        taken.append(boxes[best])
+
+
+_Box = tuple[float, float, float, float]
+
+
+def _box(x: float, y: float, text: str, dx: int) -> _Box:
+    wide = _LETTER_PT * len(text)
+    left = x if dx > 0 else x - wide if dx < 0 else x - wide / 2
+    return left, y, left + wide, y + _LINE_PT
+
+
+def _overlap(a: _Box, b: _Box) -> float:
+    wide = min(a[2], b[2]) - max(a[0], b[0])
+    tall = min(a[3], b[3]) - max(a[1], b[1])
+    return max(wide, 0.0) * max(tall, 0.0)
+
+
+def _marks() -> list[Line2D]:
+    return [
+        Line2D([], [], color=BLACK, linewidth=1.0, label="Pareto front"),
+        Line2D(
+            [],
+            [],
+            color=GREY,
+            linewidth=0.7,
+            linestyle=":",
+            label="equal energy-delay product, x the least",
+        ),
+    ]
+
+
+def _seen(points: Sequence[_Point]) -> str:
+    front = [named(p.case) for p in sorted(points, key=lambda p: p.time) if p.case.on_front]
+    fastest = min(points, key=lambda p: p.time)
+    thriftiest = min(points, key=lambda p: p.energy)
+    best = min(points, key=lambda p: p.time * p.energy)
+    return sentences(
+        f"{len(points)} cases by mean time and mean energy.",
+        f"On the Pareto front: {', '.join(front)}." if front else "",
+        f"Least time: {named(fastest.case)}, {number(fastest.time)} s and "
+        f"{number(fastest.energy)} J.",
+        f"Least energy: {named(thriftiest.case)}, {number(thriftiest.time)} s and "
+        f"{number(thriftiest.energy)} J.",
+        f"Least energy-delay product: {named(best.case)}.",
+    )

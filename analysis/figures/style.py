@@ -1,0 +1,144 @@
+"""How all figures look: sizes, colours, markers and the text that may stand in them.
+
+The colours are Okabe and Ito's ("Color Universal Design", 2008), which people with any colour
+vision tell apart. None of them says anything alone: on paper without colours, filled and hollow
+markers, their shapes and the hatches of bars say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+
+from analysis.table import one_line
+
+BLACK = "#000000"
+GREY = "#666666"
+PALE = "#d9d9d9"
+BLUE = "#0072b2"
+SKY = "#56b4e9"
+VERMILION = "#d55e00"
+GREEN = "#009e73"
+PURPLE = "#cc79a7"
+YELLOW = "#f0e442"
+
+# Inches. Figures are as wide as a page of text or a screen's column; rows make them taller.
+WIDTH = 7.2
+ROW = 0.25
+# What a letter of a row's label takes at its size, on average.
+LETTER = 0.062
+MOST_LETTERS = 48
+DPI = 150
+
+_FONT = "DejaVu Sans"
+_STYLE: Any = {
+    "font.family": _FONT,  # comes with matplotlib: figures are the same on every machine
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": PALE,
+    "grid.linewidth": 0.5,
+    "xtick.color": GREY,
+    "xtick.labelcolor": BLACK,
+    "ytick.color": GREY,
+    "ytick.labelcolor": BLACK,
+    "ytick.major.size": 0.0,
+    "xtick.major.size": 2.5,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "hatch.linewidth": 0.6,
+    "savefig.dpi": DPI,
+    "savefig.facecolor": "white",
+    # Letters as outlines: a browser shows a picture's text in whatever font it has, and a page's
+    # reader cannot select it there anyway. In PDF, letters stay letters; the other way to embed
+    # them (42) takes four times as long.
+    "svg.fonttype": "path",
+    "svg.hashsalt": "pinstudy",
+    "pdf.fonttype": 3,
+    # A record's `$` is no formula.
+    "text.parse_math": False,
+}
+
+
+@contextmanager
+def in_style() -> Iterator[None]:
+    """Draw and save in the style of all figures; who makes many does all of them in one."""
+    if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
+        yield
+        return
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """Return an empty figure of this size in inches; it belongs to no window."""
+    return Figure(figsize=(width, height))
+
+
+@dataclass(frozen=True)
+class Look:
+    """How markers look: colour, and whether they are filled, pale or hollow."""
+
+    name: str
+    colour: str
+    face: str
+
+
+ALL = Look("all CPUs", GREY, GREY)
+P = Look("P-cores", BLUE, BLUE)
+E = Look("E-cores", VERMILION, "white")
+LP_E = Look("LP-E-cores", GREEN, "#b9e3d6")
+SEVERAL = Look("several kinds", PURPLE, "#f0d6e4")
+LOOKS = (ALL, P, E, LP_E, SEVERAL)
+_LOOKS = {
+    "all": ALL,
+    **dict.fromkeys(("pcores", "pcpus"), P),
+    **dict.fromkeys(("ecores", "ecpus"), E),
+    **dict.fromkeys(("lpecores", "lpecpus"), LP_E),
+}
+TIGHTNESSES = {"none": "o", "set": "s", "pin": "^"}
+TIGHTNESS_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
+
+# Core kinds in bars and dots, and all CPUs together where kinds are not known apart. Kinds of other
+# names share one look.
+ANY_KIND = "any"
+KIND_COLOURS = {"P": BLUE, "E": VERMILION, "LP-E": GREEN, ANY_KIND: GREY}
+KIND_FILLS = {"P": BLUE, "E": "#f3b183", "LP-E": "#b9e3d6", ANY_KIND: GREY}
+KIND_HATCHES = {"P": "", "E": "////", "LP-E": "...."}
+KIND_MARKERS = {"P": "o", "E": "D", "LP-E": "v", ANY_KIND: "s"}
+
+
+def look_of(selection: object) -> Look:
+    """Return how the cases of a selection look."""
+    return _LOOKS.get(str(selection), SEVERAL)
+
+
+def marker_of(tightness: object) -> str:
+    """Return the marker of a tightness."""
+    return TIGHTNESSES.get(str(tightness), "o")
+
+
+def label_text(text: str, most: int = MOST_LETTERS) -> str:
+    """Return a text from a record as the figures' font can show it, on one line, not too long."""
+    known = _letters()
+    shown = "".join(c if ord(c) in known else "?" for c in one_line(text))
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """Return the characters that the font has."""
+    return frozenset(get_font(findfont(FontProperties(family=_FONT))).get_charmap())

@@ -1,0 +1,55 @@
+"""Numbers and lists in captions and alt texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.findings import CaseFinding
+from analysis.table import one_line
+
+
+def number(value: float) -> str:
+    """Return a number with three digits, without an exponent where people would not use one."""
+    if value != 0 and (abs(value) >= 1e7 or abs(value) < 1e-4):
+        return f"{value:.2e}"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with two digits, `+3.1 %` and `-0.4 %` left to the caller."""
+    value = 100 * share
+    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
+
+
+def named(case: CaseFinding) -> str:
+    """Return a case's name as it may stand in a sentence."""
+    return one_line(case.label)
+
+
+def extremes(
+    what: str, unit: str, values: Mapping[int, float], cases: Sequence[CaseFinding]
+) -> str:
+    """Return a sentence with the least and the greatest value; `values` are by row."""
+    if not values:
+        return ""
+    low, high = min(values, key=lambda row: values[row]), max(values, key=lambda row: values[row])
+    unit = f" {unit}" if unit else ""
+    least = f"{number(values[low])}{unit} for {named(cases[low])}"
+    if len(values) == 1:
+        return f"{what} is {least}."
+    return (
+        f"{what} of {len(values)} cases goes from {least} to "
+        f"{number(values[high])}{unit} for {named(cases[high])}."
+    )
+
+
+def count(of: int, noun: str) -> str:
+    """Return `1 run`, `2 runs`."""
+    return f"{of} {noun}" if of == 1 else f"{of} {noun}s"
+
+
+def sentences(*parts: str) -> str:
+    """Return the parts that say something as one paragraph."""
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,56 @@
+"""`pinstudy figures`: the figures of results, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FORMATS = ("svg", "pdf", "png")
+
+
+def chosen_formats(
+    _context: click.Context, _parameter: click.Parameter, value: str
+) -> tuple[str, ...]:
+    """Return the formats of a list such as `svg,pdf`; raises UserError for an unknown one."""
+    from configs.errors import UserError
+    from configs.words import unknown_word
+
+    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
+    for name in names:
+        if name not in FORMATS:
+            raise UserError(f"--format: {unknown_word('format', name, FORMATS)}")
+    if not names:
+        raise UserError(f"--format: names no format; expected some of {', '.join(FORMATS)}")
+    return names
+
+
+@click.command("figures")
+@click.argument("results")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where they are written; figures/ in RESULTS if nothing is said.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default=",".join(FORMATS),
+    show_default=True,
+    callback=chosen_formats,
+    help="Some of svg, pdf and png, joined by commas.",
+)
+def command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
+    """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
+
+    What was not measured is not drawn, and said.
+    """
+    from analysis.figures.gallery import write_figures
+    from analysis.sources import sources_below
+
+    sources = sources_below(results)
+    for source in sources:
+        folder = into / Path(source).name if into and len(sources) > 1 else into
+        for line in write_figures(source, folder, formats):
+            click.echo(line)
