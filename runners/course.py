@@ -35,7 +35,7 @@ def runs_left(
     if study.precision is None:
         yield from (planned for planned in runs_of(plan) if planned.key not in history.done)
         return
-    stopping = Stopping(plan.cases, study.precision, study.order)
+    stopping = Stopping(plan.cases, study.precision)
     for (_, number), runs in groupby(runs_of(plan), block_of(plan)):
         block = [planned for planned in runs if planned.case_id not in stopping.stopped]
         for planned in block:

@@ -136,9 +136,9 @@ class CasePrecision:
 
     @property
     def reached(self) -> bool:
-        """Whether there are good runs enough and what decides is known precisely enough."""
+        """Whether what decides is known precisely enough, by good runs enough."""
         tallies = [self._tallies.get(word, Tally()) for word in self.judged_by]
-        return self.runs >= self.wanted.least and all(
+        return all(
             tally.count >= self.wanted.least and tally.half_width <= self.wanted.half_width
             for tally in tallies
         )

@@ -21,13 +21,16 @@ GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]
 
 
 class Stopping:
-    """Follows a study block by block; `stopped` are the cases that make no more runs."""
+    """Follows a study block by block; `stopped` are the cases that make no more runs.
 
-    def __init__(self, cases: Collection[Case], wanted: Precision, order: str) -> None:
-        """With order `sequential` a run is a block of its own, and no case waits for another."""
+    In sequence, where each run is a block of its own, no case waits for another.
+    """
+
+    def __init__(self, cases: Collection[Case], wanted: Precision) -> None:
+        """`wanted` is what ends each of these cases."""
         self.stopped: set[str] = set()
         self._known = {case.case_id: CasePrecision(wanted) for case in cases}
-        self._waits_for = {} if order == "sequential" else compared_with(cases)
+        self._waits_for = compared_with(cases)
 
     def block_ended(
         self,

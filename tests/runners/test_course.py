@@ -1,0 +1,278 @@
+"""A study that repeats until a precision is reached: which runs it makes, also when it is cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from configs.model import Mapping, Precision
+from runners.case import Case, Vcpus
+from runners.course import fewest_left, runs_left, runs_of
+from runners.history import History
+from runners.order import PlannedRun
+from runners.plan import Plan
+from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
+
+MOST = 14
+
+
+@dataclass(frozen=True)
+class World:
+    """A plan, and what each of its runs would take whenever it is made."""
+
+    plan: Plan
+    seed: int
+    deviation: float
+    failing: float
+
+    def record(self, planned: PlannedRun) -> dict[str, Any]:
+        """Return the record of a run: the same for the same run, whenever it is made."""
+        draws = random.Random(f"{self.seed}/{planned.key}")
+        failed = draws.random() < self.failing
+        # Each case has a noise of its own, so that they end at different blocks.
+        own = self.deviation * random.Random(f"{self.seed}/{planned.case_id}").uniform(0.1, 2)
+        return {
+            "case_id": planned.case_id,
+            "warmup": planned.warmup,
+            "repetition": planned.repetition,
+            "status": "failed" if failed else "ok",
+            "elapsed_s": max(1e-3, draws.gauss(1.0, own)),
+        }
+
+    def made(
+        self,
+        before: Sequence[dict[str, Any]] = (),
+        at_most: int | None = None,
+        impossible: Collection[str] = (),
+    ) -> list[dict[str, Any]]:
+        """Return the records after an attempt that follows others and is cut after `at_most` runs.
+
+        `impossible` are the cases that cannot be run in it.
+        """
+        records = list(before)
+        history = read(records)
+        for planned in runs_left(self.plan, history):
+            if planned.case_id in impossible:
+                history.skipped.add(planned.key)
+                continue
+            if at_most is not None and len(records) - len(before) >= at_most:
+                break
+            records.append(json.loads(json.dumps(self.record(planned))))
+            history.add(records[-1])
+        return records
+
+    @cached_property
+    def uncut(self) -> list[dict[str, Any]]:
+        return self.made()
+
+    def repetitions(self) -> Counter[str]:
+        """Return how often each case was run without a cut, warm-up runs left aside."""
+        return Counter(record["case_id"] for record in self.uncut if not record["warmup"])
+
+
+def read(records: Sequence[dict[str, Any]]) -> History:
+    history = History()
+    for record in records:
+        history.add(record)
+    return history
+
+
+def keys(records: Sequence[dict[str, Any]]) -> list[tuple[str, bool, int]]:
+    return [(r["case_id"], r["warmup"], r["repetition"]) for r in records]
+
+
+def plan_of(order: str, seed: int, precision: Precision | None, guests: bool) -> Plan:
+    """Return a plan of two tables under two governors, or of two tables in two boots of a guest."""
+    cases = []
+    if guests:
+        boots = [
+            (Vcpus(mapping, (0, 1), 2, 512), "current")
+            for mapping in (SCHEDULER, Mapping("pcores-set", "pcores", "set"))
+        ]
+    else:
+        boots = [(None, "performance"), (None, "powersave")]  # type: ignore[list-item]
+    for table in (1, 2):
+        for vcpus, governor in boots:
+            for number, mapping in enumerate(PUBLISHED[:3], 1):
+                cases.append(
+                    case(
+                        table=table,
+                        number=number,
+                        threads=table,
+                        mapping=mapping,
+                        governor=governor,
+                        vcpus=vcpus,
+                    )
+                )
+    asked = study(repetitions=MOST, order=order, seed=seed, precision=precision)
+    return Plan(asked, tuple(cases), (), {})
+
+
+WORLDS = st.builds(
+    lambda order, seed, precision, guests, deviation, failing: World(
+        plan_of(order, seed, precision, guests), seed, deviation, failing
+    ),
+    st.sampled_from(["randomised-blocks", "sequential"]),
+    st.integers(0, 10**6),
+    st.builds(Precision, st.integers(3, 6), st.sampled_from([0.005, 0.01, 0.02])),
+    st.booleans(),
+    st.sampled_from([0.0, 0.01, 0.02]),
+    st.sampled_from([0.0, 0.2, 1.0]),
+)
+
+
+def group(one: Case) -> tuple[object, ...]:
+    return one.table, one.governor, one.vcpus
+
+
+def is_baseline(one: Case) -> bool:
+    return one.mapping == SCHEDULER
+
+
+def precise_from(world: World, case_id: str) -> Callable[[int], bool]:
+    """Return whether a case is known precisely after so many repetitions, as scipy says it."""
+    asked = world.plan.study.precision
+    assert asked
+    runs = {planned.repetition: planned for planned in runs_of(world.plan)
+            if planned.case_id == case_id and not planned.warmup}  # fmt: skip
+
+    def precise(after: int) -> bool:
+        records = [world.record(runs[repetition]) for repetition in range(1, after + 1)]
+        times = [record["elapsed_s"] for record in records if record["status"] == "ok"]
+        if len(times) < asked.least:
+            return False
+        half_width = stats.t.ppf(0.975, len(times) - 1) * stats.sem(times) / np.mean(times)
+        # The quantile of the runners is up to 0.75 % smaller: nothing may hang on that.
+        assume(abs(half_width / asked.half_width - 1) > 0.01)
+        return bool(half_width <= asked.half_width)
+
+    return precise
+
+
+@given(WORLDS, st.lists(st.integers(0, 60), max_size=4))
+def test_a_study_that_is_cut_anywhere_makes_the_same_runs(world: World, cuts: list[int]) -> None:
+    records: list[dict[str, Any]] = []
+    for cut in cuts:
+        records = world.made(records, at_most=cut)
+    records = world.made(records)
+    assert keys(records) == keys(world.uncut)
+    assert world.made(records) == records
+
+
+@given(WORLDS, st.data())
+def test_a_case_that_could_not_run_at_first_changes_nothing_in_the_end(
+    world: World, data: st.DataObject
+) -> None:
+    every = [one.case_id for one in world.plan.cases]
+    impossible = data.draw(st.sets(st.sampled_from(every)))
+    first = world.made(impossible=impossible, at_most=data.draw(st.integers(0, 200)))
+    assert set(keys(first)) <= set(keys(world.uncut))
+    assert sorted(keys(world.made(first))) == sorted(keys(world.uncut))
+
+
+@given(WORLDS)
+def test_each_case_ends_at_the_first_block_at_which_it_is_precise(world: World) -> None:
+    made = world.repetitions()
+    sequential = world.plan.study.order == "sequential"
+    for one in world.plan.cases:
+        precise = precise_from(world, one.case_id)
+        others = [
+            made[other.case_id]
+            for other in world.plan.cases
+            if is_baseline(one) and not sequential and other is not one
+            and group(other) == group(one)
+        ]  # fmt: skip
+        first = max([3, *others])
+        expected = next((count for count in range(first, MOST) if precise(count)), MOST)
+        assert made[one.case_id] == expected
+
+
+@given(WORLDS)
+def test_a_comparison_has_its_baseline_in_every_block(world: World) -> None:
+    assume(world.plan.study.order == "randomised-blocks")
+    made = world.repetitions()
+    for one in world.plan.cases:
+        if is_baseline(one):
+            for other in world.plan.cases:
+                if group(other) == group(one):
+                    assert made[one.case_id] >= made[other.case_id]
+
+
+@given(WORLDS)
+def test_cases_that_end_leave_the_order_of_the_others_as_it_was(world: World) -> None:
+    order = [planned.key for planned in runs_of(world.plan)]
+    made = keys(world.uncut)
+    assert made == [key for key in order if key in set(made)]
+
+
+@given(WORLDS, st.integers(0, 200))
+def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
+    before = world.made(at_most=cut)
+    history = read(before)
+    left = len(world.uncut) - len(before)
+    assert (
+        len(fewest_left(world.plan, history)) <= left <= len(list(runs_left(world.plan, history)))
+    )
+    if left:
+        assert fewest_left(world.plan, history)
+
+
+@given(WORLDS)
+def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: World) -> None:
+    asked = world.plan.study.precision
+    assert asked
+    steady = replace(world, deviation=0.0, failing=0.0)
+    assert set(steady.repetitions().values()) == {asked.least}
+    fewest = fewest_left(steady.plan, History())
+    assert sorted(keys(steady.uncut)) == sorted(planned.key for planned in fewest)
+    failing = replace(world, failing=1.0)
+    assert set(failing.repetitions().values()) == {MOST}
+
+
+@given(WORLDS)
+def test_a_plain_number_is_made_whatever_the_times_are(world: World) -> None:
+    plan = plan_of("randomised-blocks", world.seed, None, guests=False)
+    plain = replace(world, plan=plan)
+    assert keys(plain.uncut) == [planned.key for planned in runs_of(plan)]
+    assert fewest_left(plan, History()) == list(runs_left(plan, History())) == runs_of(plan)
+
+
+def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
+    plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
+    world = World(plan, 1, 0.0, 0.0)
+    baseline = plan.cases[0].case_id
+    # A failed run each: the others end at block 4, where the baseline may jump.
+    before = []
+    for block in range(5):
+        for planned in runs_of(plan):
+            if planned.block == block and (block < 4 or planned.case_id != baseline):
+                before.append(world.record(planned))
+                if block == 3 and planned.case_id != baseline:
+                    before[-1]["status"] = "failed"
+    left = Counter(planned.case_id for planned in runs_left(plan, read(before)))
+    assert left == {baseline: MOST - 3}
+
+
+def test_an_interrupted_run_is_made_again_and_decides_nothing() -> None:
+    plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
+    world = World(plan, 1, 0.0, 0.0)
+    before = world.uncut[:-1]
+    before.append(world.uncut[-1] | {"status": "interrupted"})
+    assert keys(world.made(before)) == [*keys(before), keys(world.uncut)[-1]]
+
+
+def test_of_two_records_of_a_run_the_first_counts() -> None:
+    plan = plan_of("randomised-blocks", 1, Precision(3, 0.01), guests=False)
+    world = World(plan, 1, 0.0, 0.0)
+    again = [record | {"elapsed_s": 10.0 ** record["repetition"]} for record in world.uncut]
+    assert world.made([*world.uncut, *again]) == [*world.uncut, *again]
