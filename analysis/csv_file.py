@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 
+from analysis.table import harmless
 from configs.errors import ConfigError, Problem, UserError
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
@@ -28,23 +29,24 @@ def read_text(path: Path, what: str) -> str:
 
     Raises UserError when it cannot be read or is too large, ConfigError when it is no UTF-8.
     """
+    name = harmless(str(path))
     try:
         if not S_ISREG(path.stat().st_mode):
-            raise UserError(f"{path}: is not a file; expected {what}")
+            raise UserError(f"{name}: is not a file; expected {what}")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"{path}: cannot be read ({reason}); expected {what}") from None
+        raise UserError(f"{name}: cannot be read ({reason}); expected {what}") from None
     if len(data) > MAX_BYTES:
-        raise UserError(f"{path}: larger than {MAX_BYTES >> 20} MiB; expected {what}")
+        raise UserError(f"{name}: larger than {MAX_BYTES >> 20} MiB; expected {what}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1
         column = error.start - (before.rfind(b"\n") + 1) + 1
-        problem = Problem(str(path), line, column, "not UTF-8 text; save the file as UTF-8")
+        problem = Problem(name, line, column, "not UTF-8 text; save the file as UTF-8")
         raise ConfigError([problem]) from None
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 from analysis.csv_file import Field, read_lines, read_text
 from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
+from analysis.table import harmless
 from configs.errors import ConfigError, Problem
 from configs.library import list_mappings
 from configs.model import SELECTIONS, TIGHTNESSES
@@ -85,8 +86,9 @@ def read_summaries(path: Path, absent: str) -> pd.DataFrame:
 
     Raises UserError when the file cannot be read, ConfigError with every mistake in it.
     """
-    lines = read_lines(read_text(path, "a CSV file of means"), str(path))
-    return cases_of(_checked_rows(lines, str(path)), absent)
+    name = harmless(str(path))
+    lines = read_lines(read_text(path, "a CSV file of means"), name)
+    return cases_of(_checked_rows(lines, name), absent)
 
 
 def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:

@@ -15,12 +15,16 @@ from configs.errors import UserError
 
 VERSION = "0.1.0"
 
-# name -> what `pinstudy --help` says; the module pinstudy.commands.<name> is loaded on use.
+# name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
 COMMANDS = {
     "topology": "Show this node's core kinds, cores and caches, and the evidence for them.",
     "plan": "Show what a study would run here, without running anything.",
     "run": "Run a study, or continue it.",
     "tables": "Print and write the tables of results.",
+    "figures": "Draw the figures of results.",
+    "report": "Write the report of results: one file to read in a browser.",
+    "verdict": "Say which mappings are better, worse or equivalent, and what to do.",
+    "import": "Import results that were measured without pinstudy.",
     "tune": "Put this node into a quiet state for measuring.",
     "restore": "Put back the settings that a study or `tune` has changed.",
     "apps": "List the programs that can be studied.",
@@ -28,6 +32,9 @@ COMMANDS = {
     "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
     "snapshot": "Pack what --sysroot reads of this node into one file.",
 }
+
+# Commands whose module cannot have their name.
+_MODULES = {"import": "import_"}
 
 INTERRUPTED_STATUS = 130
 
@@ -43,7 +50,8 @@ class LazyGroup(click.Group):
         """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"pinstudy.commands.{cmd_name}").command
+        module = _MODULES.get(cmd_name, cmd_name)
+        command = importlib.import_module(f"pinstudy.commands.{module}").command
         assert isinstance(command, click.Command)
         return command
 

@@ -1,0 +1,163 @@
+"""Which case a log is of: what the user says for all files, and what each file's name tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.summaries import UNKNOWN
+from analysis.table import harmless
+from configs.errors import UserError
+from configs.library import list_mappings
+from configs.words import shown, unknown_word
+from runners.case import digest_of
+
+# What a log's case consists of; the first three have to be said.
+NEEDED = ("app", "threads", "mapping")
+WORDS = ("variant", "size", "governor", "schedule", "wait_policy")
+FIELDS = (*NEEDED, *WORDS)
+PLACEHOLDERS = (*FIELDS, "repetition", "any")
+_NUMBERS = ("threads", "repetition")
+MAX_NUMBER = 10**6
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A case, and its number of repetition where the file's name has one."""
+
+    fields: Mapping[str, str | int]
+    repetition: int | None = None
+
+    @property
+    def table(self) -> tuple[str | int, ...]:
+        """What identifies the table that the case belongs to, threads as a number."""
+        names = ("app", "variant", "size", "threads", "schedule", "wait_policy")
+        return tuple(self.fields[name] for name in names)
+
+    @property
+    def row(self) -> tuple[str | int, ...]:
+        """What identifies the case's row in its table."""
+        return self.fields["mapping"], self.fields["governor"]
+
+    @property
+    def case_id(self) -> str:
+        """A stable digest of what defines the case."""
+        return digest_of({"imported": True, **self.fields})
+
+
+class Identifier:
+    """Tells from a file's name, and from what was said for all files, which case it is of."""
+
+    def __init__(self, said: Mapping[str, str | int], pattern: str | None) -> None:
+        """`said` are fields for all files; raises UserError when the pattern is none."""
+        self._said = said
+        self._pattern = pattern
+        self._expression = _expression(pattern) if pattern else None
+        told = set(self._expression.groupindex) if self._expression else set()
+        if twice := told & set(said):
+            name = sorted(twice)[0]
+            raise UserError(
+                f"--{name.replace('_', '-')} and {{{name}}} in --pattern both tell the {name}; "
+                "give one of them"
+            )
+        for name in NEEDED:
+            if name not in told and name not in said:
+                raise UserError(
+                    f"the logs do not tell their {name}: give --{name}, or {{{name}}} in --pattern"
+                )
+
+    @classmethod
+    def of_options(cls, options: Mapping[str, str | int | None]) -> Identifier:
+        """Return the identifier for a command's options; raises UserError for what is wrong."""
+        said: dict[str, str | int] = {}
+        for name in FIELDS:
+            value = options.get(name)
+            if value is None:
+                continue
+            if not str(value).strip() or not str(value).isprintable():
+                option = name.replace("_", "-")
+                raise UserError(f"--{option} {shown(value)} is no name; expected a printable word")
+            said[name] = value
+        pattern = options.get("pattern")
+        return cls(said, None if pattern is None else str(pattern))
+
+    def identify(self, path: Path) -> Identity:
+        """Return the case of a file; raises UserError when its name is not as the pattern says."""
+        fields: dict[str, str | int] = {**self._said, **self._of_name(path)}
+        repetition = fields.pop("repetition", None)
+        words = {name: fields.get(name) or UNKNOWN for name in WORDS}
+        known = {name: fields[name] for name in NEEDED}
+        return Identity(known | words, repetition if isinstance(repetition, int) else None)
+
+    def _of_name(self, path: Path) -> dict[str, str | int]:
+        if self._expression is None or self._pattern is None:
+            return {}
+        where = harmless(str(path))
+        name = "/".join(path.parts[-1 - self._pattern.count("/") :])
+        match = self._expression.fullmatch(name)
+        if match is None:
+            raise UserError(
+                f"{where}: the name does not match --pattern {shown(self._pattern)}; a placeholder "
+                "stands for text without the character that follows it"
+            )
+        found: dict[str, str | int] = {}
+        for key, text in match.groupdict().items():
+            if not text.isprintable():
+                raise UserError(f"{where}: {key} {shown(text)} has characters that are not printed")
+            found[key] = text
+            if key in _NUMBERS:
+                found[key] = int(text)
+                if not 1 <= int(text) <= MAX_NUMBER:
+                    raise UserError(f"{where}: {key} {shown(text)} is not from 1 to {MAX_NUMBER}")
+        return found
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of file names as a regular expression; raises UserError when it is none.
+
+    A text ends before the character that follows its placeholder, so that a name can be read in
+    one way only.
+    """
+    parts: list[str] = []
+    end = 0
+    seen: set[str] = set()
+    for match in _PLACEHOLDER.finditer(pattern):
+        name = match[1]
+        if name not in PLACEHOLDERS:
+            raise UserError(f"--pattern: {unknown_word('placeholder', name, PLACEHOLDERS)}")
+        if name in seen and name != "any":
+            raise UserError(f"--pattern: {{{name}}} is there twice")
+        if seen and end == match.start():
+            raise UserError(
+                f"--pattern: nothing stands before {{{name}}} that tells where the text in front "
+                "of it ends"
+            )
+        seen.add(name)
+        follows = pattern[match.end() : match.end() + 1]
+        text = r"\d{1,7}" if name in _NUMBERS else f"[^/{re.escape(follows)}]+"
+        parts.append(re.escape(pattern[end : match.start()]))
+        parts.append(text if name == "any" else f"(?P<{name}>{text})")
+        end = match.end()
+    rest = pattern[end:]
+    if not seen or "{" in rest or "}" in _PLACEHOLDER.sub("", pattern):
+        raise UserError(
+            f"--pattern {shown(pattern)} has no placeholders, or braces without one (known: "
+            f"{', '.join(PLACEHOLDERS)})"
+        )
+    return re.compile("".join(parts) + re.escape(rest), re.ASCII)
+
+
+def mapping_fields(name: str) -> dict[str, str | None]:
+    """Return what a mapping's name means: nothing for one that is not of the installation."""
+    for mapping in list_mappings():
+        if mapping.name == name:
+            return {
+                "selection": mapping.selection,
+                "tightness": mapping.tightness,
+                "mechanism": mapping.mechanism,
+            }
+    return {"selection": None, "tightness": None, "mechanism": None}

@@ -1,0 +1,254 @@
+"""Logs of `perf stat` become results: single runs as records, averages (`-r`) as summaries."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.imports.identity import Identifier, Identity, mapping_fields
+from analysis.imports.numbers import Numbers
+from analysis.imports.perf_block import Block
+from analysis.imports.perf_fields import energy_fields, run_fields, summary_fields
+from analysis.imports.perf_log import read_log
+from analysis.imports.summary_file import add_summaries
+from analysis.summaries import FILE
+from analysis.table import harmless
+from configs.errors import UserError
+from configs.words import shown
+from runners.measured import Measured
+from runners.shards import SCHEMA, Shard, read_records
+from runners.statuses import FAILED, OK
+
+STUDY = "imported"
+NOBODY_LOOKED = "imported; nobody looked"
+_UNKNOWN = "not in the imported perf log"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A block with its file and the case that it is of."""
+
+    path: Path
+    block: Block
+    identity: Identity
+
+    @property
+    def where(self) -> str:
+        """File and line, for messages."""
+        return f"{harmless(str(self.path))}:{self.block.line}"
+
+    @property
+    def run_key(self) -> tuple[str, int] | None:
+        """Case and repetition, when the file's name tells it."""
+        told = self.identity.repetition
+        return None if told is None else (self.identity.case_id, told)
+
+    @property
+    def digest(self) -> str:
+        """A digest of what perf printed: the same log is not imported twice."""
+        return hashlib.sha256(self.block.text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was imported: runs, averages, and the cases they are of."""
+
+    runs: int
+    averages: int
+    cases: int
+
+
+def import_logs(
+    files: Sequence[Path], into: Path, options: Mapping[str, str | int | None]
+) -> Imported:
+    """Read logs of `perf stat` into a results folder.
+
+    `options` are those of the command by name: fields of the case, `pattern`, `node`, and
+    `repeats`, the number of runs behind averages whose log does not tell it. All files are read
+    before anything is written. Raises UserError, with file and line, for what cannot be imported.
+    """
+    identifier = Identifier.of_options(options)
+    node_id = _node_id(str(options.get("node") or "imported"))
+    told = options.get("repeats")
+    repeats = told if isinstance(told, int) else None
+    found = [
+        _Found(path, block, identity)
+        for path in files
+        for identity in [identifier.identify(path)]
+        for block in read_log(path)
+    ]
+    runs = [each for each in found if not each.block.averaged]
+    averages = [each for each in found if each.block.averaged]
+    if runs and averages:
+        raise UserError(
+            f"{averages[0].where}: averages of many runs (perf stat -r), and {runs[0].where} is a "
+            "single run; import them into folders of their own"
+        )
+    cases = len({each.identity.case_id for each in found})
+    if averages:
+        add_summaries(into, _summaries(averages, node_id, repeats))
+    else:
+        _write_runs(into, runs, node_id)
+    return Imported(len(runs), len(averages), cases)
+
+
+def _node_id(name: str) -> str:
+    """Return the node's name, which becomes part of a file's."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name, re.ASCII):
+        raise UserError(f"--node {shown(name)} is no name of a node; expected one such as node1")
+    return name
+
+
+def _summaries(
+    averages: Sequence[_Found], node_id: str, repeats: int | None
+) -> Iterator[tuple[str, Identity, dict[str, str]]]:
+    """Yield where an average stands, its case and its columns."""
+    for each in averages:
+        told = each.block.repeats
+        if told is None and repeats is None:
+            raise UserError(
+                f"{each.where}: averages (perf stat -r) that do not tell of how many runs; give "
+                "--repeats N, what stood behind -r"
+            )
+        if told is not None and repeats not in (None, told):
+            raise UserError(f"{each.where}: averages of {told} runs, and --repeats says {repeats}")
+        count = told or repeats or 0
+        meaning = mapping_fields(str(each.identity.fields["mapping"]))
+        columns = {
+            "study": STUDY,
+            "node_id": node_id,
+            **{name: str(value) for name, value in each.identity.fields.items()},
+            **{name: value for name, value in meaning.items() if value},
+            "n": str(count),
+            **summary_fields(each.block, count),
+        }
+        yield each.where, each.identity, columns
+
+
+def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
+    folder = into / "records"
+    if (into / FILE).exists():
+        raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
+    history = _History(folder)
+    pairs = _with_energy(runs)
+    history.numbers.number([run.identity for run, _ in pairs])
+    records = [_record(history, run, energy, node_id) for run, energy in pairs]
+    shard = Shard(folder, node_id)
+    try:
+        for order, record in enumerate(records):
+            record |= {"attempt": shard.attempt, "order": None}
+            record["run_id"] = f"{record['case_id']}-{shard.attempt}-{order}"
+            shard.append(record)
+    finally:
+        shard.close()
+
+
+class _History:
+    """What a folder holds already: numbers of cases, repetitions, and which logs were imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.numbers = Numbers()
+        self._repetitions: dict[str, set[int]] = {}
+        self._logs: dict[str, str] = {}
+        for record in read_records(folder) if folder.is_dir() else ():
+            imported = record.get("imported")
+            if not isinstance(imported, dict) or not isinstance(record.get("case_id"), str):
+                raise UserError(
+                    f"{folder}: holds runs that pinstudy made; import into a folder of its own"
+                )
+            self._remember(record, imported)
+
+    def _remember(self, record: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
+        names = ("app", "variant", "size", "threads", "schedule", "wait_policy")
+        table = tuple(record.get(name) for name in names)
+        row = (record.get("mapping"), record.get("governor"))
+        numbers = record.get("table_number"), record.get("case_number")
+        if all(isinstance(number, int) for number in numbers):
+            self.numbers.keep(table, row, (int(numbers[0] or 0), int(numbers[1] or 0)))
+        if isinstance(record.get("repetition"), int):
+            self._repetitions.setdefault(record["case_id"], set()).add(record["repetition"])
+        for log in (imported.get("digest"), imported.get("energy_digest")):
+            if isinstance(log, str):
+                self._logs[log] = harmless(str(imported.get("file")))
+
+    def add_log(self, found: _Found) -> None:
+        """Remember a log; raises UserError when the same one was imported before."""
+        if found.digest in self._logs:
+            raise UserError(
+                f"{found.where}: the same log as {self._logs[found.digest]}, which is imported; "
+                "a run counts once"
+            )
+        self._logs[found.digest] = harmless(str(found.path))
+
+    def repetition(self, found: _Found) -> int:
+        """Return the number of a run within its case: the one its file tells, or the next."""
+        taken = self._repetitions.setdefault(found.identity.case_id, set())
+        told = found.identity.repetition
+        if told is not None and told in taken:
+            raise UserError(
+                f"{found.where}: repetition {told} of this case is there already; expected another "
+                "{repetition} for each run"
+            )
+        number = told or max(taken, default=0) + 1
+        taken.add(number)
+        return number
+
+
+def _with_energy(runs: Sequence[_Found]) -> list[tuple[_Found, _Found | None]]:
+    """Return each run with the log of all CPUs that was made beside it.
+
+    perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
+    two logs: they share case and {repetition}.
+    """
+    wide = {run.run_key: run for run in runs if run.block.system_wide}
+    wide.pop(None, None)
+    pairs = [(run, None if run.block.system_wide else wide.get(run.run_key)) for run in runs]
+    used = [id(energy) for _, energy in pairs if energy]
+    return [(run, energy) for run, energy in pairs if id(run) not in used]
+
+
+def _record(history: _History, run: _Found, energy: _Found | None, node_id: str) -> dict[str, Any]:
+    history.add_log(run)
+    measured = run_fields(run.block)
+    imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
+    if energy:
+        history.add_log(energy)
+        measured = _replaced(measured, energy_fields(energy.block, run.block.elapsed_s))
+        imported |= {"energy_file": energy.path.name, "energy_digest": energy.digest}
+    table, number = history.numbers.of(run.identity)
+    return {
+        "schema": SCHEMA,
+        "study": STUDY,
+        "case_id": run.identity.case_id,
+        "table_number": table,
+        "case_number": number,
+        "repetition": history.repetition(run),
+        "warmup": False,
+        "node_id": node_id,
+        "kinds_declared": False,
+        "imported": imported,
+        **run.identity.fields,
+        **mapping_fields(str(run.identity.fields["mapping"])),
+        "status": FAILED if run.block.failure else OK,
+        "reason": run.block.failure,
+        "placement": {"verdict": "unproved", "looks": 0, "threads": []},
+        **measured.fields,
+        "unavailable": {
+            "placement": NOBODY_LOOKED,
+            "driver": _UNKNOWN,
+            "governor_read": _UNKNOWN,
+            **measured.unavailable,
+        },
+    }
+
+
+def _replaced(measured: Measured, energy: Measured) -> Measured:
+    """Return the fields with another log's energy in place of their own."""
+    names = {*energy.fields, *energy.unavailable}
+    fields = {name: value for name, value in measured.fields.items() if name not in names}
+    absent = {name: why for name, why in measured.unavailable.items() if name not in names}
+    return Measured(fields | energy.fields, absent | energy.unavailable)

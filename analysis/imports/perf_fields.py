@@ -1,0 +1,212 @@
+"""From what a log counted to the measured fields of a record, or to means and deviations.
+
+perf's `+-` under `-r` is the standard error of the mean: stddev_stats in Linux'
+tools/perf/util/stat.c divides the variance by the number of runs before it takes the root. The
+standard deviation of the runs is therefore error x sqrt(runs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from analysis.imports.perf_block import Block
+from runners.counters import FIELDS, no_counters, read_counters
+from runners.energy_figures import FIELDS as ENERGY
+from runners.energy_figures import domain_fields, run_figures
+from runners.measured import Measured
+from runners.perf_output import PerfOutput, Row
+from runners.perf_power import EVENTS, UNIT
+from runners.raw_counts import canonical_event
+from runners.sysfs import Absent
+
+NOT_THERE = "not in the imported perf log"
+# perf names core PMUs after the kinds they count on Intel's hybrid CPUs.
+_KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
+_OF_ALL_CPUS = "counted on all CPUs (-a, -C), not of the program"
+# Deviations are known to about as many digits as perf prints of its errors.
+_DIGITS = 3
+_LEAST_COUNT = 100
+# What a float holds of a decimal number.
+_MOST_DIGITS = 15
+# A frequency that follows from shares of two decimals is known to four digits.
+_FREQUENCY_DIGITS = 4
+
+
+def run_fields(block: Block) -> Measured:
+    """Return the measured fields of a single run; what the log lacks has its reason."""
+    found = Measured()
+    _add(found, _counters(block))
+    _add(found, _times(block))
+    _add(found, energy_fields(block))
+    return found
+
+
+def energy_fields(block: Block, elapsed_s: float | None = None) -> Measured:
+    """Return a run's energy and what follows from it.
+
+    `elapsed_s` is the program's time where another log has it: the energy's window is this one's.
+    """
+    joules, problems = _joules(block.rows)
+    window_s = block.elapsed_s or 0.0
+    energy = domain_fields(joules, problems, window_s, "perf")
+    idle = Absent("no idle baseline was imported")
+    figures = run_figures(energy, elapsed_s or window_s, idle)
+    if block.elapsed_s is None:
+        figures = _without_time(energy)
+    return Measured(energy.fields | figures.fields, energy.unavailable | figures.unavailable)
+
+
+def _without_time(energy: Measured) -> Measured:
+    energy.fields.pop("energy_window_s", None)
+    names = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j", "idle_power_w")
+    return Measured({}, dict.fromkeys(names, "no elapsed time in the imported perf log"))
+
+
+def _joules(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, str]]:
+    """Return joules by domain, packages summed, and why a domain has none."""
+    joules: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    for domain, event in EVENTS.items():
+        parts = [row for row in rows if row.event == event and row.pmu in ("power", None)]
+        if not parts:
+            problems[domain] = NOT_THERE
+            continue
+        bad = next((row for row in parts if row.value is None or row.unit != UNIT), None)
+        if bad:
+            problems[domain] = f"{bad.name}: {bad.state}" + (
+                "" if bad.value is None else f" in {bad.unit or 'no unit'}, not in {UNIT}"
+            )
+        else:
+            joules[domain] = sum(row.value or 0.0 for row in parts)
+    return joules, problems
+
+
+def _times(block: Block) -> Measured:
+    found = Measured()
+    given = {
+        "elapsed_s": block.elapsed_s,
+        "user_s": block.user_s,
+        "system_s": block.system_s,
+        "max_rss_bytes": None,
+    }
+    for name, value in given.items():
+        if value is None:
+            found.unavailable[name] = NOT_THERE
+        else:
+            found.fields[name] = value
+    if block.elapsed_s is None:
+        found.unavailable["elapsed_s"] = (
+            "perf stat -x and -j print no elapsed time; ask for the event duration_time"
+        )
+    return found
+
+
+def _counters(block: Block) -> Measured:
+    if block.system_wide:
+        return no_counters(_OF_ALL_CPUS)
+    rows = tuple(row for row in block.rows if row.pmu != "power")
+    if not rows:
+        return no_counters(NOT_THERE)
+    used = (block.user_s or 0.0) + (block.system_s or 0.0)
+    kernel_share = (block.system_s or 0.0) / used if used > 0 else None
+    reading = read_counters(PerfOutput(rows, ()), _kinds(rows), kernel_share=kernel_share)
+    if not block.clock:
+        _forget_times(reading)
+    return reading
+
+
+def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
+    """Return the core PMUs of the node: one of Intel's two implies the other."""
+    seen = {row.pmu for row in rows} & set(_KINDS)
+    if not seen:
+        return {}
+    return {pmu: kinds for pmu, kinds in _KINDS.items() if pmu in seen or pmu != "cpu_lowpower"}
+
+
+def _forget_times(reading: Measured) -> None:
+    """Drop what was made of the nominal second that rows without a clock have."""
+    reason = "no task-clock in the imported perf log"
+    for name in ("task_clock_s", "freq_ghz", "freq_mean_ghz"):
+        if name in reading.fields or name == "task_clock_s":
+            reading.fields.pop(name, None)
+            reading.unavailable[name] = reason
+    for count in reading.fields.get("counters", ()):
+        count["enabled_ns"] = count["running_ns"] = None
+
+
+def _add(found: Measured, more: Measured) -> None:
+    found.fields.update(more.fields)
+    found.unavailable.update(more.unavailable)
+
+
+def summary_fields(block: Block, repeats: int) -> dict[str, str]:
+    """Return the columns of a summary (`elapsed_mean_s`, …) that averages of runs give.
+
+    Means are as perf printed them. Where counts were extrapolated, their mean is undone by the mean
+    share: exact when the share was the same in all runs; no deviation is given for it.
+    """
+    columns: dict[str, str] = {}
+    if block.elapsed_s is not None and block.elapsed_text:
+        columns["elapsed_mean_s"] = block.elapsed_text
+        columns |= _deviation("elapsed_sd_s", block.elapsed_error_s, repeats)
+    joules, problems = _joules(block.rows)
+    for domain, value in joules.items():
+        stem = ENERGY[domain].removesuffix("_j")
+        if domain not in problems and value > 0:
+            columns[f"{stem}_mean_j"] = plain(value)
+            columns |= _deviation(f"{stem}_sd_j", _error_of(block.rows, EVENTS[domain]), repeats)
+    measured = _counters(block)
+    for name in FIELDS:
+        if name in measured.fields and name in _COLUMNS:
+            mean, deviation, event = _COLUMNS[name]
+            digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MOST_DIGITS
+            columns[mean] = plain(float(measured.fields[name]), digits)
+            columns |= _deviation(deviation, _error_of(block.rows, event), repeats)
+    columns["reasons"] = "; ".join(_reasons(measured, problems, columns))
+    return columns
+
+
+# Field of a record: the columns of its mean and deviation, and the event that has its error.
+_COLUMNS = {
+    "task_clock_s": ("task_clock_mean_s", "task_clock_sd_s", "task-clock"),
+    "context_switches": ("context_switches_mean", "context_switches_sd", "context-switches"),
+    "migrations": ("migrations_mean", "migrations_sd", "cpu-migrations"),
+    "cache_misses": ("cache_misses_mean", "cache_misses_sd", "cache-misses"),
+    "freq_mean_ghz": ("freq_mean_ghz", "", ""),
+}
+
+
+def _error_of(rows: Sequence[Row], event: str) -> float | None:
+    """Return the standard error of an event's mean in its unit; None when it is not that simple."""
+    found = [row for row in rows if canonical_event(row.event) == event]
+    if len(found) != 1 or not found[0].always:
+        return None
+    value, percent, unit = found[0].value, found[0].error_percent, found[0].unit
+    # A mean count is printed without decimals: a small one is too coarse for a percentage of it.
+    if value is None or percent is None or (not unit and value < _LEAST_COUNT):
+        return None
+    return percent / 100 * value * (1e-3 if unit == "msec" else 1.0)
+
+
+def _deviation(column: str, error: float | None, repeats: int) -> dict[str, str]:
+    """Return the deviation of the runs; nothing where perf printed an error of 0.00 %."""
+    if not column or not error:
+        return {}
+    return {column: plain(error * repeats**0.5, _DIGITS)}
+
+
+def plain(value: float, digits: int = _MOST_DIGITS) -> str:
+    """Return a number without an exponent, with so many significant digits at most."""
+    text = format(Decimal(f"{value:.{digits}g}"), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _reasons(
+    measured: Measured, problems: Mapping[str, str], columns: Mapping[str, str]
+) -> Iterator[str]:
+    for name, (mean, _, _) in _COLUMNS.items():
+        if mean not in columns and name in measured.unavailable:
+            yield f"{name}: {measured.unavailable[name].replace('; ', ', ')}"
+    for domain, why in problems.items():
+        yield f"{ENERGY[domain]}: {why.replace('; ', ', ')}"

@@ -1,0 +1,237 @@
+"""The text that `perf stat` prints for people, whatever the locale of who ran it.
+
+Layout: Linux tools/perf/util/stat-display.c. A count is followed by its unit and event, behind `#`
+by a metric, then by `( +- x% )` under `-r` and by `(y%)` when it was counting for a part of the
+time only. Numbers are grouped, and have the decimal sign, of the locale (LC_NUMERIC).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from analysis.imports.perf_block import Block, LogError
+from runners.perf_output import Row, State, split_event
+
+HEADER = re.compile(
+    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>\d{1,9}) runs\))?:\s*"
+)
+_INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
+# The widest group of digits is what a 64-bit count needs.
+_GROUPED = r"\d{1,3}(?:[.,'\u2019\xa0\u202f ]\d{3}){1,7}(?:[.,]\d{1,9})?"
+_NUMBER = rf"{_GROUPED}|\d{{1,20}}(?:[.,]\d{{1,9}})?"
+_SECONDS = r"\d{1,12}(?:[.,]\d{1,12})?"
+_COUNT = re.compile(
+    r"\s*(?:(?P<place>[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+)\s+(?:\d{1,6}\s+(?=\S+\s+\D))?)?"
+    rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
+)
+_SHARE = re.compile(r"\s+[(\[]\s*(?P<percent>\d{1,3}[.,]\d{1,2})%\s*[)\]]\s*$")
+_ERROR = re.compile(r"\s+\(\s*\+-\s*(?P<percent>\d{1,9}[.,]\d{1,2})%\s*\)\s*$")
+_ELAPSED = re.compile(
+    rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
+)
+_USAGE = re.compile(rf"\s*(?P<seconds>{_SECONDS})(?: \+- {_SECONDS})? seconds (?P<of>user|sys)\b.*")
+_UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
+# A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring".
+_METRICS = re.compile(r"[A-Za-z]\w*(?: \(\w+\))?\s+#")
+_OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
+# psignal(3) after the program's name, which perf prints before its counts.
+_SIGNALS = (
+    "Aborted|Alarm clock|Bus error|CPU time limit exceeded|File size limit exceeded|"
+    "Floating point exception|Hangup|Illegal instruction|Interrupt|Killed|Quit|"
+    "Segmentation fault|Terminated|Trace/breakpoint trap"
+)
+_ENDED = re.compile(rf"(?P<program>.*): (?P<signal>{_SIGNALS})(?: \(core dumped\))?")
+
+# Without a clock, shares are kept as times of this length.
+_NOMINAL_NS = 1_000_000_000
+_CLOCKS = ("task-clock", "cpu-clock")
+
+
+@dataclass
+class _Count:
+    """A count's line: its row without times, and for which part of the time it was counting."""
+
+    row: Row
+    share: float
+
+
+@dataclass
+class _Open:
+    """A block that is being read."""
+
+    line: int
+    header: re.Match[str]
+    failure: str
+    lines: list[str] = field(default_factory=list)
+    counts: list[_Count] = field(default_factory=list)
+    elapsed: re.Match[str] | None = None
+    used: dict[str, float] = field(default_factory=dict)
+    in_table: bool = False
+
+
+def is_text(lines: Sequence[str]) -> bool:
+    """Return whether these lines are of a log for people."""
+    return any(HEADER.fullmatch(line) or _INTERVALS.fullmatch(line.strip()) for line in lines)
+
+
+def read_text_log(lines: Sequence[str]) -> list[Block]:
+    """Return the blocks of a log; what the program printed between them is passed over.
+
+    Raises LogError at a line that no count's is, or where perf's output was cut off.
+    """
+    blocks: list[Block] = []
+    current: _Open | None = None
+    ended: re.Match[str] | None = None
+    for number, line in enumerate(lines, 1):
+        header = HEADER.fullmatch(line)
+        if header:
+            blocks += _closed(current)
+            current = _Open(number, header, _failure(ended, header))
+        elif _INTERVALS.fullmatch(line.strip()):
+            raise LogError(number, "counts of intervals (-I); expected counts of whole runs")
+        elif current:
+            _read_line(current, number, line)
+        ended = _ENDED.fullmatch(line.strip()) or (None if header else ended)
+    return blocks + _closed(current)
+
+
+def _failure(ended: re.Match[str] | None, header: re.Match[str]) -> str:
+    program = header["who"].strip("'").split(" ")[0]
+    if ended and ended["program"] == program:
+        return f"perf said of the program: {ended['signal']}"
+    return ""
+
+
+def _read_line(block: _Open, number: int, line: str) -> None:
+    words = line.strip()
+    block.lines.append(line)
+    if block.elapsed:
+        usage = _USAGE.fullmatch(line)
+        if usage:
+            block.used[usage["of"]] = seconds(usage["seconds"])
+        return
+    if words.startswith("#"):
+        # A metric that continues the line above, or the runs' times one by one (--table).
+        block.in_table = words.startswith("# Table of individual measurements")
+        return
+    if not words or block.in_table:
+        return
+    block.elapsed = _ELAPSED.fullmatch(line)
+    if block.elapsed:
+        return
+    count = _count(line)
+    if count:
+        block.counts.append(count)
+    elif not _METRICS.match(words):
+        raise LogError(number, f"{words[:60]!r} is no line of perf stat; expected a count")
+
+
+def _count(line: str) -> _Count | None:
+    share, error = _SHARE.search(line), None
+    rest = line[: share.start()] if share else line
+    error = _ERROR.search(rest)
+    rest = (rest[: error.start()] if error else rest).split(" # ")[0].rstrip()
+    found = _COUNT.fullmatch(rest)
+    if not found:
+        return None
+    unit, name = _unit_and_event(found["what"].strip())
+    names = split_event(name)
+    if names is None:
+        return None
+    pmu, event, modifiers = names
+    state: State = "counted"
+    value = None
+    if found["value"].startswith("<"):
+        state = "not counted" if "counted" in found["value"] else "not supported"
+    else:
+        value = localised(found["value"])
+    percent = seconds(error["percent"]) if error else None
+    row = Row(event, pmu, modifiers, value, unit, 0, state, found["place"], None, percent)
+    return _Count(row, seconds(share["percent"]) / 100 if share else 1.0)
+
+
+def _unit_and_event(what: str) -> tuple[str, str]:
+    old = _OLD_CLOCK.fullmatch(what)
+    if old:
+        return old["unit"], old["event"]
+    unit, _, event = what.partition(" ")
+    if event and not event.lstrip().startswith("[") and _UNIT.fullmatch(unit):
+        return unit, event.strip()
+    return "", what
+
+
+def localised(text: str) -> float:
+    """Return the number that a locale wrote with its signs for thousands and decimals.
+
+    perf groups by threes and has 2 decimals, or 6 in old versions: never 3.
+    """
+    *groups, last = re.split(r"[^\d]", text)
+    if groups and len(last) != 3:
+        return float("".join(groups) + "." + last)
+    return float("".join((*groups, last)))
+
+
+def seconds(text: str) -> float:
+    """Return a number that has no groups: its only sign is the decimal one."""
+    return float(text.replace(",", "."))
+
+
+def _closed(block: _Open | None) -> list[Block]:
+    if block is None:
+        return []
+    if block.elapsed is None:
+        raise LogError(block.line, "cut off: no line 'seconds time elapsed' follows")
+    if not block.counts and not block.lines:
+        return []
+    runs = int(block.header["runs"] or 1)
+    mean_s = seconds(block.elapsed["mean"])
+    rows, clock = _with_times(block.counts)
+    return [
+        Block(
+            line=block.line,
+            text="\n".join([block.header[0], *block.lines]),
+            rows=rows,
+            averaged=runs > 1,
+            repeats=runs,
+            elapsed_s=mean_s,
+            elapsed_text=block.elapsed["mean"].replace(",", "."),
+            elapsed_error_s=_elapsed_error(block.elapsed, mean_s) if runs > 1 else None,
+            user_s=block.used.get("user"),
+            system_s=block.used.get("sys"),
+            system_wide=block.header["who"].startswith(("'system wide'", "'CPU(s) ")),
+            clock=clock,
+            failure=block.failure,
+        )
+    ]
+
+
+def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
+    """Return the standard error in seconds, of which older versions print the percentage only."""
+    if elapsed["error"]:
+        return seconds(elapsed["error"])
+    percent = _ERROR.search(elapsed["rest"])
+    return seconds(percent["percent"]) / 100 * mean_s if percent else None
+
+
+def _with_times(counts: Sequence[_Count]) -> tuple[tuple[Row, ...], bool]:
+    """Return the rows with the time each was counting, and whether a clock told of times."""
+    enabled_ns = next(_clock_ns(counts), None)
+    whole = _NOMINAL_NS if enabled_ns is None else enabled_ns
+    rows = tuple(
+        Row(
+            count.row.event, count.row.pmu, count.row.modifiers, count.row.value, count.row.unit,
+            round(count.share * whole) if count.row.state == "counted" else 0, count.row.state,
+            count.row.aggregate, None, count.row.error_percent, always=count.share == 1,
+        )
+        for count in counts
+    )  # fmt: skip
+    return rows, enabled_ns is not None
+
+
+def _clock_ns(counts: Sequence[_Count]) -> Iterator[int]:
+    for count in counts:
+        row = count.row
+        if row.event in _CLOCKS and row.value and row.aggregate is None:
+            yield round(row.value * 1e6)

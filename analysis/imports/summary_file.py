@@ -1,0 +1,107 @@
+"""Adding to the `summaries.csv` of a results folder: checked as a whole before it is replaced."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from analysis.csv_file import read_lines, read_text
+from analysis.imports.identity import Identity
+from analysis.imports.numbers import Numbers
+from analysis.summaries import FILE, read_summaries
+from configs.errors import UserError
+
+_TABLE = ("app", "variant", "size", "threads", "schedule", "wait_policy")
+
+
+def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
+    """Add cases to a folder's summaries: where each stands, its case, its columns.
+
+    Raises UserError when the folder holds runs or cannot be written, or when a case is there twice.
+    """
+    rows = _existing(into)
+    numbers = Numbers()
+    for row in rows:
+        numbers.keep(_table_of(row), (row.get("mapping"), row.get("governor")), _numbers_of(row))
+    added = list(new)
+    numbers.number([identity for _, identity, _ in added])
+    seen = {_numbers_of(row) for row in rows}
+    for where, identity, columns in added:
+        place = numbers.of(identity)
+        if place in seen:
+            raise UserError(
+                f"{where}: a second average of the same case ({identity.fields['app']}, "
+                f"{identity.fields['mapping']}, {identity.fields['governor']}); averages cannot be "
+                "averaged: give each case one"
+            )
+        seen.add(place)
+        rows.append({"table_number": str(place[0]), "case_number": str(place[1]), **columns})
+    _write(into, rows)
+
+
+def import_summaries(file: Path, into: Path) -> int:
+    """Take a CSV file of means as a folder's summaries; return how many cases it has.
+
+    Raises UserError when there are summaries already, ConfigError with every mistake in the file.
+    """
+    if (into / FILE).exists():
+        raise UserError(f"{into}: holds means already ({FILE}); import into another folder")
+    cases = read_summaries(file, "")
+    _put(into, file.read_bytes())
+    return len(cases)
+
+
+def _write(into: Path, rows: Sequence[dict[str, str]]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    _put(into, stream.getvalue().encode())
+
+
+def _put(into: Path, data: bytes) -> None:
+    """Make these bytes a folder's summaries once they have been read as such."""
+    if any((into / "records").glob("*.jsonl")):
+        raise UserError(f"{into}: holds runs (records/); import means into another folder")
+    path = into / FILE
+    temporary = path.with_name(f".{FILE}.{os.getpid()}")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        read_summaries(temporary, "")
+        temporary.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be written ({error.strerror or error}); name a writable folder with "
+            "--into"
+        ) from None
+    finally:
+        if temporary.exists():
+            temporary.unlink()
+
+
+def _existing(into: Path) -> list[dict[str, str]]:
+    """Return the rows that are there, with their numbers."""
+    path = into / FILE
+    if not path.exists():
+        return []
+    read_summaries(path, "")
+    header, *lines = read_lines(read_text(path, "summaries"), str(path))
+    names = [name.text for name in header]
+    if not {"table_number", "case_number"} <= set(names):
+        raise UserError(f"{path}: its rows have no numbers; import into another folder")
+    return [dict(zip(names, (cell.text for cell in line), strict=True)) for line in lines]
+
+
+def _numbers_of(row: dict[str, str]) -> tuple[int, int]:
+    """Return a row's numbers of table and case; 0 where a cell is empty."""
+    return int(row["table_number"] or 0), int(row["case_number"] or 0)
+
+
+def _table_of(row: dict[str, str]) -> tuple[str | int, ...]:
+    """Return what identifies a row's table, as `Identity.table` has it."""
+    return tuple(int(row[name]) if name == "threads" else row.get(name, "") for name in _TABLE)

@@ -1,0 +1,358 @@
+"""Logs of perf stat become results: single runs as records, averages as means with deviations."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.imports.identity import Identifier
+from analysis.imports.perf import import_logs
+from analysis.sources import open_results
+from analysis.tables import make_tables
+from configs.errors import UserError
+from tests.analysis.imports.test_perf_log import LOGS
+from tests.analysis.made_tables import cells_by_title
+
+SAID: dict[str, str | int | None] = {"app": "lulesh", "threads": 1, "mapping": "pcores-pin"}
+
+
+def bring(folder: Path, *names: str, **options: str | int) -> Path:
+    """Import logs of the data folder into `folder/results`, which is returned."""
+    into = folder / "results"
+    import_logs([LOGS / name for name in names], into, SAID | options)
+    return into
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    paths = sorted((folder / "records").glob("*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+
+
+def test_a_single_run_becomes_a_record_that_says_what_nobody_knows(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "hybrid.txt", governor="performance"))
+
+    assert (record["schema"], record["status"], record["study"]) == (3, "ok", "imported")
+    assert (record["app"], record["threads"], record["mapping"]) == ("lulesh", 1, "pcores-pin")
+    assert (record["selection"], record["tightness"]) == ("pcores", "pin")
+    assert (record["governor"], record["variant"], record["size"]) == (
+        "performance", "unknown", "unknown",
+    )  # fmt: skip
+    assert "engine" not in record
+    assert "block" not in record
+    assert record["elapsed_s"] == 1.005
+    assert (record["user_s"], record["system_s"], record["migrations"]) == (0.99, 0.01, 3)
+    assert record["placement"]["verdict"] == "unproved"
+    assert record["unavailable"]["placement"] == "imported; nobody looked"
+    assert record["unavailable"]["energy_pkg_j"] == "not in the imported perf log"
+    assert record["imported"]["file"] == "hybrid.txt"
+    assert record["imported"]["line"] == 3
+
+
+def test_extrapolated_counts_of_a_hybrid_node_are_undone(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "hybrid.txt"))
+
+    # 5e9 x 90 % on P-cores and 3e9 x 10 % on E-cores, over one second of CPU time.
+    assert record["cycles"] == 4_500_000_000 + 300_000_000
+    assert record["freq_mean_ghz"] == pytest.approx(4.8)
+    assert record["freq_ghz"] == pytest.approx({"P": 5.0, "E": 3.0})
+    assert record["residency"] == pytest.approx({"P": 0.9, "E": 0.1})
+    # E-cores refused the event, and the program was there.
+    assert "cache_misses" not in record
+    assert "not supported by cpu_atom" in record["unavailable"]["cache_misses"]
+    # Counted on P-cores for 90 % and never on E-cores.
+    assert "instructions" not in record
+
+
+def test_without_a_clock_counts_are_known_where_their_share_is_and_times_are_not(
+    tmp_path: Path,
+) -> None:
+    text = (LOGS / "hybrid.txt").read_text()
+    log = tmp_path / "mine.txt"
+    log.write_text("\n".join(line for line in text.split("\n") if "task-clock" not in line))
+
+    import_logs([log], tmp_path, SAID)
+
+    (record,) = records(tmp_path)
+    assert record["cycles"] == 4_800_000_000
+    assert record["residency"] == pytest.approx({"P": 0.9, "E": 0.1})
+    for name in ("task_clock_s", "freq_mean_ghz", "freq_ghz"):
+        assert name not in record
+        assert record["unavailable"][name] == "no task-clock in the imported perf log"
+    assert {count["enabled_ns"] for count in record["counters"]} == {None}
+
+
+def test_a_full_share_in_csv_stands_for_the_clock(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "hybrid-pinned.csv"))
+
+    assert (record["cycles"], record["cache_misses"]) == (5_000_000_000, 1357)
+    assert (record["task_clock_s"], record["freq_mean_ghz"]) == (1.0, 5.0)
+    assert record["residency"] == {"P": 1.0, "E": 0.0}
+
+
+def test_csv_without_duration_time_has_no_time_and_says_what_to_ask_for(tmp_path: Path) -> None:
+    log = tmp_path / "mine.csv"
+    log.write_text("5;;page-faults;100;100.00\n")
+
+    import_logs([log], tmp_path, SAID)
+
+    (record,) = records(tmp_path)
+    assert "elapsed_s" not in record
+    assert "duration_time" in record["unavailable"]["elapsed_s"]
+
+
+def test_energy_of_all_cpus_is_read_and_their_counts_are_not_the_program_s(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "energy.txt"))
+
+    assert (record["energy_pkg_j"], record["energy_core_j"]) == (2215.08, 1900.5)
+    assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
+    assert record["edp_js"] == pytest.approx(2215.08 * 45.073)
+    assert "not supported" in record["unavailable"]["energy_psys_j"]
+    assert "cycles" not in record
+    assert "on all CPUs" in record["unavailable"]["cycles"]
+    assert "energy_net_j" in record["unavailable"]
+
+
+def test_packages_are_summed(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "energy-by-package.csv"))
+
+    assert record["energy_pkg_j"] == 300.75
+
+
+def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
+    shutil.copy(LOGS / "hybrid.txt", tmp_path / "counts-7.txt")
+    shutil.copy(LOGS / "energy.txt", tmp_path / "joules-7.txt")
+    logs = [tmp_path / "joules-7.txt", tmp_path / "counts-7.txt"]
+
+    import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.txt"})
+
+    (record,) = records(tmp_path)
+    assert (record["repetition"], record["elapsed_s"], record["migrations"]) == (7, 1.005, 3)
+    assert record["energy_pkg_j"] == 2215.08
+    # Energy of its own window, delay of the program.
+    assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
+    assert record["edp_js"] == pytest.approx(2215.08 * 1.005)
+
+
+def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> None:
+    into = bring(tmp_path, "killed.txt", "three-runs.txt")
+
+    results = open_results(str(into))
+    assert list(results.cases["n"]) == [3]
+    assert results.cases.iloc[0]["excluded"] == {"failed": 1}
+    assert results.cases.iloc[0]["elapsed_s_mean"] == pytest.approx(
+        (0.022193446 + 0.021591851 + 0.020765021) / 3
+    )
+
+
+def test_the_deviation_of_averages_is_that_of_the_runs(tmp_path: Path) -> None:
+    # The log has the single times 0.023866, 0.022749 and 0.023240 beside 0.023285 +- 0.000323.
+    single = (0.023866, 0.022749, 0.023240)
+    mean = sum(single) / 3
+    sd = math.sqrt(sum((time - mean) ** 2 for time in single) / 2)
+
+    case = open_results(str(bring(tmp_path, "repeated-table.txt"))).cases.iloc[0]
+
+    assert case["n"] == 3
+    assert case["elapsed_s_mean"] == pytest.approx(mean, abs=1e-6)
+    assert case["elapsed_s_sd"] == pytest.approx(sd, rel=0.005)
+    assert sd / math.sqrt(3) == pytest.approx(0.000323, abs=1e-6)
+
+
+def test_averages_keep_their_digits_and_are_no_runs(tmp_path: Path) -> None:
+    into = bring(tmp_path, "repeated.txt")
+
+    assert not (into / "records").exists()
+    (table,) = make_tables(into)
+    cells = cells_by_title(table)
+    assert (cells["n"], cells["time mean (s)"]) == ("5", "0.052881")
+    # 0.000514 x sqrt(5)
+    assert cells["sd (s)"] == "0.00115"
+    assert cells["migrations"] == "0"
+    assert cells["frequency (GHz)"].startswith("n/a")
+
+
+def test_counts_of_averages_have_deviations_where_they_are_known_finely(tmp_path: Path) -> None:
+    case = open_results(str(bring(tmp_path, "french-repeated.txt"))).cases.iloc[0]
+
+    assert case["elapsed_s_sd"] == pytest.approx(0.00822 * math.sqrt(10), rel=0.005)
+    assert case["cache_misses_mean"] == 1376989875
+    assert case["cache_misses_sd"] == pytest.approx(1376989875 * 0.02 * math.sqrt(10), rel=0.005)
+    few = open_results(str(bring(tmp_path / "few", "repeated.txt"))).cases.iloc[0]
+    assert math.isnan(few["context_switches_sd"])
+
+
+@pytest.mark.parametrize("name", ["repeated.csv", "repeated.json"])
+def test_averages_that_do_not_tell_of_how_many_runs_need_to_be_told(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(UserError, match=rf"{name}:3: averages .* give --repeats N"):
+        bring(tmp_path, name)
+
+    case = open_results(str(bring(tmp_path, name, repeats=4))).cases.iloc[0]
+    assert case["n"] == 4
+
+
+def test_a_number_of_runs_that_the_log_denies_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"averages of 5 runs, and --repeats says 4"):
+        bring(tmp_path, "repeated.txt", repeats=4)
+
+
+def test_runs_and_averages_are_not_mixed(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"repeated\.txt:4: averages .*german\.txt:1 is a single"):
+        bring(tmp_path, "repeated.txt", "german.txt")
+    bring(tmp_path, "repeated.txt")
+    with pytest.raises(UserError, match=r"holds means"):
+        bring(tmp_path, "german.txt")
+    bring(tmp_path / "runs", "german.txt")
+    with pytest.raises(UserError, match=r"holds runs"):
+        bring(tmp_path / "runs", "repeated.txt")
+
+
+def test_nothing_is_written_when_one_of_the_logs_is_none(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_text("no log\n")
+    with pytest.raises(UserError, match=r"bad\.txt:1:1"):
+        import_logs([LOGS / "german.txt", bad], tmp_path / "results", SAID)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_log_counts_once(tmp_path: Path) -> None:
+    bring(tmp_path, "german.txt")
+    with pytest.raises(UserError, match=r"the same log as german\.txt, which is imported"):
+        bring(tmp_path, "german.txt")
+
+
+def test_a_second_average_of_a_case_is_refused(tmp_path: Path) -> None:
+    bring(tmp_path, "repeated.txt")
+    with pytest.raises(UserError, match=r"old\.txt:2: a second average of the same case"):
+        bring(tmp_path, "old.txt")
+
+
+def test_results_of_pinstudy_are_not_added_to(tmp_path: Path) -> None:
+    (tmp_path / "results" / "records").mkdir(parents=True)
+    path = tmp_path / "results" / "records" / "node1-0001.jsonl"
+    path.write_text('{"schema": 3, "case_id": "x"}\n')
+    with pytest.raises(UserError, match=r"holds runs that pinstudy made"):
+        bring(tmp_path, "german.txt")
+
+
+def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: Path) -> None:
+    names: list[str] = []
+    for governor in ("powersave", "performance"):
+        for mapping in ("ecores-pin", "pcores-pin", "scheduler", "my cpus"):
+            for repetition in (1, 2):
+                name = f"lulesh_8_{mapping}_{governor}_{repetition}.txt"
+                text = (LOGS / "german.txt").read_text().replace("1,24", f"1,{len(names) + 10}")
+                (tmp_path / name).write_text(text)
+                names.append(name)
+    pattern = "{app}_{threads}_{mapping}_{governor}_{repetition}.txt"
+
+    import_logs([tmp_path / name for name in names], tmp_path / "out", {"pattern": pattern})
+
+    (table,) = make_tables(tmp_path / "out")
+    rows = [(row[0], row[1], row[2].split()[0], row[3]) for row in table.cells]
+    assert rows == [
+        ("1", "scheduler", "performance", "2"),
+        ("2", "pcores-pin", "performance", "2"),
+        ("3", "ecores-pin", "performance", "2"),
+        ("4", "my cpus", "performance", "2"),
+        ("5", "scheduler", "powersave", "2"),
+        ("6", "pcores-pin", "powersave", "2"),
+        ("7", "ecores-pin", "powersave", "2"),
+        ("8", "my cpus", "powersave", "2"),
+    ]
+    cases = open_results(str(tmp_path / "out")).cases
+    assert list(cases["tightness"])[:4] == ["none", "pin", "pin", None]
+
+
+def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:
+    bring(tmp_path, "german.txt", mapping="ecores-pin")
+    into = bring(tmp_path, "hybrid.txt", mapping="scheduler")
+    bring(tmp_path, "energy.txt", mapping="ecores-pin")
+
+    numbers = [(r["case_number"], r["mapping"], r["repetition"]) for r in records(into)]
+    assert numbers == [(1, "ecores-pin", 1), (2, "scheduler", 1), (1, "ecores-pin", 2)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("lulesh.txt", "has no placeholders"),
+        ("{app", "has no placeholders"),
+        ("{app}}.txt", "braces without one"),
+        ("{ap}.txt", "placeholder 'ap' is not known; did you mean 'app'?"),
+        ("{app}_{app}.txt", "{app} is there twice"),
+        ("{app}{size}.txt", "nothing stands before {size}"),
+    ],
+)
+def test_a_pattern_that_is_none_is_explained(pattern: str, expected: str) -> None:
+    with pytest.raises(UserError) as caught:
+        Identifier({"threads": 1, "mapping": "x"}, pattern)
+    assert expected in str(caught.value)
+
+
+def test_a_file_that_does_not_match_is_named_with_the_pattern() -> None:
+    identifier = Identifier({"mapping": "x"}, "{app}_{threads}.txt")
+    for name in ("lulesh.txt", "lulesh_x.txt", "lu_lesh_2.txt", "_2.txt", "lulesh_0.txt"):
+        with pytest.raises(UserError, match=name):
+            identifier.identify(Path("logs") / name)
+
+
+def test_folders_may_be_part_of_a_pattern() -> None:
+    identifier = Identifier({"threads": 2}, "{mapping}/{app}.txt")
+    found = identifier.identify(Path("a/pcores-pin/lulesh.txt")).fields
+    assert (found["mapping"], found["app"]) == ("pcores-pin", "lulesh")
+
+
+@pytest.mark.parametrize("missing", ["app", "threads", "mapping"])
+def test_what_the_logs_do_not_tell_has_to_be_said(tmp_path: Path, missing: str) -> None:
+    said = {name: value for name, value in SAID.items() if name != missing}
+    with pytest.raises(UserError, match=rf"give --{missing}, or {{{missing}}} in --pattern"):
+        import_logs([LOGS / "german.txt"], tmp_path, said)
+
+
+def test_what_is_said_twice_is_refused() -> None:
+    with pytest.raises(UserError, match=r"--wait-policy and {wait_policy} in --pattern both"):
+        Identifier(
+            {"app": "a", "threads": 1, "mapping": "m", "wait_policy": "x"}, "{wait_policy}.t"
+        )
+
+
+@pytest.mark.parametrize("node", ["../up", "", "a b", "x" * 65, "a/b"])
+def test_a_node_s_name_is_part_of_a_file_s(tmp_path: Path, node: str) -> None:
+    if node:
+        with pytest.raises(UserError, match="is no name of a node"):
+            bring(tmp_path, "german.txt", node=node)
+
+
+@given(st.text(max_size=12), st.text(max_size=12).map(lambda text: f"{{app}}{text}"))
+def test_whatever_a_pattern_and_a_name_are_there_is_no_traceback(name: str, pattern: str) -> None:
+    try:
+        found = Identifier({"threads": 1, "mapping": "m"}, pattern).identify(Path("x") / name)
+    except UserError as error:
+        assert len(str(error).splitlines()) == 1
+    else:
+        assert str(found.fields["app"]).isprintable()
+
+
+WORDS = st.one_of(st.sampled_from(["pcores-pin", "4", "x y", ""]), st.text(max_size=6))
+
+
+@given(st.dictionaries(st.sampled_from(["app", "mapping", "governor", "size", "node"]), WORDS))
+def test_whatever_is_said_of_logs_there_are_tables_or_one_line(said: dict[str, str]) -> None:
+    options: dict[str, str | int | None] = {**SAID, **said}
+    with TemporaryDirectory() as name:
+        try:
+            import_logs([LOGS / "hybrid.txt", LOGS / "german.txt"], Path(name), options)
+        except UserError as error:
+            assert len(str(error).splitlines()) == 1
+        else:
+            assert make_tables(name)

@@ -1,0 +1,237 @@
+"""Every form in which somebody's log of perf stat may come is read, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from analysis.imports.perf_block import Block
+from analysis.imports.perf_log import read_log
+from analysis.imports.perf_text import localised
+from configs.errors import ConfigError, UserError
+
+LOGS = Path(__file__).parents[2] / "data" / "perf_logs"
+
+
+def only(name: str) -> Block:
+    (block,) = read_log(LOGS / name)
+    return block
+
+
+def values(block: Block) -> dict[str, float | None]:
+    return {row.name: row.value for row in block.rows}
+
+
+def problem(folder: Path, text: str) -> str:
+    path = folder / "mine.log"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_log(path)
+    return str(caught.value).removeprefix(str(folder) + "/")
+
+
+def test_text_of_repeated_runs_has_their_number_and_the_error_of_the_mean() -> None:
+    block = only("repeated.txt")
+
+    assert (block.averaged, block.repeats) == (True, 5)
+    assert (block.elapsed_s, block.elapsed_text, block.elapsed_error_s) == (
+        0.052881, "0.052881", 0.000514,
+    )  # fmt: skip
+    assert [row.error_percent for row in block.rows] == [4.99, 78.10, None, 0.33, None]
+    assert values(block)["page-faults"] == 75
+    assert block.rows[4].state == "not supported"
+
+
+@pytest.mark.parametrize(
+    ("name", "elapsed_s", "error_s"),
+    [
+        # The mean time x the percentage that duration_time's row has.
+        ("repeated.csv", 0.051572180, 0.051572180 * 0.0076),
+        ("repeated.json", 0.051697407, 0.051697407 * 0.0196),
+    ],
+)
+def test_csv_and_json_of_repeated_runs_do_not_tell_how_many(
+    name: str, elapsed_s: float, error_s: float
+) -> None:
+    block = only(name)
+
+    assert (block.averaged, block.repeats) == (True, None)
+    assert block.elapsed_s == elapsed_s
+    assert block.elapsed_error_s == pytest.approx(error_s)
+
+
+def test_a_table_of_single_times_is_passed_over() -> None:
+    block = only("repeated-table.txt")
+
+    assert (block.repeats, block.elapsed_s, block.elapsed_error_s) == (3, 0.023285, 0.000323)
+    assert len(block.rows) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "elapsed"),
+    [
+        ("three-runs.txt", [0.022193446, 0.021591851, 0.020765021]),
+        ("three-runs.csv", [0.021999747, 0.022337129, 0.022291140]),
+        ("three-runs.json", [0.021864917, 0.021516689, 0.023317648]),
+    ],
+)
+def test_a_file_may_hold_several_runs(name: str, elapsed: list[float]) -> None:
+    blocks = read_log(LOGS / name)
+
+    assert [block.elapsed_s for block in blocks] == elapsed
+    assert not any(block.averaged for block in blocks)
+    assert len({len(block.rows) for block in blocks}) == 1
+
+
+def test_several_runs_are_told_apart_without_the_lines_that_perf_puts_between(
+    tmp_path: Path,
+) -> None:
+    lines = (LOGS / "three-runs.csv").read_text().split("\n")
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(line for line in lines if not line.startswith("#")))
+
+    assert [block.elapsed_s for block in read_log(path)] == [0.021999747, 0.022337129, 0.022291140]
+
+
+@pytest.mark.parametrize("name", ["pipe.csv", "tab.csv", "comma-space.csv"])
+def test_any_separator_of_csv_will_do(name: str) -> None:
+    block = only(name)
+
+    counts = values(block)
+    assert set(counts) >= {"task-clock", "context-switches", "page-faults", "duration_time"}
+    assert block.elapsed_s is not None
+    assert 0.05 < block.elapsed_s < 0.06
+
+
+def test_a_decimal_comma_in_csv_is_a_decimal_comma(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("3,55;msec;task-clock;15,05%;3552123;100,00;0,064;CPUs utilized\n")
+
+    (block,) = read_log(path)
+
+    assert (block.rows[0].value, block.rows[0].error_percent) == (3.55, 15.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1376989875", 1376989875),
+        ("1,376,989,875", 1376989875),
+        ("1.376.989.875", 1376989875),
+        ("1'376'989'875", 1376989875),
+        ("1\N{NARROW NO-BREAK SPACE}376\N{NO-BREAK SPACE}989 875", 1376989875),
+        ("1,234.56", 1234.56),
+        ("1.234,56", 1234.56),
+        ("1234,56", 1234.56),
+        ("0.80", 0.8),
+        ("803.625123", 803.625123),
+        ("1,234", 1234),
+        ("0", 0),
+    ],
+)
+def test_numbers_of_every_locale_are_the_same_numbers(text: str, number: float) -> None:
+    assert localised(text) == number
+
+
+def test_other_locales_times_and_shares_are_read() -> None:
+    german, french = only("german.txt"), only("french-repeated.txt")
+
+    assert (german.elapsed_s, german.user_s, german.system_s) == (1.24, 1.23, 0.00456)
+    assert values(german) == {"task-clock": 1234.56, "cycles": 1376989875, "cpu-migrations": 7}
+    assert german.rows[1].run_ns == 617_280_000  # 50 % of 1234.56 ms
+    assert (french.repeats, french.elapsed_text, french.elapsed_error_s) == (
+        10, "45.07300", 0.00822,
+    )  # fmt: skip
+
+
+def test_rows_of_a_hybrid_node_have_the_share_of_time_that_they_were_counting() -> None:
+    block = only("hybrid.txt")
+
+    run_ns = {row.name: row.run_ns for row in block.rows}
+    assert run_ns["cpu_core/cycles/"] == 900_000_000
+    assert run_ns["cpu_atom/cycles/"] == 100_000_000
+    assert run_ns["cpu_atom/instructions/"] == 0
+    assert values(block)["cpu_core/cycles/"] == 5_000_000_000
+    assert (block.user_s, block.system_s, block.system_wide) == (0.99, 0.01, False)
+
+
+def test_the_old_form_gives_time_and_its_error_in_percent() -> None:
+    block = only("old.txt")
+
+    assert values(block)["task-clock"] == 803.625123
+    assert block.elapsed_error_s == pytest.approx(0.811 * 0.005)
+
+
+def test_what_was_counted_on_all_cpus_is_marked() -> None:
+    assert only("energy.txt").system_wide
+    assert only("energy-by-package.csv").system_wide
+    assert only("per-cpu.txt").system_wide
+    assert [row.aggregate for row in only("per-cpu.txt").rows[:2]] == ["CPU0", "CPU1"]
+
+
+def test_a_program_that_a_signal_killed_is_told_from_one_that_ended() -> None:
+    assert only("killed.txt").failure == "perf said of the program: Segmentation fault"
+    assert only("hybrid.txt").failure == ""
+
+
+def test_what_another_program_died_of_is_not_this_one_s_end(tmp_path: Path) -> None:
+    path = tmp_path / "mine.log"
+    path.write_text("other: Killed\n" + (LOGS / "german.txt").read_text())
+
+    assert read_log(path)[0].failure == ""
+
+
+TEXT = (LOGS / "german.txt").read_text()
+ROW = "5;;page-faults;100;100.00\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "mine.log:1:1: no counts here; expected a log of perf stat"),
+        ("hello\n", "mine.log:1:1: 'hello' is no row of perf stat"),
+        (ROW + "7;;cs;100\n", "mine.log:2:1: '7;;cs;100' is no row of perf stat"),
+        (ROW + "7;;cs;100;100.00\n" * 2, "mine.log:3:1: cs again, in the middle of a run"),
+        ("0.100105668;5;;page-faults;100;100.00\n", "mine.log:1:1: counts of intervals"),
+        ("#           time             counts unit events\n", "mine.log:1:1: counts of intervals"),
+        (TEXT.split("\n\n   ")[0], "mine.log:1:1: cut off"),
+        (TEXT.replace("             7", "      twelve"), "mine.log:5:1: 'twelve      cpu-migr"),
+        (TEXT.replace("cpu-migrations", "no event/"), "mine.log:5:1: '7      no event/"),
+    ],
+)
+def test_what_is_no_log_is_told_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
+    assert problem(tmp_path, text).startswith(expected)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nothing\.txt: cannot be read .*a log of perf stat"):
+        read_log(tmp_path / "nothing.txt")
+
+
+PIECES = st.one_of(
+    st.sampled_from([line for path in sorted(LOGS.iterdir())
+                     for line in path.read_text().split("\n")]),
+    st.text(max_size=30),
+    st.sampled_from(["1" * 5000, "<not counted>", "  1,5 +- 2 seconds time elapsed", "{", "{}",
+                     '{"event": 1, "counter-value": "1e999"}', "9" * 300 + ";;cs;1;100.00"]),
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=12), st.sampled_from(["\n", "\r\n", "\x1b[31m", ";"]))
+@example([" Performance counter stats for 'x' (0 runs):", "0 +- 0 seconds time elapsed"], "\n")
+@example(["(" * 50 + " 5 " + "%" * 50], "\n")
+def test_whatever_a_file_holds_there_is_no_traceback(lines: list[str], end: str) -> None:
+    with TemporaryDirectory() as name:
+        path = Path(name) / "mine.log"
+        path.write_bytes(end.join(lines).encode("utf-8", "replace"))
+        try:
+            blocks = read_log(path)
+        except UserError as error:
+            assert "mine.log" in str(error)
+            assert len(str(error).splitlines()) == 1
+        else:
+            assert all(block.line >= 1 for block in blocks)

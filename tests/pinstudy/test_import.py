@@ -1,0 +1,83 @@
+"""`pinstudy import` as a user meets it: logs and means in, tables out, mistakes in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from analysis.published import publication
+from analysis.tables import make_tables
+
+ROOT = Path(__file__).resolve().parents[2]
+LOGS = ROOT / "tests" / "data" / "perf_logs"
+
+
+def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_logs_become_tables(tmp_path: Path) -> None:
+    done = pinstudy(
+        tmp_path, "import", "perf", str(LOGS / "three-runs.txt"), "--into", "out",
+        "--app", "sleep", "--threads", "1", "--mapping", "scheduler", "--governor", "performance",
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "3 runs of 1 cases" in done.stderr
+
+    tables = pinstudy(tmp_path, "tables", "out")
+    assert tables.returncode == 0, tables.stderr
+    assert "sleep (unknown), size unknown, 1 thread" in tables.stdout
+    # The mean of 0.022193446, 0.021591851 and 0.020765021.
+    assert "0.0215" in tables.stdout
+    assert "imported; nobody looked" in tables.stdout
+
+
+def test_a_log_that_is_none_is_one_line_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("no log\n")
+    done = pinstudy(
+        tmp_path, "import", "perf", "mine.txt", "--into", "out", "--app", "a", "--threads", "1",
+        "--mapping", "scheduler",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("pinstudy: mine.txt:1:1: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_path: Path) -> None:
+    means = publication("galante-2025").folder / "summaries.csv"
+    done = pinstudy(tmp_path, "import", "summaries", str(means), "--into", "out")
+    assert done.returncode == 0, done.stderr
+    assert "75 cases" in done.stderr
+
+    imported = make_tables(tmp_path / "out", "published")
+
+    published = make_tables("published:galante-2025", "published")
+    assert [table.cells for table in imported] == [table.cells for table in published]
+    assert len(imported) == 8
+
+
+def test_mistakes_in_means_are_all_told_with_line_and_column(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(
+        "app,threads,mapping,elapsed_mean_s\na,1,scheduler,x\na,0,scheduler,1\n"
+    )
+    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out")
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert "mine.csv:2:15: elapsed_mean_s 'x' is not a number" in first
+    assert "mine.csv:3:3: threads '0' is not a whole number" in second
+    assert not (tmp_path / "out").exists()
+
+
+def test_means_are_not_imported_over_others(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,scheduler\n")
+    for status in (0, 2):
+        done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out")
+        assert done.returncode == status
+    assert "holds means already" in done.stderr
