@@ -42,11 +42,12 @@ def command(
     from analysis.written import write_file
 
     share = share_option(margin)
+    answers = []
     for source in sources_below(results):
         opened = open_results(source)
         findings = find(opened, share, baseline)
         if as_json:
-            print_json({"results": opened.name} | as_data(findings))
+            answers.append({"results": opened.name} | as_data(findings))
         else:
             width = max(60, shutil.get_terminal_size((100, 24)).columns)
             click.echo(as_text(findings, width) if style == "text" else as_markdown(findings))
@@ -54,3 +55,5 @@ def command(
             again = f"pinstudy verdict {source}"
             path = write_file(opened.folder / "verdict.md", as_markdown(findings), again)
             click.echo(f"written: {path}", err=True)
+    if as_json:
+        print_json(answers)

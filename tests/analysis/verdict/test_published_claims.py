@@ -1,0 +1,57 @@
+"""The published means and deviations, examined by the same rules as runs."""
+
+from __future__ import annotations
+
+import pytest
+from scipy import stats
+
+from analysis.find import find
+from analysis.findings import Findings
+from analysis.sources import open_results
+
+
+@pytest.fixture(scope="module")
+def findings() -> Findings:
+    return find(open_results("published:galante-2025"))
+
+
+def test_every_published_time_is_compared_with_its_own_baseline(findings: Findings) -> None:
+    # Seven tables of ten rows, two baselines each. Table 10 does not say how often it was run.
+    assert findings.comparisons == 7 * 8
+
+
+def test_words_follow_from_welchs_test_of_the_published_numbers(findings: Findings) -> None:
+    # Table 7, powersave: 26.043 +- 0.090 under the scheduler, 22.975 +- 0.028 in a set of P-cores.
+    table = findings.tables[4]
+    assert (table.keys["app"], table.keys["threads"]) == ("lulesh", 8)
+    best = next(v for v in table.verdicts if (v.objective, v.governor) == ("time", "powersave"))
+    assert (best.answer, best.best and best.best.number) == ("confine", 7)
+    assert best.best is not None
+    difference = best.best.comparisons["time"].difference
+    expected = stats.ttest_ind_from_stats(22.975, 0.028, 10, 26.043, 0.090, 10, equal_var=False)
+    assert difference.p_different == pytest.approx(expected.pvalue, rel=0.5)
+    assert difference.ratio == pytest.approx(22.975 / 26.043)
+    assert "threads were moved 20904 times a run under #6 and 8 times under #7" in " ".join(
+        best.sentences
+    )
+
+
+def test_energies_without_a_spread_are_told_by_their_means_alone(findings: Findings) -> None:
+    energy = next(v for v in findings.tables[0].verdicts if v.objective == "energy")
+    assert energy.answer == "not compared"
+    # 2215.08 J and 2021.04 J: 8.8 % less.
+    assert "by the means alone" in energy.sentences[0]
+    assert "#3 pcores-pin 8.8 % less" in energy.sentences[0]
+
+
+def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> None:
+    (remark,) = [remark for remark in findings.remarks if "read as standard errors" in remark]
+    assert "of 56 words change" in remark
+
+
+def test_a_deviation_that_was_rounded_to_nothing_is_no_certainty(findings: Findings) -> None:
+    # Table 9, row 4: 10.054 +- 0.000.
+    table = findings.tables[6]
+    case = next(case for case in table.cases if case.number == 4)
+    assert case.comparisons["time"].word == "worse"
+    assert case.comparisons["time"].difference.standard_error > 0

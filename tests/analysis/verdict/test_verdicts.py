@@ -1,0 +1,208 @@
+"""Studies with a known outcome get the verdict that they deserve, in words that say no more."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from configs.errors import UserError
+from tests.analysis.made_studies import Study, found, only_table, verdict, words
+from tests.analysis.records import left_out
+
+FASTER_ON_P = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
+
+
+def test_the_fastest_mapping_is_recommended_with_its_gain(tmp_path: Path) -> None:
+    findings = found(tmp_path, Study(FASTER_ON_P))
+    assert words(findings) == {
+        "pcores-set": "better",
+        "pcores-pin": "better",
+        "ecores-pin": "worse",
+    }
+    time = verdict(findings)
+    assert (time.answer, time.best and time.best.mapping) == ("pin", "pcores-pin")
+    assert time.sentences[0].startswith("Pin each thread on the P-cores (#3 pcores-pin): ")
+    assert "less time than under #1 scheduler (95 % interval" in time.sentences[0]
+    assert "widened for the choice among 3; 10 pairs of runs" in time.sentences[0]
+    comparison = next(c for c in only_table(findings).cases if c.number == 3).comparisons["time"]
+    assert 0.90 in comparison.difference.interval()
+
+
+def test_a_set_of_cpus_is_no_pinning(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0})
+    time = verdict(found(tmp_path, study))
+    assert time.answer == "confine"
+    assert time.sentences[0].startswith("Confine the threads to the P-cores (#2 pcores-set)")
+
+
+def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
+    assert "would do as well (within 1 %)" in " ".join(verdict(found(tmp_path, study)).sentences)
+
+
+def test_what_it_costs_in_energy_stands_beside_the_gain(tmp_path: Path) -> None:
+    energy = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7}
+    findings = found(tmp_path, Study(FASTER_ON_P, energy))
+    # 20 % more of both, within the noise of 0.3 %.
+    assert re.match(r"It costs (19|20)\.\d+ % more package energy", verdict(findings).sentences[1])
+    assert verdict(findings, "energy").answer == "pin"
+    assert verdict(findings, "energy").sentences[0].startswith("Pin each thread on the E-cores")
+    front = [case.mapping for case in only_table(findings).cases if case.on_front]
+    assert front == ["pcores-set", "pcores-pin", "ecores-pin"]
+
+
+def test_migrations_and_core_kinds_stand_beside_it(tmp_path: Path) -> None:
+    beside = {
+        "scheduler": {"migrations": 2886, "residency": {"P": 0.969, "E": 0.031}},
+        "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
+    }
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, beside=beside)
+    said = " ".join(verdict(found(tmp_path, study)).sentences)
+    assert "threads were moved 2886 times a run under #1 and 8 times under #2" in said
+    assert "3.1 % of CPU time was on E-cores under #1 and 0.0 % under #2" in said
+
+
+def test_equal_mappings_make_no_difference(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4})
+    time = verdict(found(tmp_path, study))
+    assert (time.answer, time.best) == ("no difference", None)
+    assert "#2 pcores-set and #3 pcores-pin take the same time as #1 scheduler" in time.sentences[0]
+    assert time.sentences[1].startswith("Worse: #4 ecores-pin 4")
+
+
+def test_threads_are_left_to_the_scheduler_when_all_else_is_worse(tmp_path: Path) -> None:
+    time = verdict(found(tmp_path, Study({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4})))
+    assert (time.answer, time.best and time.best.mapping) == ("leave", "scheduler")
+    assert time.sentences[0].startswith("Leave the threads to the OS scheduler (#1 scheduler)")
+
+
+def test_too_few_noisy_runs_are_undecided_and_say_how_many_are_missing(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=4, noise=0.04)
+    time = verdict(found(tmp_path, study))
+    assert time.answer == "undecided"
+    assert "more repetition" in time.sentences[0]
+
+
+def test_the_margin_is_the_users(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.97})
+    assert words(found(tmp_path / "a", study)) == {"pcores-pin": "better"}
+    assert words(found(tmp_path / "b", study, margin=0.05)) == {"pcores-pin": "equivalent"}
+
+
+def test_another_baseline_can_be_named(tmp_path: Path) -> None:
+    findings = found(tmp_path, Study(FASTER_ON_P), baseline="pcores-pin")
+    assert words(findings) == dict.fromkeys(["scheduler", "pcores-set", "ecores-pin"], "worse")
+    with pytest.raises(UserError, match="did you mean 'pcores-pin'"):
+        found(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
+
+
+def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
+    time = verdict(found(tmp_path, Study({"pcores-set": 1.0, "pcores-pin": 0.9})))
+    assert time.answer == "not compared"
+    assert "put the mapping scheduler into the study" in time.sentences[0]
+
+
+def test_what_was_not_measured_is_said_with_its_reason(tmp_path: Path) -> None:
+    findings = found(tmp_path, Study(FASTER_ON_P))
+    assert verdict(findings, "energy").sentences == (
+        "Not compared: it was not measured, because no RAPL here.",
+    )
+    assert "package energy was not measured" in " ".join(verdict(findings).sentences).lower()
+    assert findings.headline[-1].startswith("No answer for package energy")
+
+
+def test_each_governor_has_its_own_baseline(tmp_path: Path) -> None:
+    study = Study(FASTER_ON_P, governors=("performance", "powersave"))
+    findings = found(tmp_path, study)
+    assert findings.comparisons == 6
+    assert (
+        verdict(findings, governor="powersave")
+        .sentences[0]
+        .startswith("Pin each thread on the P-cores (#7 pcores-pin)")
+    )
+    assert "to pin, in all 2 settings" in findings.headline[0]
+
+
+def test_runs_of_blocks_are_paired_and_others_are_not(tmp_path: Path) -> None:
+    in_blocks = found(tmp_path / "a", Study(FASTER_ON_P))
+    together = found(tmp_path / "b", Study(FASTER_ON_P, sequential=True))
+    paired = [
+        case.comparisons["time"].difference.paired
+        for findings in (in_blocks, together)
+        for case in only_table(findings).cases
+        if case.comparisons
+    ]
+    assert paired == [True] * 3 + [False] * 3
+    assert "10 runs of each" in verdict(together).sentences[0]
+
+
+def test_a_slow_block_hides_nothing_from_pairs(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.002).records()
+    for run in records:
+        run["elapsed_s"] *= 1 + 0.1 * (run["block"] % 3)
+    assert words(found(tmp_path, records)) == {"pcores-pin": "better"}
+
+
+def test_only_good_runs_that_are_no_warm_ups_are_compared(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
+    bad = [
+        records[1] | {"elapsed_s": 1.0, "repetition": 99, "status": "timeout"},
+        records[1] | {"elapsed_s": 1.0, "warmup": True, "block": 0},
+    ]
+    findings = found(tmp_path, records + bad)
+    assert words(findings) == {"pcores-pin": "equivalent"}
+    assert [case.samples["time"].n for case in only_table(findings).cases] == [10, 10]
+
+
+def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    runs = Study({"scheduler": 1.0}).records()
+    missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
+    time = verdict(found(tmp_path, [*runs, missing]))
+    assert time.sentences == ("Not compared: #1 scheduler is the only case that was measured.",)
+
+
+def test_a_run_far_away_is_named_and_stays_in_the_mean(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
+    records[6]["elapsed_s"] = 80.0
+    case = only_table(found(tmp_path, records)).cases[0]
+    ((outlier),) = case.outliers
+    assert (outlier.objective, outlier.repetition, outlier.value) == ("time", 4, 80.0)
+    assert case.samples["time"].mean > 43
+
+
+def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
+    records = []
+    for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, sequential=True).records():
+        pinned = run["mapping"] == "pcores-pin"
+        guest = {
+            "engine": "vm",
+            "vm_cpus": 8,
+            "vm_memory_mib": 1024,
+            "vm_accelerator": "kvm",
+            "vcpu_mapping": run["mapping"],
+            "vcpu_selection": "pcores" if pinned else "all",
+            "vcpu_tightness": "pin" if pinned else "none",
+            "mapping": "scheduler",
+            "selection": "all",
+            "tightness": "none",
+        }
+        records.append(run | guest)
+    time = verdict(found(tmp_path, records))
+    assert time.answer == "pin"
+    assert time.sentences[0].startswith(
+        "Pin each virtual CPU on the P-cores (#2 pcores-pin/scheduler): "
+    )
+    assert "10 runs of each" in time.sentences[0]
+
+
+def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
+    hostile = "p\x1b[31m\nin"
+    records = [
+        run | ({"mapping": hostile} if run["mapping"] == "pcores-pin" else {})
+        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    ]
+    said = "".join(s for v in only_table(found(tmp_path, records)).verdicts for s in v.sentences)
+    assert "\x1b" not in said
+    assert "\n" not in said

@@ -1,0 +1,80 @@
+"""`pinstudy verdict` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.made_studies import Study
+from tests.analysis.records import write
+
+ROOT = Path(__file__).parents[2]
+
+
+def pinstudy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "100"}
+    return subprocess.run(
+        [str(ROOT / "bin" / "pinstudy"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+
+def made(tmp_path: Path) -> Path:
+    folder = tmp_path / "results" / "s" / "node1"
+    write(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}).records())
+    return folder
+
+
+def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    done = pinstudy("verdict", str(folder))
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "To pin or not to pin?"
+    assert lines[1].startswith("  For time: to pin")
+    assert "Pin each thread on the P-cores (#2 pcores-pin)" in done.stdout
+    assert "ratios to the baseline" in done.stdout
+    assert (folder / "verdict.md").read_text().startswith("# To pin or not to pin?")
+    assert f"written: {folder / 'verdict.md'}" in done.stderr
+
+
+def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
+    done = pinstudy("verdict", str(made(tmp_path)), "--json", "--no-files")
+    (data,) = json.loads(done.stdout)
+    (table,) = data["tables"]
+    by_number = {row["case_number"]: row for row in table["comparisons"]}
+    assert by_number[1]["is_baseline"]
+    assert by_number[2]["time_word"] == "better"
+    assert by_number[3]["time_word"] == "worse"
+    assert by_number[2]["time_ratio"] == pytest.approx(0.9, rel=0.01)
+    assert by_number[2]["time_ratio_low"] < by_number[2]["time_ratio"] < 0.91
+    time = [row for row in table["statistics"] if row["objective"] == "time"]
+    assert [row["n"] for row in time] == [10, 10, 10]
+
+
+def test_the_published_results_have_a_verdict_and_no_files() -> None:
+    done = pinstudy("verdict", "published:galante-2025")
+    assert done.returncode == 0
+    assert "of 56 words change" in " ".join(done.stdout.split())
+    assert done.stderr == ""
+
+
+def test_mistakes_are_one_line_and_status_2(tmp_path: Path) -> None:
+    folder = str(made(tmp_path))
+    for arguments, message in (
+        (("verdict", str(tmp_path / "none")), "no results here"),
+        (("verdict", folder, "--margin", "one"), "expected one such as 1%"),
+        (("verdict", folder, "--margin", "0%"), "not more than 0%"),
+        (("verdict", folder, "--baseline", "pcores"), "did you mean 'pcores-pin'"),
+    ):
+        done = pinstudy(*arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
