@@ -24,8 +24,8 @@ def percent(share: float) -> str:
 
 def said(wanted: Precision) -> str:
     """Return in words when a case is known precisely enough."""
-    means = " and ".join(wanted.of)
-    return f"until the mean {means} is known to ±{percent(wanted.half_width)} (95 % confidence)"
+    means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
+    return f"until the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
 
 
 def repetition_rule(study: Study) -> dict[str, Any] | None:

@@ -6,18 +6,20 @@ import threading
 
 import pytest
 
+from configs.model import Precision
 from pinstudy.progress import TerminalProgress
 from runners.history import History
+from runners.order import PlannedRun
 from runners.outline import Outline
 from runners.plan import Plan
 from tests.runners.cases import case, study
 
 
-def outline() -> Outline:
+def outline(**changes: object) -> Outline:
     def launch(_: object) -> None:
         raise AssertionError("nothing is launched")
 
-    return Outline(Plan(study(), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
+    return Outline(Plan(study(**changes), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
 
 
 def test_waiting_is_a_line_with_the_number_of_the_run_that_waits(
@@ -35,6 +37,39 @@ def test_a_warning_is_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> N
     with TerminalProgress(outline()) as progress:
         progress.warned("warning: thermald runs")
     assert capsys.readouterr().err == "warning: thermald runs\n"
+
+
+RULE = {"repetitions": 9, "precision": Precision(5, 0.01)}
+
+
+def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with TerminalProgress(outline(**RULE)) as progress:
+        progress.starting(case(), PlannedRun(0, 0, case().case_id, 1, warmup=True), 200.0)
+        progress.finished({"status": "ok"})
+        progress.starting(case(), PlannedRun(5, 5, case().case_id, 5, warmup=False), 100.0)
+        progress.finished({"status": "ok"})
+        progress.ended(case(), 4)
+        progress.waiting("idle baseline")
+    name = "demo-libgomp small x2 pcores-pin current"
+    assert capsys.readouterr().err.splitlines() == [
+        f"[1/at most 10] {name}, warm-up, at most 3 min 20 s left",
+        f"[2/at most 10] {name}, repetition 5 of 5 to 9, at most 1 min 40 s left",
+        f"{name}: precise enough, 4 fewer to run",
+        "[3/at most 6] idle baseline",
+    ]
+
+
+def test_the_bar_grows_shorter_when_a_case_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with TerminalProgress(outline(**RULE)) as progress:
+        progress.ended(case(), 4)
+        progress.waiting("idle baseline")
+    assert "0/6" in capsys.readouterr().err
 
 
 def test_a_bar_needs_no_thread_that_wakes_up_while_a_program_is_measured(

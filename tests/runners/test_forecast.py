@@ -50,6 +50,23 @@ def test_an_unknown_case_that_never_runs_is_forgotten() -> None:
     assert forecast.left_s == pytest.approx(0.0)
 
 
+def test_a_case_that_ends_early_takes_its_time_along() -> None:
+    forecast = Forecast([ONE, TWO], [ONE.case_id, TWO.case_id, TWO.case_id], {})
+    forecast.made(TWO.case_id, 0.5)
+    assert forecast.forget(TWO.case_id) == 1
+    assert forecast.left_s == pytest.approx(2.0 + OVERHEAD_S)
+    assert forecast.forget(TWO.case_id) == 0
+    assert forecast.left_s == pytest.approx(2.0 + OVERHEAD_S)
+
+
+def test_an_unknown_case_that_ends_early_is_forgotten() -> None:
+    unknown = case(size=replace(SMALL, name="other", estimate_s=None))
+    forecast = Forecast([unknown, ONE], [unknown.case_id] * 3 + [ONE.case_id], {})
+    forecast.made(unknown.case_id, None)
+    assert forecast.forget(unknown.case_id) == 2
+    assert forecast.left_s == pytest.approx(2.0 + OVERHEAD_S)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

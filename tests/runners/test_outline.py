@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from configs.library import load_study
-from configs.model import Baseline, Study
+from configs.model import Baseline, Precision, Study
+from runners.forecast import duration
 from runners.outline import Outline
 from runners.workplace import open_workplace
 from tests.runners.power_pmu_trees import power_pmu_tree
@@ -82,3 +83,47 @@ def test_where_energy_is_not_measured_no_time_is_set_aside(
 def test_a_study_without_a_baseline_says_nothing_of_it(tmp_path: Path) -> None:
     summary = outline(with_energy(tmp_path), paper(baseline=None)).summary()
     assert not any("baseline" in line for line in summary)
+
+
+def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path: Path) -> None:
+    asked = paper(repetitions=50, precision=Precision(5, 0.01), baseline=None)
+    root = build_tree(tmp_path, HYBRID)
+    found = outline(root, asked)
+    # 70 cases x (5 or 50 repetitions + 1 warm-up), as long as plain ones of as many.
+    assert (found.left_least, found.left, found.runs) == (420, 3570, 3570)
+    least = outline(root, replace(asked, repetitions=5, precision=None))
+    most = outline(root, replace(asked, precision=None))
+    assert (found.left_least_s, found.left_s) == (least.left_s, most.left_s)
+    first, *_, last = found.summary()
+    assert first == (
+        "study paper: 70 cases, 5 to 50 repetitions, until the mean time is known to ±1 % "
+        "(95 % confidence), and 1 warm-up run of each, randomised-blocks, seed 1"
+    )
+    assert last == (
+        f"420 to 3570 runs; expected time: {duration(least.left_s)} to {duration(most.left_s)}"
+    )
+    told = found.as_json()
+    assert told["repetition_rule"] == {"min": 5, "max": 50, "ci_half_width": 0.01, "of": ["time"]}
+    assert (told["runs_left_least"], told["runs_left"]) == (420, 3570)
+    assert told["expected_least_s"] == least.left_s
+
+
+def test_a_plain_number_is_told_as_ever(tmp_path: Path) -> None:
+    found = outline(build_tree(tmp_path, HYBRID), paper(baseline=None))
+    first, *_, last = found.summary()
+    assert "70 cases, 10 repetitions and 1 warm-up run of each" in first
+    assert last == f"770 runs; expected time: {duration(found.left_s)}"
+    assert found.as_json()["repetition_rule"] is None
+    assert found.precision_lines() == []
+
+
+@pytest.mark.parametrize("energy", [True, False])
+def test_energy_that_cannot_be_known_precisely_is_said_before_the_study(
+    tmp_path: Path, energy: bool
+) -> None:
+    root = with_energy(tmp_path) if energy else build_tree(tmp_path, HYBRID)
+    wanted = Precision(5, 0.01, ("time", "energy"))
+    found = outline(root, paper(repetitions=50, precision=wanted, baseline=None)).summary()
+    said = "the packages' energy cannot be measured: the precision is that of time"
+    assert (said in found) is not energy
+    assert "until the mean time and energy are known to ±1 %" in found[0]

@@ -1,0 +1,135 @@
+"""A study that repeats until a precision is reached, as a user meets it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.shards import read_records
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Every other run of the size `wild` takes 15 times as long as the one before.
+PROGRAM = """\
+#!/bin/sh
+case $1 in
+  steady) exec sleep 0.3;;
+  bad) exit 1;;
+esac
+runs=$(cat "$0.runs" 2>/dev/null || echo 0)
+echo $((runs + 1)) > "$0.runs"
+[ $((runs % 2)) = 0 ] && exec sleep 0.3
+exec sleep 0.02
+"""
+APP = """\
+# A program that waits, for as long each time or not
+title: a nap
+variants:
+  plain: {program: PROGRAM, runtime: none}
+sizes:
+  steady: {arguments: steady, estimate: 0.3 s}
+  wild: {arguments: wild, estimate: 0.16 s}
+  bad: {arguments: bad, estimate: 1 ms}
+limit: 5 s
+"""
+# Three naps of 0.3 s are known to 40 %, however busy the node; those that vary by 15 are not.
+STUDY = """\
+# A study for tests
+title: naps
+apps:
+  - {app: nap, variants: plain, sizes: [steady, wild, bad], threads: 1}
+mappings: scheduler
+governors: current
+repetitions: {min: 3, max: 7, until: {ci_half_width: 40%}}
+warmup: 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    program = tmp_path / "nap.sh"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(program)))
+    (tmp_path / "naps.yaml").write_text(STUDY)
+    return tmp_path
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pinstudy"), *arguments, "--results", "results"]
+
+
+def pinstudy(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        command(*arguments), cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [r for shards in folder.glob("results/*/*/records") for r in read_records(shards)]
+
+
+def repetitions(folder: Path) -> Counter[str]:
+    return Counter(record["size"] for record in records(folder) if not record["warmup"])
+
+
+def test_a_killed_study_ends_each_case_where_it_would_have_ended(folder: Path) -> None:
+    assert "12 to 24 runs; expected time:" in pinstudy(folder, "plan", "naps.yaml")
+    runner = subprocess.Popen(
+        command("run", "naps.yaml"),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    # After the block at which the steady case ends, and within a later one.
+    while len(records(folder)) < 3 + 3 * 3 + 1:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    cut = repetitions(folder)
+    told = pinstudy(folder, "run", "naps.yaml")
+    assert sum(cut.values()) < sum(repetitions(folder).values())
+    assert repetitions(folder) == {"steady": 3, "wild": 7, "bad": 7}
+    assert "1 of 3 cases reached ±40 % of the mean time (95 % confidence), after 3" in told
+    assert "precision not reached after 7: nap-plain wild x1 scheduler current: time ±" in told
+    assert "precision not reached after 7: nap-plain bad x1 scheduler current: 0 good runs" in told
+    assert {record["attempt"] for record in records(folder)} == {1, 2}
+    before = records(folder)
+    pinstudy(folder, "run", "naps.yaml")
+    assert records(folder) == before
+
+
+def test_each_record_has_the_rule_and_how_precisely_its_case_is_known(folder: Path) -> None:
+    pinstudy(folder, "run", "naps.yaml")
+    for record in records(folder):
+        assert record["repetition_rule"] == {
+            "min": 3,
+            "max": 7,
+            "ci_half_width": 0.4,
+            "of": ["time"],
+        }
+        known = not record["warmup"] and record["repetition"] > 1 and record["size"] != "bad"
+        assert ("ci_half_width" in record) is known
+    last = {r["size"]: r["ci_half_width"]["time"] for r in records(folder) if "ci_half_width" in r}
+    assert last["steady"] <= 0.4 < last["wild"]
+
+
+def test_a_plain_number_leaves_no_trace_of_a_rule(folder: Path) -> None:
+    text = STUDY.replace("{min: 3, max: 7, until: {ci_half_width: 40%}}", "2")
+    (folder / "naps.yaml").write_text(text)
+    told = pinstudy(folder, "run", "naps.yaml")
+    assert "precision" not in told
+    assert not {"repetition_rule", "ci_half_width"} & {name for r in records(folder) for name in r}
+    assert repetitions(folder) == {"steady": 2, "wild": 2, "bad": 2}

@@ -1,0 +1,85 @@
+"""What is said of the precision that a study's cases reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from configs.model import Precision
+from runners.case import Case
+from runners.history import History
+from runners.plan import Plan
+from runners.reached import precision_lines
+from tests.runners.cases import PCORES_PIN, PCORES_SET, SCHEDULER, case, study
+
+CASES = [case(mapping=mapping) for mapping in (SCHEDULER, PCORES_SET, PCORES_PIN)]
+
+
+def plan(precision: Precision | None, most: int = 6) -> Plan:
+    return Plan(study(repetitions=most, precision=precision), tuple(CASES), (), {})
+
+
+def history(runs: dict[str, list[Any]]) -> History:
+    """Return a history with these runs by mapping: seconds, (seconds, joules), or a status."""
+    found = History()
+    for made in CASES:
+        for repetition, run in enumerate(runs.get(made.mapping.name, []), 1):
+            found.add(record(made, repetition, run))
+    return found
+
+
+def record(made: Case, repetition: int, run: Any) -> dict[str, Any]:  # noqa: ANN401
+    fields: dict[str, Any] = {"status": run}
+    if isinstance(run, float):
+        fields = {"status": "ok", "elapsed_s": run}
+    if isinstance(run, tuple):
+        fields = {"status": "ok", "elapsed_s": run[0], "energy_pkg_j": run[1]}
+    identity = {"case_id": made.case_id, "warmup": False, "repetition": repetition}
+    return identity | fields
+
+
+def test_a_plain_number_of_repetitions_says_nothing_of_precision() -> None:
+    assert precision_lines(plan(None), history({"scheduler": [1.0] * 6})) == []
+
+
+def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
+    # Of 0.9, 1.0, 1.1 three times 1, twice each: standard deviation 0.0894, half width 9.4 %.
+    wild = [0.9, 1.0, 1.1, 0.9, 1.0, 1.1]
+    runs = {"scheduler": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
+    assert precision_lines(plan(Precision(3, 0.01)), history(runs)) == [
+        "precision: 2 of 3 cases reached ±1 % of the mean time (95 % confidence), "
+        "after 3 to 5 repetitions",
+        "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
+        "time ±9.4 % by 6 good runs",
+    ]
+
+
+def test_cases_with_failed_runs_or_runs_to_come_are_told_apart() -> None:
+    runs: dict[str, list[Any]] = {
+        "scheduler": ["failed"] * 6,
+        "pcores-set": ["timeout"] * 5 + [1.0],
+        "pcores-pin": [1.0, 1.0],
+    }
+    assert precision_lines(plan(Precision(3, 0.01)), history(runs)) == [
+        "precision: 0 of 3 cases reached ±1 % of the mean time (95 % confidence)",
+        "precision not reached after 6: demo-libgomp small x2 scheduler current: 0 good runs",
+        "precision not reached after 6: demo-libgomp small x2 pcores-set current: 1 good run",
+        "precision not finished after 2: demo-libgomp small x2 pcores-pin current: "
+        "time ±0 % by 2 good runs",
+    ]
+
+
+def test_energy_that_was_not_measured_is_said_to_have_decided_nothing() -> None:
+    runs: dict[str, list[Any]] = {
+        "scheduler": [1.0] * 3,
+        "pcores-set": [(1.0, 5.0)] * 3,
+        "pcores-pin": [(1.0, 4.0), (1.0, 5.0), (1.0, 6.0)] * 2,
+    }
+    wanted = Precision(3, 0.02, ("time", "energy"))
+    # Of 4, 5, 6 twice each: standard deviation 0.894, half width 0.939 of a mean of 5.
+    assert precision_lines(plan(wanted), history(runs)) == [
+        "precision: 2 of 3 cases reached ±2 % of the mean time and energy (95 % confidence), "
+        "after 3 repetitions",
+        "precision: energy was not measured in 1 of them: time alone decided",
+        "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
+        "time ±0 % and energy ±19 % by 6 good runs",
+    ]
