@@ -1,4 +1,4 @@
-"""Columns of frames, made of whatever stands in records: a chunk of values becomes an array.
+"""Values of records as columns of frames: whatever stands there, a chunk of it becomes an array.
 
 A chunk's types are looked at as a set. Where all are as they should be, as in every record that
 pinstudy wrote, the values are converted at once; otherwise one by one, and what does not belong
@@ -22,6 +22,7 @@ Values = Sequence[object]
 Floats = NDArray[np.float64]
 
 _NONE = type(None)
+_NO_KIND = (None,) * len(KIND_ORDER)
 # From here on a float no longer tells whole numbers apart.
 _TOO_LARGE = 2**53
 
@@ -65,11 +66,8 @@ class Reasons:
         self._pairs = Codes()
         self._sets = Codes()
 
-    def numbered(self, values: Values) -> NDArray[np.int32]:
-        """Return the numbers of the sets."""
-        return np.fromiter(map(self._number, values), np.int32, len(values))
-
-    def _number(self, value: object) -> int:
+    def number(self, value: object) -> int:
+        """Return the number of the set in a record's `unavailable`."""
         if not isinstance(value, dict):
             value = {}
         pair_of = self._pairs.__getitem__
@@ -131,14 +129,14 @@ def flags(values: Values) -> NDArray[np.bool_]:
     return np.array([value is True for value in values], dtype=bool)
 
 
-def members(values: Values, name: str) -> list[object]:
-    """Return one member of each object, None where there is no such object or member."""
-    return [value.get(name) if isinstance(value, dict) else None for value in values]
+def member(value: object, name: str) -> object:
+    """Return a member of an object from a record; None where there is no such object or member."""
+    return value.get(name) if isinstance(value, dict) else None
 
 
-def by_kind(values: Values) -> dict[str, Floats]:
-    """Return the numbers of each core kind from objects by kind; other names are not looked at."""
-    return {kind: numbers(members(values, kind)) for kind in KIND_ORDER}
+def by_kind(value: object) -> Iterable[object]:
+    """Return what an object by core kind has for each of KIND_ORDER; other names are ignored."""
+    return map(value.get, KIND_ORDER) if isinstance(value, dict) else _NO_KIND
 
 
 def unix_seconds(values: Values) -> Floats:
@@ -158,13 +156,9 @@ def _unix_seconds(value: object) -> float:
         return math.nan
 
 
-def highest(values: Values) -> Floats:
-    """Return the highest number of each object, NaN where there is none."""
-    return np.array([_highest(value) for value in values], dtype=float)
-
-
-def _highest(value: object) -> float:
+def highest(value: object) -> float:
+    """Return the highest number of an object; NaN where there is none."""
     if not isinstance(value, dict):
         return math.nan
-    known = (number_or_nan(number) for number in value.values())
-    return max((number for number in known if not math.isnan(number)), default=math.nan)
+    numbers_of = [number_or_nan(number) for number in value.values()]
+    return max((number for number in numbers_of if not math.isnan(number)), default=math.nan)

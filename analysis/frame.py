@@ -28,7 +28,8 @@ TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "tightness", "mechanism", "cpus",
-    "engine", "vcpu_mapping", "vcpu_cpus", "vm_cpus", "vm_memory_mib", "vm_accelerator",
+    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus",
+    "vm_cpus", "vm_memory_mib", "vm_accelerator",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (
@@ -60,31 +61,30 @@ _TEXTS = (
     "study", "study_digest", "case_id", "node_id", "node_digest",
     "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
-    "engine", "vcpu_mapping", "vcpu_cpus", "vm_accelerator",
+    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus", "vm_accelerator",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared")
-# Columns that are part of an object in the record, or computed from a text.
-_VERDICTS = {"placement_verdict": "placement", "vcpu_placement_verdict": "vcpu_placement"}
-_BY_KIND = {"freq_{}_ghz": "freq_ghz", "residency_{}": "residency"}
-_OTHERS = ("started_at", "temperature_before_c", "unavailable")
+_VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
+_BY_KIND = ("freq_{}_ghz", "residency_{}")
+_OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
+_NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
 COLUMNS = (
     *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, "started_s", "temperature_c",
 )  # fmt: skip
 
-_FIELDS = (
-    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS.values(), *_BY_KIND.values(),
-    *_OTHERS,
-)  # fmt: skip
+# What is taken as it is, and the names of all that `_row` returns.
+_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at")
+_ROW = (*_PLAIN, *_VERDICTS, *_OF_KINDS, "temperature_c", "unavailable")
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
 _REASONS = "unavailable"
-# Records at a time: some 30 MB of them as Python's objects.
-CHUNK = 1000
+# Runs at a time: few enough to stay in a processor's cache.
+CHUNK = 500
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -123,6 +123,7 @@ def read_runs(folder: Path) -> Runs:
             "`pinstudy run quick`"
         )
     torn = 0
+    growing = _Growing()
 
     def rows() -> Iterator[tuple[object, ...]]:
         nonlocal torn
@@ -130,17 +131,30 @@ def read_runs(folder: Path) -> Runs:
             if record is None:
                 torn += 1
             elif record.get("status") != BASELINE:
-                yield tuple(map(record.get, _FIELDS))
+                yield _row(record, growing.reasons)
 
-    growing = _Growing()
     left = rows()
     while chunk := list(islice(left, CHUNK)):
-        growing.add(dict(zip(_FIELDS, zip(*chunk, strict=True), strict=True)))
+        growing.add(dict(zip(_ROW, zip(*chunk, strict=True), strict=True)))
     frame, kinds = growing.frame()
     frame = _each_run_once(frame)
     good = frame[(frame["status"] == OK) & ~frame["warmup"]]
     reasons = growing.reasons.by_case(zip(good["case_id"], good[_REASONS], strict=True))
     return Runs(frame.drop(columns=_REASONS), kinds, reasons, torn, growing.unusable)
+
+
+def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
+    """Return what is kept of a record, unchecked; its long parts can go at once."""
+    get = record.get
+    return (
+        *map(get, _PLAIN),
+        columns.member(get("placement"), "verdict"),
+        columns.member(get("vcpu_placement"), "verdict"),
+        *columns.by_kind(get("freq_ghz")),
+        *columns.by_kind(get("residency")),
+        columns.highest(get("temperature_before_c")),
+        reasons.number(get("unavailable")),
+    )
 
 
 class _Growing:
@@ -159,32 +173,27 @@ class _Growing:
             ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
         ]
         usable = np.logical_and.reduce(known)
-        self.unusable += int((~usable).sum())
+        if not usable.all():
+            self.unusable += int((~usable).sum())
+            arrays = {name: array[usable] for name, array in arrays.items()}
         for name, array in arrays.items():
-            self._parts.setdefault(name, []).append(array[usable])
+            self._parts.setdefault(name, []).append(array)
 
     def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
-        arrays: Arrays = {name: self._texts[name].numbered(chunk[name]) for name in _TEXTS}
+        arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
         arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
         arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
-        arrays |= {name: columns.numbers(chunk[name]) for name in (*MEASURES, *MORE_MEASURES)}
-        for name, field in _VERDICTS.items():
-            verdicts = columns.members(chunk[field], "verdict")
-            arrays[name] = self._texts[name].numbered(verdicts)
+        arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
         arrays["started_s"] = columns.unix_seconds(chunk["started_at"])
-        arrays["temperature_c"] = columns.highest(chunk["temperature_before_c"])
-        for pattern, field in _BY_KIND.items():
-            parts = columns.by_kind(chunk[field])
-            arrays |= {pattern.format(kind): part for kind, part in parts.items()}
-        arrays[_REASONS] = self.reasons.numbered(chunk["unavailable"])
+        arrays[_REASONS] = np.array(chunk["unavailable"], dtype=np.int32)
         return arrays
 
     def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """Return all rows and the kinds of which there are numbers; the parts are used up."""
         if not self._parts:
-            self.add(dict.fromkeys(_FIELDS, ()))
+            self.add(dict.fromkeys(_ROW, ()))
         data: dict[str, Any] = {}
-        for name in [*self._parts]:
+        for name in (*COLUMNS, *_OF_KINDS, _REASONS):
             array = np.concatenate(self._parts.pop(name))
             if name in self._texts:
                 data[name] = self._texts[name].column(array)

@@ -322,6 +322,7 @@ def test_the_tables_are_written_beside_the_records_and_over_older_ones(tmp_path:
 
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     tables = tables_from(tmp_path, [record(1, 1)])
+    (tmp_path / "file").write_text("no folder")
 
     with pytest.raises(UserError, match=r"cannot be written .*the records are safe"):
-        write_tables(tables, tmp_path / "nowhere")
+        write_tables(tables, tmp_path / "file")
