@@ -164,6 +164,11 @@ def test_intervals_after_stopping_cover_somewhat_less_than_they_say(
     assert least < coverage(draw)[0] < most
 
 
+def test_more_runs_at_least_help_and_more_at_most_do_not() -> None:
+    assert 0.835 < coverage(skewed(0.03), least=10)[0] < 0.895
+    assert 0.78 < coverage(skewed(0.03), most=200)[0] < 0.85
+
+
 def test_a_fixed_number_of_normal_runs_covers_what_it_says() -> None:
     assert 0.935 < coverage(normal(0.02), least=16, most=16)[0] < 0.965
 
