@@ -18,7 +18,7 @@ from analysis.digits import (
     fixed,
     mean_count,
 )
-from analysis.remarks import guest_rows, whose_numbers
+from analysis.remarks import drivers, guest_rows, whose_numbers
 from analysis.table import Column, Notes, joined, one_line
 
 LayoutName = Literal["full", "published"]
@@ -46,14 +46,14 @@ class Layout:
     """Columns and what writes their cells: what every row has, then its numbers.
 
     A row without numbers has the reason in the first of their columns. With `fixed_decimals` times
-    have those of the published tables, however short they are. `remarks` makes what has to be said
-    of the columns from a table's cases.
+    have those of the published tables, however short they are. `remarks` say what has to be
+    said of the columns, from a table's cases.
     """
 
     head: tuple[tuple[Column, Write], ...]
     numbers: tuple[tuple[Column, Write], ...]
     fixed_decimals: bool = False
-    remarks: Callable[[Sequence[Case]], Iterable[str]] = lambda _: ()
+    remarks: tuple[Callable[[Sequence[Case]], Iterable[str]], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -171,6 +171,7 @@ _AFTER_MIGRATIONS = (
 _FULL = Layout(
     (_NUMBER, (Column("mapping", right=False), _text("mapping")), _GOVERNOR, _N),
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
+    remarks=(drivers,),
 )
 # When a guest's CPUs were mapped, theirs is the mapping that counts, beside that of the threads.
 _VCPU_MAPPING = Column("vCPU mapping", right=False), _text("vcpu_mapping")
@@ -184,7 +185,7 @@ _FULL_OF_GUESTS = Layout(
         (Column("vCPU migrations"), _mean("vcpu_migrations", _count)),
         *_AFTER_MIGRATIONS,
     ),
-    remarks=whose_numbers,
+    remarks=(whose_numbers, drivers),
 )
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (
@@ -215,7 +216,7 @@ _PUBLISHED_OF_GUESTS = Layout(
     ),
     _PUBLISHED_TIMES,
     fixed_decimals=True,
-    remarks=guest_rows,
+    remarks=(guest_rows,),
 )
 # By name: for programs on the node itself, and for those in guests whose CPUs were mapped.
 LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout]] = {

@@ -38,6 +38,13 @@ def whose_numbers(_cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
 
 
+def drivers(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield why the driver of a governor is not known."""
+    reasons = [reason for case in cases for reason in case["reasons"].get("driver", ())]
+    if reasons:
+        yield one_line(f"driver not known: {joined(dict.fromkeys(reasons))}")
+
+
 def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what tells guests' rows apart where it differs and the columns do not show it."""
     if len({(case["mapping"], case["governor"]) for case in cases}) > 1:
@@ -66,9 +73,6 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     }
     if read:
         yield one_line(f"governor in force: {', '.join(sorted(read))}")
-    reasons = [reason for case in cases for reason in case["reasons"].get("driver", ())]
-    if reasons:
-        yield one_line(f"driver not known: {joined(dict.fromkeys(reasons))}")
 
 
 def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

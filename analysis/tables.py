@@ -66,7 +66,8 @@ def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: Layo
     decimals = time_decimals(case["elapsed_s_mean"] for case in rows)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals)
     cells = tuple(layout.cells(case, page) for case in rows)
-    general = (*layout.remarks(rows), *table_remarks(rows), *remarks)
+    of_columns = [text for say in layout.remarks for text in say(rows)]
+    general = (*of_columns, *table_remarks(rows), *remarks)
     return Table(
         caption=caption(rows[0]),
         columns=layout.columns,

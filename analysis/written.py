@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from configs.errors import UserError
@@ -20,7 +21,8 @@ def write_file(path: Path, content: str | bytes, again: str) -> Path:
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise UserError(
             f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
             f"room or a writable folder and run `{again}`"
