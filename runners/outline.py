@@ -117,13 +117,7 @@ class Outline:
             lines.append(self._baseline_line(self.study.baseline))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
-        done, left_s = self.done, (self.left_least_s, self.left_s)
-        already = f", {done} of them done already" if done else ""
-        runs = _range(
-            str(done + self.left_least), plural(self.runs, "run"), self.left_least == self.left
-        )
-        time = _range(duration(left_s[0]), duration(left_s[1]), left_s[0] == left_s[1])
-        lines.append(f"{runs}{already}; expected time: {time}")
+        lines.append(self._amount_line())
         return lines
 
     def precision_lines(self) -> list[str]:
@@ -161,6 +155,14 @@ class Outline:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
         return f"{wanted.least} to {most}, {said(wanted)}," if wanted else most
 
+    def _amount_line(self) -> str:
+        done, most = self.done, self._most
+        fewest = self._fewest if self.study.precision else most
+        runs = _range(str(done + len(fewest)), plural(done + len(most), "run"))
+        already = f", {done} of them done already" if done else ""
+        time = _range(duration(self._seconds(fewest)), duration(self._seconds(most)))
+        return f"{runs}{already}; expected time: {time}"
+
     def _baseline_line(self, wanted: Baseline) -> str:
         if not self._measures_energy:
             return "no idle baseline: the packages' energy cannot be measured"
@@ -187,8 +189,9 @@ class Outline:
         return {} if mean_s is None else {case.case_id: mean_s}
 
 
-def _range(least: str, most: str, same: bool) -> str:
-    return most if same else f"{least} to {most}"
+def _range(least: str, most: str) -> str:
+    """Return what lies between two texts; the second alone when it says the same with its unit."""
+    return most if least in (most, most.split()[0]) else f"{least} to {most}"
 
 
 def plural(count: int, what: str) -> str:

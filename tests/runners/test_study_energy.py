@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from analysis.frame import read_runs
-from configs.model import App, AppChoice, Baseline, Study, Variant
+from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.case import Case
 from runners.collect import Collectors
 from runners.engine import LocalEngine
@@ -252,6 +252,27 @@ def test_without_a_baseline_gross_energy_stands_alone(tmp_path: Path, node: Node
         assert record["energy_pkg_j"] > 0
         assert "energy_net_j" not in record
         assert record["unavailable"]["energy_net_j"] == "the study asks for no idle baseline"
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
+    tmp_path: Path, node: Node, measured: bool
+) -> None:
+    place = node if measured else Node(tmp_path / "bare", node.topology)
+    wanted = Precision(3, 0.5, ("time", "energy"))
+    study = study_of(
+        tmp_path, "sleep 0.2", baseline=Baseline(0.1, 1), repetitions=9, precision=wanted
+    )
+    progress = Quiet()
+    run(study, place, tmp_path, progress)
+    assert len(records(tmp_path, "ok")) == 3
+    known = ["time", "energy"] if measured else ["time"]
+    assert list(records(tmp_path, "ok")[-1]["ci_half_width"]) == known
+    assert progress.saved == {"scheduler": 6}
+    # Eight more runs of 0.2 s, each behind a baseline where there is energy.
+    last_s = progress.left_s[-1]
+    assert last_s is not None
+    assert last_s > 7 * (0.3 if measured else 0.2)
 
 
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
