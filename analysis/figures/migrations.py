@@ -13,11 +13,11 @@ from analysis.digits import mean_count
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import (
-    MEAN_DOWN,
     Panel,
     RunsByCase,
     draw_runs,
     looks_of,
+    mean_down,
     put_legend,
     put_words,
     row_figure,
@@ -51,7 +51,7 @@ def draw_migrations(
         limits = [_panel(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
         mean = Line2D([], [], linestyle="", marker="D", markersize=3.2, color=BLACK,
                       markerfacecolor="white", label="mean")  # fmt: skip
-        put_legend(figure, [*looks_of(table.cases), mean], 1)
+        put_legend(figure, [*looks_of(table.cases, runs), mean], 1)
     caption = sentences(
         "Each dot is a run." if runs else "Means only: these results have no runs.",
         "The number beside each row is the mean.",
@@ -77,11 +77,11 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, measure: 
     limit = draw_runs(axes, cases, runs, measure)
     rows, values = list(means), list(means.values())
     axes.plot(
-        values, np.array(rows) + MEAN_DOWN, linestyle="", marker="D", markersize=3.2, color=BLACK,
-        markerfacecolor="white", zorder=4,
+        values, np.array(rows) + mean_down(runs), linestyle="", marker="D", markersize=3.2,
+        color=BLACK, markerfacecolor="white", zorder=4,
     )  # fmt: skip
     every = [values_of(runs, case, measure)[1] for case in cases]
-    most = max([10.0, *values, *(counts.max() for counts in every if len(counts))])
+    most = max([3.0, *values, *(counts.max() for counts in every if len(counts))])
     axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
     axes.xaxis.set_major_locator(
         FixedLocator([0.0, *(10.0**e for e in range(int(np.log10(most)) + 1))])

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
-from analysis.figures.rows import looks_of, put_legend, put_title, reach
+from analysis.figures.rows import looks_of_cases, put_legend, put_title, reach
 from analysis.figures.style import (
     BLACK,
     GREY,
@@ -69,7 +69,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         _front(axes, points)
         _points(axes, points)
         _numbers(axes, points)
-        put_legend(figure, [*looks_of([p.case for p in points]), *_marks()], 2)
+        put_legend(figure, [*looks_of_cases([p.case for p in points]), *_marks()], 2)
     caption = sentences(
         "A marker is a case with the 95 % intervals of its means, numbered as in the table; "
         "nearer to the lower left corner is better.",

@@ -41,7 +41,7 @@ RunsByCase = Mapping[str, pd.DataFrame]
 # More dots than that on one panel hide each other: of each case a part is shown, evenly.
 MOST_DOTS = 3000
 # More dots than that make a drawing of lines heavier than a picture of them.
-MOST_DRAWN_DOTS = 1000
+MOST_DRAWN_DOTS = 500
 # Parts of a row's height: what the dots are spread over, so that equal ones are seen, and how far
 # they stand above its middle, and the mean below it.
 SPREAD = 0.42
@@ -196,9 +196,18 @@ def scale_for(axes: Axes, values: Iterable[float]) -> None:
         axes.set_xscale("log")
 
 
-def looks_of(cases: Sequence[CaseFinding]) -> list[Line2D]:
-    """Return the legend's entries for the selections and tightnesses that occur."""
-    shown = [case for case in cases if case.facts["left_out"] is None]
+def mean_down(runs: RunsByCase) -> float:
+    """Return how far below its row's middle a mean stands: nowhere where no dots are."""
+    return MEAN_DOWN if runs else 0.0
+
+
+def looks_of(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
+    """Return the legend's entries for the selections and tightnesses of the dots."""
+    return looks_of_cases([case for case in cases if case.case_id in runs])
+
+
+def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
+    """Return the legend's entries for the selections and tightnesses of these cases."""
     selections = {look_of(case.facts["selection"]) for case in shown}
     markers = {marker_of(case.facts["tightness"]) for case in shown}
     entries = [

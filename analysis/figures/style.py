@@ -37,9 +37,10 @@ LETTER = 0.062
 MOST_LETTERS = 48
 DPI = 150
 
+# It comes with matplotlib: figures are laid out the same on every machine.
 _FONT = "DejaVu Sans"
 _STYLE: Any = {
-    "font.family": _FONT,  # comes with matplotlib: figures are the same on every machine
+    "font.family": _FONT,
     "font.size": 8.0,
     "axes.titlesize": 8.0,
     "axes.titlelocation": "left",
@@ -62,10 +63,10 @@ _STYLE: Any = {
     "hatch.linewidth": 0.6,
     "savefig.dpi": DPI,
     "savefig.facecolor": "white",
-    # Letters as outlines: a browser shows a picture's text in whatever font it has, and a page's
-    # reader cannot select it there anyway. In PDF, letters stay letters; the other way to embed
-    # them (42) takes four times as long.
-    "svg.fonttype": "path",
+    # Letters stay letters: as outlines they would double a file, and nobody could search or edit
+    # them. Where a browser lacks the font, it takes one that is hardly ever as wide. In PDF the
+    # font is embedded; the other way to do that (42) takes four times as long.
+    "svg.fonttype": "none",
     "svg.hashsalt": "pinstudy",
     "pdf.fonttype": 3,
     # A record's `$` is no formula.

@@ -11,12 +11,12 @@ from matplotlib.lines import Line2D
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import (
-    MEAN_DOWN,
     Panel,
     RunsByCase,
     draw_runs,
     jitter,
     looks_of,
+    mean_down,
     put_legend,
     put_words,
     reach,
@@ -48,7 +48,7 @@ def draw_time_and_energy(
         panels = [Panel(SHOWN[objective][0]) for objective in shown]
         figure, axes = row_figure(table.title, table.cases, panels, 2)
         limits = [_panel(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
-        put_legend(figure, [*looks_of(table.cases), *_marks(table.cases, runs)], 2)
+        put_legend(figure, [*looks_of(table.cases, runs), *_marks(table.cases, runs)], 2)
     lacking = [
         f"{SHOWN[o][0].partition(' (')[0].capitalize()} not measured: "
         f"{why_not_measured(results, table.cases, [OBJECTIVES[o]])}."
@@ -67,7 +67,7 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective
     limit = draw_runs(axes, cases, runs, OBJECTIVES[objective])
     ends = reach([cases[row].samples[objective] for row in rows])
     axes.errorbar(
-        means, np.array(rows) + MEAN_DOWN, xerr=ends, fmt="D", markersize=3.2, color=BLACK,
+        means, np.array(rows) + mean_down(runs), xerr=ends, fmt="D", markersize=3.2, color=BLACK,
         markerfacecolor="white", markeredgewidth=0.9, elinewidth=1.3, capsize=2.0, zorder=4,
     )  # fmt: skip
     away = [
@@ -90,9 +90,10 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, objective
 
 def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
     """Return the legend's entries for what is not a run."""
+    means = "mean, 95 % interval" if _have_intervals(cases) else "mean"
     entries = [
         Line2D([], [], linestyle="-", linewidth=1.4, marker="D", markersize=3.2, color=BLACK,
-               markerfacecolor="white", label="mean, 95 % interval")
+               markerfacecolor="white", label=means)
     ]  # fmt: skip
     if runs and any(case.outliers for case in cases):
         entries.append(
@@ -100,6 +101,10 @@ def _marks(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
                    markerfacecolor="none", label="outlier, kept")
         )  # fmt: skip
     return entries
+
+
+def _have_intervals(cases: Sequence[CaseFinding]) -> bool:
+    return any(sample.mean_interval for case in cases for sample in case.samples.values())
 
 
 def _how_to_read(cases: Sequence[CaseFinding], runs: RunsByCase, limits: Sequence[str]) -> str:

@@ -1,0 +1,198 @@
+"""The nodes of results, from the files beside the records: what they are, and lstopo's pictures.
+
+A results folder may come from anybody: nothing in its files is trusted before it is looked at.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.sources import Results
+from runners.lstopo import picture_path
+
+# Larger files are none that pinstudy has written.
+MOST_BYTES = 8_000_000
+_DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
+_NO_PICTURE = "no lstopo picture is beside the records"
+
+_TURBO = {"True": "on", "False": "off"}
+
+Row = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class NodeSheet:
+    """One node: `in_short` and `summary` for the first screen, `rows` with all that is told.
+
+    `picture` is a data: URI, None where `why_no_picture` says why; `absent` are facts that could
+    not be had, with their reasons.
+    """
+
+    name: str
+    in_short: str
+    summary: tuple[Row, ...]
+    rows: tuple[Row, ...]
+    picture: str | None
+    why_no_picture: str
+    absent: tuple[Row, ...]
+    declared: str
+
+
+def node_sheets(results: Results) -> list[NodeSheet]:
+    """Return the nodes that the records name and whose files are there."""
+    if results.runs is None or results.folder is None:
+        return []
+    digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
+    sheets = []
+    for digest in filter(_DIGEST.fullmatch, digests):
+        node = read_json(results.folder / "nodes" / f"{digest}.json")
+        if isinstance(node, dict):
+            sheets.append(_sheet(node, picture_path(results.folder, digest)))
+    return sheets
+
+
+def read_json(path: Path) -> object:
+    """Return what a JSON file holds; None when it cannot be read, is too large or is no JSON."""
+    data = read_limited(path)
+    try:
+        return None if data is None else json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def read_limited(path: Path) -> bytes | None:
+    """Return a file's bytes; None when it cannot be read or is too large."""
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _sheet(node: Mapping[str, Any], path: Path) -> NodeSheet:
+    topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
+    kinds = [kind for kind in _list(topology, "kinds") if isinstance(kind, dict)]
+    cores = [core for core in _list(topology, "cores") if isinstance(core, dict)]
+    drivers = ", ".join(
+        f"{name} (CPUs {cpus})" for name, cpus in _table(cpufreq, "drivers").items()
+    )
+    summary = [
+        ("processor", _word(node, "cpu_model")),
+        ("cores", "; ".join(_kind_of(kind, cores) for kind in kinds)),
+        ("kernel", _word(node, "kernel")),
+        ("frequency driver", drivers or _word(cpufreq, "reason")),
+        ("memory", _bytes(node.get("memory_bytes"))),
+    ]
+    if node.get("virtual_machine") is True:
+        summary.append(("kind of machine", "virtual"))
+    rows = [
+        *summary,
+        *((f"evidence for {_word(k, 'name')}-cores", _word(k, "evidence")) for k in kinds),
+        *_caches(topology),
+        ("microcode", _word(node, "microcode")),
+        ("SMT", _word(node, "smt")),
+        ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
+        ("driver's mode", _word(cpufreq, "mode")),
+        ("governors in force", _grouped(_table(cpufreq, "governors"))),
+        *_limits(_table(node, "power_limits")),
+        ("firmware", _word(node, "firmware")),
+        ("product", _word(node, "product")),
+        ("isolated CPUs", _word(node, "isolated")),
+        ("transparent huge pages", _word(node, "transparent_hugepages")),
+    ]
+    absent = tuple((str(k), str(v)) for k, v in _table(node, "unavailable").items())
+    picture, why = _picture(path, dict(absent))
+    return NodeSheet(
+        name=_word(node, "node_id") or "node",
+        in_short="; ".join(text for _, text in summary[:2] if text) or "nothing more is known",
+        summary=tuple(row for row in summary if row[1]),
+        rows=tuple(row for row in rows if row[1]),
+        picture=picture,
+        why_no_picture=why,
+        absent=tuple(row for row in absent if row[0] != "picture"),
+        declared=_declared(kinds),
+    )
+
+
+def _picture(path: Path, absent: Mapping[str, str]) -> tuple[str | None, str]:
+    """Return lstopo's picture as a data: URI, or why there is none.
+
+    Scripts in a picture that an `<img>` shows are never run, and nothing is loaded for it.
+    """
+    data = read_limited(path)
+    if data is None:
+        return None, absent.get("picture", _NO_PICTURE)
+    if b"<svg" not in data[:2000] or not data.rstrip().endswith(b"</svg>"):
+        return None, f"{path.name} is no SVG picture"
+    return f"data:image/svg+xml;base64,{base64.b64encode(data).decode('ascii')}", ""
+
+
+def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
+    name = _word(kind, "name")
+    count = sum(_word(core, "kind") == name for core in cores)
+    declared = ", declared by hand" if kind.get("declared") is True else ""
+    return f"{count} {name}-core{'' if count == 1 else 's'} (CPUs {_word(kind, 'cpus')}{declared})"
+
+
+def _declared(kinds: list[dict[str, Any]]) -> str:
+    """Return what `--kinds` was given, empty when kinds were found."""
+    if not any(kind.get("declared") is True for kind in kinds):
+        return ""
+    return ",".join(f"{_word(kind, 'name')}={_word(kind, 'cpus')}" for kind in kinds)
+
+
+def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield each level's caches: how many of which size."""
+    counts: dict[tuple[str, str], int] = {}
+    for cache in _list(topology, "caches"):
+        if isinstance(cache, dict):
+            key = (_word(cache, "level"), _bytes(cache.get("size_bytes")))
+            counts[key] = counts.get(key, 0) + 1
+    levels: dict[str, list[str]] = {}
+    for (level, size), count in counts.items():
+        levels.setdefault(level, []).append(f"{count} x {size or 'unknown size'}")
+    for level, parts in levels.items():
+        yield f"L{level} caches", ", ".join(parts)
+
+
+def _limits(limits: Mapping[str, Any]) -> Iterator[Row]:
+    for domain, limit in limits.items():
+        if isinstance(limit, dict):
+            parts = ", ".join(f"{name} {value}" for name, value in limit.items())
+            yield f"power limits of {domain}", parts
+
+
+def _grouped(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{value} (CPUs {cpus})" for value, cpus in values.items())
+
+
+def _bytes(value: object) -> str:
+    """Return a number of bytes in KiB, MiB or GiB."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**60:
+        return ""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value} bytes"
+
+
+def _word(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return str(value) if isinstance(value, (str, int, float)) else ""
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _list(values: Mapping[str, Any], name: str) -> list[Any]:
+    value = values.get(name)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,235 @@
+"""The report: results, findings and figures put together into one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from analysis.figures.drawing import Drawing, NotDrawn, write_file
+from analysis.figures.drift import draw_drift
+from analysis.figures.gallery import table_figures
+from analysis.figures.style import in_style
+from analysis.figures.words import number
+from analysis.find import find
+from analysis.findings import Findings, TableFindings
+from analysis.report.html_table import HtmlTable, html_table, plain_table
+from analysis.report.left_aside import Places, excluded_runs, missing, places_of
+from analysis.report.node_files import NodeSheet, node_sheets
+from analysis.report.reproduction import Reproduction, reproduction
+from analysis.report.words import drift_sentences, extent, node_alt, question
+from analysis.sources import Results, open_results
+from analysis.tables import tables_of_cases
+from configs.errors import UserError
+
+FILE = "report.html"
+_HERE = Path(__file__).parent
+OBJECTIVE_NAMES = {"time": "time", "energy": "package energy", "edp": "energy-delay product"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page: what drawing it was, with its bytes as a data: URI."""
+
+    title: str
+    caption: str
+    alt: str
+    uri: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class TableSection:
+    """A table with what belongs to it; `number` counts from 1."""
+
+    number: int
+    findings: TableFindings
+    table: HtmlTable
+    notes: tuple[tuple[str, str], ...]
+    pictures: tuple[Picture | NotDrawn, ...]
+
+
+def write_report(source: str, into: Path | None = None) -> Path:
+    """Write the report of a source of results; return the file's path.
+
+    It goes into the results' folder unless `into` says another one. Raises UserError when the
+    source cannot be read, has no folder, or the folder cannot be written.
+    """
+    results = open_results(source)
+    folder = into or results.folder
+    if folder is None:
+        raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
+    return write_file(folder / FILE, report_html(results, find(results)).encode())
+
+
+def report_html(results: Results, findings: Findings) -> str:
+    """Return the report as HTML that needs nothing but itself."""
+    with in_style():
+        sections = _sections(results, findings)
+        drift = _picture(draw_drift(results, findings))
+    places = places_of(findings)
+    sheets = node_sheets(results)
+    style, script = (_own_text(name) for name in ("report.css", "report.js"))
+    return _environment().get_template("report.html.jinja").render(
+        title=_title(results),
+        question=question(findings),
+        extent=extent(results, findings),
+        headline=findings.headline,
+        margin=findings.margin,
+        comparisons=findings.comparisons,
+        remarks=findings.remarks,
+        objective_names=OBJECTIVE_NAMES,
+        sheets=sheets,
+        node_alt=node_alt,
+        sections=sections,
+        drift=drift,
+        drift_sentences=drift_sentences(findings),
+        outliers=_outliers(findings),
+        **_aside(results, findings, places, sheets),
+        style=style,
+        script=script,
+        style_digest=_digest(style),
+        script_digest=_digest(script),
+        has_runs=results.runs is not None,
+    )  # fmt: skip
+
+
+def _title(results: Results) -> str:
+    """Return the study and the node, or the name of results without them."""
+    if results.runs is None:
+        return results.name
+    frame = results.runs.frame
+    names = [str(name) for name in frame["study"].dropna().unique()]
+    nodes = [str(name) for name in frame["node_id"].dropna().unique()]
+    return " on ".join(filter(None, (", ".join(names), ", ".join(nodes)))) or results.name
+
+
+def _sections(results: Results, findings: Findings) -> list[TableSection]:
+    """Return a section a table; `find` and `tables_of_cases` group the cases alike."""
+    pictures: dict[int, list[Picture | NotDrawn]] = {}
+    for at, drawn in table_figures(results, findings):
+        pictures.setdefault(at, []).append(_picture(drawn))
+    tables = tables_of_cases(results.cases, results.remarks)
+    return [
+        TableSection(
+            number=at + 1,
+            findings=of_table,
+            table=html_table(f"table-{at + 1}", f"Table {at + 1}: {table.caption}", table),
+            notes=table.notes,
+            pictures=tuple(pictures.get(at, ())),
+        )
+        for at, (of_table, table) in enumerate(zip(findings.tables, tables, strict=True))
+    ]
+
+
+def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
+    if isinstance(drawn, NotDrawn):
+        return drawn
+    width, height = drawn.figure.get_size_inches() * 96
+    data = base64.b64encode(drawn.data("svg")).decode("ascii")
+    uri = f"data:image/svg+xml;base64,{data}"
+    return Picture(drawn.title, drawn.caption, drawn.alt, uri, round(width), round(height))
+
+
+def _outliers(findings: Findings) -> HtmlTable:
+    rows = [
+        (
+            str(at), case.label, OBJECTIVE_NAMES[outlier.objective], str(outlier.repetition),
+            number(outlier.value), number(outlier.score),
+        )
+        for at, table in enumerate(findings.tables, 1)
+        for case in table.cases
+        for outlier in case.outliers
+    ]  # fmt: skip
+    titles = ("table", "row", "of", "repetition", "value (s, J, Js)", "deviations away")
+    return plain_table("outliers", "Outliers; all of them are in the means", titles, rows, 1)
+
+
+def _aside(
+    results: Results, findings: Findings, places: Places, sheets: Sequence[NodeSheet]
+) -> dict[str, Any]:
+    """Return what the page says of what is not in its tables."""
+    excluded = excluded_runs(results, places)
+    lost = missing(results, findings, sheets)
+    again = reproduction(results, places, sheets)
+    return {
+        "excluded": excluded,
+        "excluded_table": plain_table(
+            "excluded",
+            "Excluded runs and their reasons",
+            ("table", "row", "repetition", "status", "reason"),
+            [(str(r.table), r.row, r.repetition, r.status, r.reason) for r in excluded.runs],
+            1,
+        ),
+        "missing_table": plain_table(
+            "missing",
+            "What could not be measured, and why",
+            ("what", "where", "why"),
+            [(m.what, m.where, m.reason) for m in lost],
+        ),
+        "again": again,
+        "versions_table": _versions(again),
+        "commands_table": plain_table(
+            "commands",
+            "What was started in each case",
+            ("table", "row", "command line"),
+            [(str(c.table), c.row, c.line) for c in (again.cases if again else ())],
+            1,
+        ),
+    }
+
+
+def _versions(again: Reproduction | None) -> HtmlTable:
+    rows = [
+        (what, version)
+        for what, versions in (again.versions.items() if again else ())
+        for version in versions
+    ]
+    return plain_table("versions", "What took part, by the records", ("what", "version"), rows)
+
+
+def _environment() -> Environment:
+    """Return jinja2 with everything escaped; `finalize` sees each value before it is."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["unbroken"] = _unbroken
+    return environment
+
+
+def _visible(value: object) -> object:
+    """Return a text with its control characters made visible, bidirectional ones too."""
+    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+        return value
+    return "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value
+    )
+
+
+def _unbroken(sentence: str) -> Markup:
+    """Return a sentence whose numbers stay on one line with what follows them, escaped."""
+    text = escape(_visible(sentence))
+    return Markup(re.sub(r"(?<=[0-9]) (?=%|GHz\b|to [0-9])", "\N{NO-BREAK SPACE}", text))
+
+
+def _own_text(name: str) -> Markup:
+    """Return a file of ours that stands in the page as it is."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def _digest(text: str) -> str:
+    """Return what a Content-Security-Policy calls an inline style or script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

@@ -1,0 +1,107 @@
+"""How results are made again: the commands, the study as it was kept, and what took part."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from analysis.report.left_aside import Places
+from analysis.report.node_files import NodeSheet, read_limited
+from analysis.sources import Results
+from runners.shards import read_records
+
+# All that is asked of them here is the same in the records of a case: the first ones have it.
+MOST_RECORDS = 10_000
+MOST_STUDY_CHARACTERS = 100_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+_KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
+
+
+@dataclass(frozen=True)
+class CaseCommand:
+    """The command line of a case's first run, with what was set in its environment."""
+
+    table: int
+    row: str
+    line: str
+
+
+@dataclass
+class Reproduction:
+    """What it takes: commands to type, the study's text (None if not kept), versions, commands."""
+
+    commands: list[str]
+    study_name: str
+    study: str | None
+    digests: list[str]
+    versions: dict[str, list[str]] = field(default_factory=dict)
+    cases: list[CaseCommand] = field(default_factory=list)
+
+
+def reproduction(
+    results: Results, places: Places, sheets: Sequence[NodeSheet]
+) -> Reproduction | None:
+    """Return how to make the results again; None for results that no pinstudy has made."""
+    if results.runs is None or results.folder is None:
+        return None
+    frame = results.runs.frame
+    names = [str(name) for name in frame["study"].dropna().unique()]
+    name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
+    declared = next((sheet.declared for sheet in sheets if sheet.declared), "")
+    kinds = f" --kinds {declared}" if _KINDS.fullmatch(declared) else ""
+    data = read_limited(results.folder / "study.yaml")
+    text = None if data is None else data.decode("utf-8", "replace")[:MOST_STUDY_CHARACTERS]
+    found = Reproduction(
+        commands=[f"bin/pinstudy run {name}.yaml{kinds}", f"bin/pinstudy report results/{name}"],
+        study_name=name,
+        study=text,
+        digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
+    )
+    _read_parts(results, places, found)
+    return found
+
+
+def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
+    """Add what took part in the runs, by the records' own words."""
+    assert results.folder is not None
+    seen: set[str] = set()
+    for record in islice(read_records(results.folder / "records"), MOST_RECORDS):
+        for what, version in _versions(record):
+            known = found.versions.setdefault(what, [])
+            if version not in known and len(known) < 20:
+                known.append(version)
+        case_id = record.get("case_id")
+        line = _line(record)
+        if isinstance(case_id, str) and case_id in places and case_id not in seen and line:
+            seen.add(case_id)
+            at, case = places[case_id]
+            found.cases.append(CaseCommand(at, case.label, line))
+    found.cases.sort(key=lambda case: case.table)
+
+
+def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
+    versions, runtime = record.get("versions"), record.get("runtime")
+    if isinstance(versions, dict):
+        found += [(str(name), version) for name, version in list(versions.items())[:20]]
+    if isinstance(runtime, dict):
+        found.append(("OpenMP runtime", runtime.get("version")))
+    found.append(("program", record.get("build")))
+    return [(what, version) for what, version in found if isinstance(version, str) and version]
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    """Return a command line as one would type it, with its variables before it."""
+    command, environment = record.get("command"), record.get("environment")
+    if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
+        return ""
+    variables = environment.get("set") if isinstance(environment, dict) else None
+    words = [
+        f"{name}={shlex.quote(str(value))}"
+        for name, value in (variables.items() if isinstance(variables, dict) else ())
+    ]
+    return " ".join([*words, *(shlex.quote(word) for word in command)])

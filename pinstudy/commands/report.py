@@ -1,0 +1,29 @@
+"""`pinstudy report`: the report of results, one file to read in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report")
+@click.argument("results")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where report.html is written; RESULTS if nothing is said.",
+)
+def command(results: str, into: Path | None) -> None:
+    """Write report.html of RESULTS: a folder such as results/quick/mynode, or published:NAME.
+
+    The file needs no network and no other file.
+    """
+    from analysis.report.page import write_report
+    from analysis.sources import sources_below
+
+    sources = sources_below(results)
+    for source in sources:
+        folder = into / Path(source).name if into and len(sources) > 1 else into
+        click.echo(f"written: {write_report(source, folder)}")
