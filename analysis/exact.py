@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
-
-import pandas as pd
 
 from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
@@ -34,7 +33,7 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
     """
     exact: dict[str, object] = {name: case[name] for name in _IDENTITY}
     exact["status"] = LEFT_OUT if case["left_out"] is not None else "measured"
-    exact["n"] = None if pd.isna(case["n"]) else case["n"]
+    exact["n"] = None if math.isnan(case["n"]) else case["n"]
     exact["driver"] = joined(case["drivers"])
     exact["governor_read"] = joined(case["governors_read"])
     for name, title in _MEANS:
@@ -59,4 +58,4 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _number(value: float | None) -> float | None:
-    return None if value is None or pd.isna(value) else float(value)
+    return None if value is None or math.isnan(value) else float(value)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
-
-import pandas as pd
 
 from analysis.digits import (
     ENERGY_DECIMALS,
@@ -87,7 +86,7 @@ def _text(name: str) -> Write:
 def _runs(case: Case, _page: Page) -> str:
     if case["left_out"] is not None:
         return NOTHING
-    return NOT_AVAILABLE if pd.isna(case["n"]) else str(case["n"])
+    return NOT_AVAILABLE if math.isnan(case["n"]) else str(case["n"])
 
 
 def _governor_and_driver(case: Case, _page: Page) -> str:
@@ -109,7 +108,7 @@ def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page]
     mean = f"{name}_mean"
     text = _as_given(case, mean) or write(case[mean], page)
     # The number of runs behind a mean from elsewhere may not be known.
-    if measured == case["n"] or pd.isna(measured):
+    if measured == case["n"] or math.isnan(measured):
         return text
     marker = page.notes.marker(f"mean of {measured} of {case['n']} runs; the others: {reasons}")
     return f"{text} ({marker})"
@@ -120,7 +119,7 @@ def _deviation(case: Case, page: Page) -> str:
         return text
     if case["elapsed_s_n"] < 2:
         why = "one run has no standard deviation"
-    elif pd.isna(case["elapsed_s_sd"]):
+    elif math.isnan(case["elapsed_s_sd"]):
         why = "the standard deviation is not given"
     else:
         return _time(case["elapsed_s_sd"], page)

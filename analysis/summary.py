@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -101,13 +102,12 @@ def _facts(cases: _Cases) -> dict[str, Any]:
     names = list(dict.fromkeys((*_KEYS, *ROW_FACTS)))
     facts: dict[str, Any] = {}
     for name, column in cases.first_runs(names).items():
-        values = column.tolist()
         if name in _WHOLE:
-            facts[str(name)] = values
+            facts[str(name)] = column.to_numpy()
+        elif isinstance(column.dtype, pd.CategoricalDtype):
+            facts[str(name)] = _objects([v if isinstance(v, str) else None for v in column])
         else:
-            texts = isinstance(column.dtype, pd.CategoricalDtype)
-            known = [None if pd.isna(v) else v if texts else int(v) for v in values]
-            facts[str(name)] = _objects(known)
+            facts[str(name)] = _objects([None if math.isnan(v) else int(v) for v in column])
     return facts
 
 

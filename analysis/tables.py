@@ -42,10 +42,9 @@ def tables_of_cases(
     lack median, minimum and maximum, have a NaN `n`, and have `as_given`: {`M_mean` or `M_sd`: the
     text that was given}, whose digits are kept.
     """
-    tables: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    tables: dict[tuple[object, ...], list[Mapping[Any, Any]]] = {}
     for case in cases.to_dict("records"):
-        row = {str(name): value for name, value in case.items()}
-        tables.setdefault(tuple(row[key] for key in TABLE_KEYS), []).append(row)
+        tables.setdefault(tuple(case[key] for key in TABLE_KEYS), []).append(case)
     return [_table(rows, remarks, layout) for rows in tables.values()]
 
 
