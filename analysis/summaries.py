@@ -57,7 +57,11 @@ _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.AS
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
 # What can be below 0: energy beside an idle node's that was less idle than thought.
 _SIGNED = {"energy_net_j"}
-_ALLOWED = {"selection": SELECTIONS, "tightness": TIGHTNESSES}
+_ALLOWED = {
+    f"{prefix}{name}": words
+    for name, words in (("selection", SELECTIONS), ("tightness", TIGHTNESSES))
+    for prefix in ("", "vcpu_")
+}
 _IDENTITY = (*TABLE_KEYS, "mapping", "governor", "cpus", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
              "vm_memory_mib", "vm_accelerator")  # fmt: skip
 
@@ -205,10 +209,11 @@ def _case(row: _Row, known: Mapping[str, Any], absent: str) -> dict[str, Any]:
     case |= {name: row.text(name) for name in case if name in _TEXTS}
     case |= {name: row.text(name) or UNKNOWN for name in _WORDS}
     case |= {name: row.count(name) for name in _COUNTS}
-    mapping = known.get(case["mapping"])
-    if mapping:
+    for prefix in ("", "vcpu_"):
+        mapping = known.get(case[f"{prefix}mapping"] or "")
         for name in ("selection", "tightness", "mechanism"):
-            case[name] = case[name] or getattr(mapping, name)
+            if mapping and f"{prefix}{name}" in case:
+                case[f"{prefix}{name}"] = case[f"{prefix}{name}"] or getattr(mapping, name)
     identity = {name: row.text(name) for name in _IDENTITY}
     case["case_id"] = row.text("case_id") or digest_of(dict(identity))
     case["left_out"] = (row.text("reasons") or "") if row.text("status") == LEFT_OUT else None

@@ -24,6 +24,7 @@ COMMANDS = {
     "figures": "Draw the figures of results.",
     "report": "Write the report of results: one file to read in a browser.",
     "verdict": "Say which mappings are better, worse or equivalent, and what to do.",
+    "compare": "Put two results side by side, and say where their conclusions agree.",
     "import": "Import results that were measured without pinstudy.",
     "tune": "Put this node into a quiet state for measuring.",
     "restore": "Put back the settings that a study or `tune` has changed.",

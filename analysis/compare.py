@@ -1,0 +1,347 @@
+"""Two results side by side: each row against its own baseline, and whether both conclude the same.
+
+Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
+app, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of one size and
+variant are preferred, and it is said where none are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.find import MARGIN, find
+from analysis.findings import CaseFinding, Findings, Objective, TableFindings
+from analysis.sources import PUBLISHED, Results
+from analysis.statistics.decision import Word
+from analysis.statistics.difference import Difference
+from analysis.statistics.interval import Interval
+from analysis.summaries import UNKNOWN
+from analysis.verdict.comparisons import difference_between
+from analysis.verdict.summaries import difference_of_summaries
+from analysis.verdict.values import Values, values_by_case
+from configs.model import CURRENT_GOVERNOR
+
+# `open`: one of both is undecided. `not compared`: one of both has no word for the row.
+Agreement = Literal[
+    "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
+]
+
+# What is put side by side; the energy-delay product follows from both.
+COMPARED: tuple[Objective, ...] = ("time", "energy")
+
+
+# The same row of A and of B, or a row of one of them.
+_Matched = tuple["CaseFinding | None", "CaseFinding | None"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times another value a value is, with its 95 % interval where it can be had."""
+
+    value: float
+    interval: Interval | None = None
+
+    @classmethod
+    def of(cls, difference: Difference) -> Ratio:
+        """The ratio of a difference."""
+        return cls(difference.ratio, difference.interval())
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row in one of the results: its mean, its ratio to the common baseline row, its word."""
+
+    case: CaseFinding
+    mean: float | None
+    ratio: Ratio | None
+    word: Word | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of both results, or of one of them. `direct` is B / A."""
+
+    a: Side | None
+    b: Side | None
+    direct: Ratio | None
+    agreement: Agreement
+
+    @property
+    def case(self) -> CaseFinding:
+        """The row's case, in A where it is there."""
+        side = self.a or self.b
+        assert side is not None
+        return side.case
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table of A and the one of B that it is compared with, in one objective.
+
+    `reference` is the baseline row that ratios are to, in A; None when no baseline is in both.
+    """
+
+    objective: Objective
+    a: TableFindings
+    b: TableFindings
+    reference: CaseFinding | None
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two results: their names, what both have, and the titles of tables that only one has."""
+
+    name_a: str
+    name_b: str
+    pairs: tuple[Pair, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Results with what was found in them, and their runs' values by case."""
+
+    results: Results
+    findings: Findings
+    values: Mapping[str, Values]
+
+    @classmethod
+    def of(cls, results: Results, margin: float) -> _Opened:
+        values = values_by_case(results.runs.frame) if results.runs else {}
+        return cls(results, find(results, margin), values)
+
+    @property
+    def is_published(self) -> bool:
+        return self.results.name.startswith(PUBLISHED)
+
+
+def compare(
+    a: Results, b: Results, margin: float = MARGIN, as_governor: str | None = None
+) -> SideBySide:
+    """Put two results side by side.
+
+    `margin` is the equivalence margin of the words; `as_governor` is what governor rows are taken
+    to have been under that do not tell theirs.
+    """
+    one, other = _Opened.of(a, margin), _Opened.of(b, margin)
+    matched = list(_matched_tables(one.findings.tables, other.findings.tables))
+    pairs = tuple(
+        pair
+        for table_a, table_b in matched
+        for pair in _pairs(one, other, table_a, table_b, as_governor)
+    )
+    return SideBySide(
+        a.name,
+        b.name,
+        pairs,
+        _others(one.findings.tables, [table for table, _ in matched]),
+        _others(other.findings.tables, [table for _, table in matched]),
+        _remarks(a, b, as_governor),
+    )
+
+
+def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -> tuple[str, ...]:
+    return tuple(t.title for t in tables if all(t is not table for table in matched))
+
+
+def _remarks(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
+    taken = f"rows that do not tell their governor are taken for {as_governor}"
+    return (
+        *((taken,) if as_governor else ()),
+        *(f"A: {remark}" for remark in a.remarks),
+        *(f"B: {remark}" for remark in b.remarks),
+    )
+
+
+def _matched_tables(
+    tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
+) -> Iterator[tuple[TableFindings, TableFindings]]:
+    """Yield each table of A with the table of B that is most like it, if one is of the same."""
+    for table in tables_a:
+        same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
+        if same:
+            yield table, max(same, key=lambda other: _likeness(table, other))
+
+
+def _of_the_same(table: TableFindings) -> tuple[object, ...]:
+    in_guest = bool(table.cases[0].facts["vcpu_mapping"])
+    return table.keys["app"], int(table.keys["threads"]), in_guest
+
+
+def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
+    return tuple(a.keys[key] == b.keys[key] for key in ("size", "variant", "schedule"))
+
+
+def _pairs(
+    one: _Opened,
+    other: _Opened,
+    a: TableFindings,
+    b: TableFindings,
+    as_governor: str | None,
+) -> Iterator[Pair]:
+    matched = _matched_rows(a.cases, b.cases, as_governor)
+    reference = _reference(matched)
+    is_direct = not (one.is_published or other.is_published) and _are_the_same_work(a, b)
+    remarks = (*_differences_in_kind(a, b), *_unknown_governors(matched))
+    for objective in COMPARED:
+        if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
+            continue
+        rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
+        yield Pair(objective, a, b, reference[0] if reference else None, rows, remarks)
+
+
+def _differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
+    for key in ("size", "variant", "schedule", "wait_policy"):
+        words = a.keys[key], b.keys[key]
+        if words[0] != words[1] and UNKNOWN not in words:
+            yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"
+
+
+def _unknown_governors(matched: Sequence[_Matched]) -> Iterator[str]:
+    """Say why rows of the same mapping stand apart, when a governor is all that they lack."""
+    for name, at in (("A", 0), ("B", 1)):
+        alone = [pair[at] for pair in matched if pair[1 - at] is None]
+        if any(case and governor_of(case) is None for case in alone):
+            yield (
+                f"the governor of rows of {name} is not known; --as-governor tells for which to "
+                "take it"
+            )
+
+
+def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
+    return all(a.keys[key] == b.keys[key] for key in ("size", "variant"))
+
+
+def _matched_rows(
+    cases_a: Sequence[CaseFinding], cases_b: Sequence[CaseFinding], as_governor: str | None
+) -> list[_Matched]:
+    """Return the rows of both, then those that only B has.
+
+    A row that does not tell its governor is the row of the other side that has its mappings, when
+    there is one only.
+    """
+    left = list(cases_b)
+    matched: list[_Matched] = []
+    for case in cases_a:
+        mine = _row_key(case, as_governor)
+        partners = [other for other in left if _row_key(other, as_governor) == mine]
+        if not partners:
+            partners = [other for other in left if _may_be_same(mine, _row_key(other, as_governor))]
+        partner = partners[0] if len(partners) == 1 else None
+        if partner:
+            left = [other for other in left if other is not partner]
+        matched.append((case, partner))
+    return [*matched, *((None, other) for other in left)]
+
+
+def _row_key(case: CaseFinding, as_governor: str | None) -> tuple[str, str, str | None]:
+    return (
+        case.mapping,
+        str(case.facts["vcpu_mapping"] or ""),
+        governor_of(case) or as_governor,
+    )
+
+
+def governor_of(case: CaseFinding) -> str | None:
+    """Return the governor that a case was run under; None when nobody knows."""
+    if case.governor == UNKNOWN:
+        return None
+    if case.governor != CURRENT_GOVERNOR:
+        return case.governor
+    read = case.facts["governors_read"]
+    return str(read[0]) if len(read) == 1 else None
+
+
+def _may_be_same(a: tuple[str, str, str | None], b: tuple[str, str, str | None]) -> bool:
+    return a[:2] == b[:2] and None in (a[2], b[2])
+
+
+def _reference(matched: Sequence[_Matched]) -> tuple[CaseFinding, CaseFinding] | None:
+    """Return the first row that is a baseline in both results."""
+    both = ((a, b) for a, b in matched if a and b and a.is_baseline and b.is_baseline)
+    return min(both, key=lambda pair: pair[0].number, default=None)
+
+
+def _row(
+    one: _Opened,
+    other: _Opened,
+    pair: _Matched,
+    reference: tuple[CaseFinding, CaseFinding] | None,
+    objective: Objective,
+    is_direct: bool,
+) -> Row:
+    a = _side(one, pair[0], reference[0] if reference else None, objective)
+    b = _side(other, pair[1], reference[1] if reference else None, objective)
+    direct = _direct(one, other, a, b, objective) if is_direct and a and b else None
+    return Row(a, b, direct, _agreement(a, b))
+
+
+def _side(
+    opened: _Opened, case: CaseFinding | None, reference: CaseFinding | None, objective: Objective
+) -> Side | None:
+    if case is None:
+        return None
+    sample = case.samples.get(objective)
+    comparison = case.comparisons.get(objective)
+    return Side(
+        case,
+        sample.mean if sample else None,
+        _to_reference(opened, case, reference, objective),
+        comparison.word if comparison else None,
+    )
+
+
+def _to_reference(
+    opened: _Opened, case: CaseFinding, reference: CaseFinding | None, objective: Objective
+) -> Ratio | None:
+    if reference is None or objective not in reference.samples or objective not in case.samples:
+        return None
+    if case is reference:
+        return Ratio(1.0)
+    difference = difference_between(case.facts, reference.facts, opened.values, objective)
+    if difference is not None:
+        return Ratio.of(difference)
+    return _of_means(case, reference, objective)
+
+
+def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
+    """Return a ratio of means, where no spread is known and so no interval."""
+    below = b.samples[objective].mean
+    return Ratio(a.samples[objective].mean / below) if below > 0 else None
+
+
+def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
+    """Return B / A: runs of two studies share no blocks, whatever their numbers are."""
+    if a.mean is None or b.mean is None:
+        return None
+    mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
+    difference = None
+    if mine and theirs:
+        logs = [np.log(v.of[objective][v.known(objective)]) for v in (theirs, mine)]
+        if min(map(len, logs)) >= 2:
+            difference = Difference.welch(*logs)
+    else:
+        difference = difference_of_summaries(b.case.facts, a.case.facts, objective)
+    return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)
+
+
+def _agreement(a: Side | None, b: Side | None) -> Agreement:
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    if a.case.is_baseline and b.case.is_baseline:
+        return "baseline"
+    if a.word is None or b.word is None:
+        return "not compared"
+    if "undecided" in (a.word, b.word):
+        return "open"
+    return "agree" if a.word == b.word else "disagree"

@@ -1,0 +1,56 @@
+"""`pinstudy compare`: two results side by side, and whether they conclude the same."""
+
+from __future__ import annotations
+
+import click
+
+from pinstudy.options import JSON, MARGIN, share_option
+from pinstudy.output import print_json
+
+
+@click.command("compare")
+@click.argument("a")
+@click.argument("b")
+@MARGIN
+@click.option(
+    "--as-governor",
+    metavar="GOVERNOR",
+    help="Take rows that do not tell their governor for rows under this one.",
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "markdown", "csv", "latex"]),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+@JSON
+def command(
+    a: str, b: str, margin: str, as_governor: str | None, style: str, as_json: bool
+) -> None:
+    """Put the results A and B side by side, as ratios to each one's own baseline.
+
+    Each is a folder such as results/paper/mynode, or published:galante-2025: another machine,
+    another kernel, before and after.
+    """
+    from analysis.compare import compare
+    from analysis.compare_tables import compare_tables, conclusions
+    from analysis.sources import open_results
+    from analysis.tables import render
+
+    both = compare(open_results(a), open_results(b), share_option(margin), as_governor)
+    tables = compare_tables(both)
+    if as_json:
+        print_json(
+            {
+                "a": both.name_a,
+                "b": both.name_b,
+                "conclusions": conclusions(both),
+                "only_a": both.only_a,
+                "only_b": both.only_b,
+                "rows": [row for table in tables for row in table.exact],
+            }
+        )
+    else:
+        click.echo(render(tables, style))

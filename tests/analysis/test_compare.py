@@ -1,0 +1,275 @@
+"""Two results side by side: rows matched, ratios to each one's own baseline, agreement."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.compare import Row, SideBySide, compare
+from analysis.compare_tables import compare_tables, conclusions
+from analysis.render import render
+from analysis.sources import open_results
+from tests.analysis.records import record, write
+from tests.analysis.test_summaries import HEADER
+
+# Ten repetitions whose spread is 0.1 % of their mean.
+NOISE = (-1.2, 0.8, -0.5, 1.4, 0.1, -0.9, 1.1, -1.3, 0.6, -0.1)
+# Of the rows #1 to #5, and of #6 to #10 again.
+MEANINGS = (
+    ("all", "none"), ("pcores", "set"), ("pcores", "pin"), ("ecores", "set"), ("ecores", "pin"),
+)  # fmt: skip
+
+
+def runs(number: int, mean: float, **fields: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Return ten runs of row `number` around a mean."""
+    # Each case has another order of the same noise, as nothing links their runs.
+    turned = NOISE[number:] + NOISE[:number]
+    spread = fields.pop("spread", 0.001)
+    selection, tightness = MEANINGS[(number - 1) % 5]
+    return [
+        record(
+            number,
+            at,
+            elapsed_s=mean * (1 + spread * z),
+            energy_pkg_j=100 * mean * (1 + z / 1000),
+            **{"selection": selection, "tightness": tightness, **fields},
+        )
+        for at, z in enumerate(turned, 1)
+    ]
+
+
+def results(folder: Path, means: Mapping[int, float], **fields: Any) -> str:  # noqa: ANN401
+    """Write the runs of these rows; return their folder."""
+    write(folder, [run for number, mean in means.items() for run in runs(number, mean, **fields)])
+    return str(folder)
+
+
+def side_by_side(a: str, b: str, **options: Any) -> SideBySide:  # noqa: ANN401
+    return compare(open_results(a), open_results(b), **options)
+
+
+def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
+    (pair,) = (pair for pair in both.pairs if pair.objective == objective)
+    return pair.rows
+
+
+def test_the_same_conclusions_on_a_slower_node_agree(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0})
+    b = results(tmp_path / "b", {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0})
+
+    both = side_by_side(a, b)
+
+    assert [row.agreement for row in rows(both)] == ["baseline", "agree", "agree", "agree"]
+    words = [(row.a.word, row.b.word) for row in rows(both) if row.a and row.b]
+    assert words == [
+        (None, None), ("equivalent", "equivalent"), ("worse", "worse"), ("better", "better"),
+    ]  # fmt: skip
+    assert conclusions(both) == [
+        "time: conclusions agree in 3 of 3 rows that both decide",
+        "package energy: conclusions agree in 3 of 3 rows that both decide",
+    ]
+
+
+def test_ratios_are_to_each_one_s_own_baseline_and_b_to_a(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
+
+    first, third = rows(side_by_side(a, b))
+
+    assert first.a and first.b and third.a and third.b and third.direct
+    assert first.a.mean == pytest.approx(10, rel=1e-3)
+    assert first.b.mean == pytest.approx(30, rel=1e-3)
+    assert first.a.ratio and first.a.ratio.value == 1
+    for side, ratio in ((third.a, 1.2), (third.b, 1.1)):
+        assert side.ratio and side.ratio.interval
+        assert side.ratio.value == pytest.approx(ratio, rel=1e-3)
+        assert side.ratio.interval.low < side.ratio.value < side.ratio.interval.high
+    assert third.direct.value == pytest.approx(33 / 12, rel=1e-3)
+    assert third.direct.interval and 2.75 in third.direct.interval
+
+
+def test_different_conclusions_are_named_row_by_row(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0, 4: 8.0})
+    b = results(tmp_path / "b", {1: 30.0, 3: 27.0, 4: 24.0})
+
+    both = side_by_side(a, b)
+
+    assert [row.agreement for row in rows(both)] == ["baseline", "disagree", "agree"]
+    assert conclusions(both)[0] == (
+        "time: conclusions agree in 1 of 2 rows that both decide; they differ in "
+        "lulesh x1 #3 pcores-pin (performance) (A worse, B better)"
+    )
+
+
+def test_a_row_that_one_of_them_cannot_decide_is_open(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    b = results(tmp_path / "b", {1: 30.0, 3: 30.9}, spread=0.05)
+
+    both = side_by_side(a, b)
+
+    assert [row.agreement for row in rows(both)] == ["baseline", "open"]
+    assert conclusions(both)[0] == (
+        "time: there is no row that both decide (1 more: at least one is undecided)"
+    )
+
+
+def test_what_only_one_of_them_has_is_listed(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    b = results(tmp_path / "b", {1: 30.0, 4: 33.0})
+    write(tmp_path / "b", [*runs(1, 5.0, app="lu", case_id="lu")], attempt=2)
+
+    both = side_by_side(a, b)
+
+    assert [(row.case.number, row.agreement) for row in rows(both)] == [
+        (1, "baseline"), (3, "only in A"), (4, "only in B"),
+    ]  # fmt: skip
+    assert both.only_a == ()
+    assert [title.split(",")[0] for title in both.only_b] == ["lu (serial)"]
+    text = render(compare_tables(both), "text")
+    assert "only in B: lu (serial)" in text
+    assert "ecores-set" in text
+
+
+def test_the_publication_agrees_with_itself() -> None:
+    both = side_by_side("published:galante-2025", "published:galante-2025")
+
+    assert {row.agreement for pair in both.pairs for row in pair.rows} <= {
+        "baseline", "agree", "open", "not compared",
+    }  # fmt: skip
+    assert (both.only_a, both.only_b) == ((), ())
+    # 56.165 / 45.073 in table 3.
+    third = both.pairs[0].rows[2]
+    assert third.a and third.a.ratio and third.a.ratio.interval
+    assert third.a.ratio.value == pytest.approx(1.246090, abs=1e-6)
+    # Errors of 0.015 / 56.165 / sqrt(10) and 0.026 / 45.073 / sqrt(10) are 0.00020 together.
+    assert third.a.ratio.interval.half_width == pytest.approx(0.0002014 * 1.246 * 2.15, rel=0.03)
+
+
+def test_energy_without_deviations_has_ratios_and_no_words() -> None:
+    both = side_by_side("published:galante-2025", "published:galante-2025")
+
+    third = next(pair for pair in both.pairs if pair.objective == "energy").rows[2]
+    assert third.a and third.a.ratio
+    # 2021.04 / 2215.08
+    assert third.a.ratio.value == pytest.approx(0.912400, abs=1e-6)
+    assert (third.a.ratio.interval, third.a.word, third.agreement) == (None, None, "not compared")
+
+
+def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 2: 10.0, 3: 12.0, 4: 18.0, 5: 18.0})
+
+    both = side_by_side(a, "published:galante-2025")
+
+    pair = both.pairs[0]
+    assert (pair.a.keys["threads"], pair.remarks) == (1, ())
+    assert [row.agreement for row in pair.rows] == [
+        "baseline", *["agree"] * 4, *["only in B"] * 5,
+    ]  # fmt: skip
+    assert all(row.direct is None for row in pair.rows)
+    assert len(both.only_b) == 7
+
+
+def test_another_size_is_compared_and_said_but_not_directly(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, size="quick")
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
+
+    pair = side_by_side(a, b).pairs[0]
+
+    assert pair.remarks == ("size: A quick, B paper",)
+    assert [row.direct for row in pair.rows] == [None, None]
+
+
+def test_of_two_sizes_the_same_one_is_taken(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    small = [run | {"size": "quick", "case_id": f"q{run['case_id']}"} for run in runs(1, 1.0)]
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
+    write(tmp_path / "b", small, attempt=2)
+
+    both = side_by_side(a, b)
+
+    assert both.pairs[0].b.keys["size"] == "paper"
+    assert [title.split(", ")[1] for title in both.only_b] == ["size quick"]
+
+
+def test_the_governor_in_force_is_what_current_means(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, governor="current", governor_read="performance")
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0, 6: 50.0})
+
+    assert [row.agreement for row in rows(side_by_side(a, b))] == ["baseline", "agree", "only in B"]
+
+
+def test_rows_that_do_not_tell_their_governor_are_no_other_s_rows(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, governor="current", governor_read=None)
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0, 6: 50.0, 8: 52.0})
+
+    both = side_by_side(a, b)
+    assert {row.agreement for row in rows(both)} == {"only in A", "only in B"}
+    assert any("--as-governor" in remark for remark in both.pairs[0].remarks)
+
+    told = side_by_side(a, b, as_governor="performance")
+    assert [row.agreement for row in rows(told)][:2] == ["baseline", "agree"]
+    assert "taken for performance" in told.remarks[0]
+
+
+def test_the_margin_decides_what_is_equivalent(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 10.3})
+    b = results(tmp_path / "b", {1: 30.0, 3: 30.9})
+
+    for margin, word in ((0.01, "worse"), (0.05, "equivalent")):
+        _, third = rows(side_by_side(a, b, margin=margin))
+        assert third.a and third.a.word == word
+
+
+def test_means_without_runs_are_compared_too(tmp_path: Path) -> None:
+    for name, factor in (("a", 1), ("b", 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summaries.csv").write_text(
+            HEADER
+            + f"lu,x,paper,1,scheduler,performance,10,{50 * factor},0.1\n"
+            + f"lu,x,paper,1,pcores-pin,performance,10,{60 * factor},0.1\n"
+        )
+
+    first, second = rows(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))
+
+    assert second.agreement == "agree"
+    assert first.direct and first.direct.value == pytest.approx(2)
+    assert first.direct.interval and 2.0 in first.direct.interval
+
+
+def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
+
+    text = render(compare_tables(side_by_side(a, b)), "csv")
+
+    table = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["objective"], row["case_number"]) for row in table] == [
+        ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),
+    ]  # fmt: skip
+    assert float(table[1]["a_ratio"]) == pytest.approx(1.2, rel=1e-3)
+    assert float(table[1]["a_ratio_low"]) < 1.2 < float(table[1]["a_ratio_high"])
+    assert float(table[1]["b_to_a"]) == pytest.approx(2.75, rel=1e-3)
+    assert (table[1]["a_word"], table[1]["conclusions"]) == ("worse", "agree")
+    assert table[0]["a_word"] == ""
+
+
+@pytest.mark.parametrize("style", ["text", "markdown", "latex", "csv"])
+def test_names_from_records_cannot_spoil_a_terminal_or_a_document(
+    tmp_path: Path, style: str
+) -> None:
+    evil = "\x1b[2J|<b>\\x"
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, app=evil, governor=evil, variant=evil)
+    b = results(tmp_path / "b", {1: 30.0, 3: 33.0}, app=evil, governor=evil)
+
+    text = render(compare_tables(side_by_side(a, b)), style)
+
+    assert "\x1b" not in text
+    if style == "markdown":
+        assert "|<b>" not in text
+    if style == "latex":
+        assert "|<b>" not in text

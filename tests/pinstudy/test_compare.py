@@ -1,0 +1,49 @@
+"""`pinstudy compare` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.analysis.test_compare import results
+from tests.pinstudy.test_import import pinstudy
+
+
+def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:
+    results(tmp_path / "mine", {1: 10.0, 2: 10.0, 3: 12.0, 4: 18.0, 5: 18.0})
+
+    done = pinstudy(tmp_path, "compare", "mine", "published:galante-2025")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "A: mine" in done.stdout
+    assert "B: published:galante-2025" in done.stdout
+    assert "time: conclusions agree in 4 of 4 rows that both decide" in done.stdout
+    assert "1.246 to 1.247" in done.stdout
+
+
+def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
+    results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    results(tmp_path / "b", {1: 30.0, 3: 27.0})
+
+    done = pinstudy(tmp_path, "compare", "a", "b", "--json")
+
+    found = json.loads(done.stdout)
+    assert found["conclusions"][0].startswith("time: conclusions agree in 0 of 1 rows")
+    assert [row["conclusions"] for row in found["rows"][:2]] == ["baseline", "disagree"]
+
+
+def test_a_folder_of_several_nodes_must_name_one(tmp_path: Path) -> None:
+    for node in ("n1", "n2"):
+        results(tmp_path / "study" / node, {1: 10.0})
+
+    done = pinstudy(tmp_path, "compare", "study", "published:galante-2025")
+
+    assert done.returncode == 2
+    assert "several nodes or studies; name one of them: study/n1, study/n2" in done.stderr
+
+
+def test_a_margin_that_is_none_is_one_line(tmp_path: Path) -> None:
+    published = "published:galante-2025"
+    done = pinstudy(tmp_path, "compare", published, published, "--margin", "much")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
