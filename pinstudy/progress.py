@@ -62,7 +62,8 @@ class TerminalProgress:
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         """Show the run that starts and the time that all which is left will take."""
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
-        text = f"{case.label}, {which}, {self._at_most}{duration(left_s)} left"
+        at_most = "" if left_s is None else self._at_most
+        text = f"{case.label}, {which}, {at_most}{duration(left_s)} left"
         if self._bar:
             self._bar.update(self._task, description=text, refresh=True)
         else:

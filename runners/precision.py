@@ -18,8 +18,8 @@ CONFIDENCE = 0.95
 
 
 def percent(share: float) -> str:
-    """Return a share as people say it, to two digits: `1 %`, `0.25 %`."""
-    return f"{100 * share:.2g} %"
+    """Return a share as people say it, to three digits: `1 %`, `0.25 %`, `10.3 %`."""
+    return f"{100 * share:.3g} %"
 
 
 def said(wanted: Precision) -> str:

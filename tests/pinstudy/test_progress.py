@@ -52,12 +52,14 @@ def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
         progress.finished({"status": "ok"})
         progress.ended(case(), 4)
         progress.waiting("idle baseline")
+        progress.starting(case(), PlannedRun(6, 6, case().case_id, 6, warmup=False), None)
     name = "demo-libgomp small x2 pcores-pin current"
     assert capsys.readouterr().err.splitlines() == [
         f"[1/at most 10] {name}, warm-up, at most 3 min 20 s left",
         f"[2/at most 10] {name}, repetition 5 of 5 to 9, at most 1 min 40 s left",
         f"{name}: precise enough, 4 fewer to run",
         "[3/at most 6] idle baseline",
+        f"[3/at most 6] {name}, repetition 6 of 5 to 9, unknown left",
     ]
 
 

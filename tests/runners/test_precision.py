@@ -104,7 +104,7 @@ def test_what_is_no_positive_number_in_a_record_is_not_measured(bad: object) -> 
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.01, "1 %"), (0.0025, "0.25 %"), (0.0321, "3.2 %"), (0.5, "50 %")]
+    ("share", "text"), [(0.01, "1 %"), (0.0025, "0.25 %"), (0.10312, "10.3 %"), (0.5, "50 %")]
 )
 def test_shares_as_people_say_them(share: float, text: str) -> None:
     assert percent(share) == text

@@ -42,14 +42,14 @@ def test_a_plain_number_of_repetitions_says_nothing_of_precision() -> None:
 
 
 def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
-    # Of 0.9, 1.0, 1.1 three times 1, twice each: standard deviation 0.0894, half width 9.4 %.
+    # 0.9, 1.0 and 1.1, each twice: standard deviation 0.08944, half width 2.5706 x 3.651 %.
     wild = [0.9, 1.0, 1.1, 0.9, 1.0, 1.1]
     runs = {"scheduler": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
     assert precision_lines(plan(Precision(3, 0.01)), history(runs)) == [
         "precision: 2 of 3 cases reached ±1 % of the mean time (95 % confidence), "
         "after 3 to 5 repetitions",
         "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
-        "time ±9.4 % by 6 good runs",
+        "time ±9.39 % by 6 good runs",
     ]
 
 
@@ -75,11 +75,11 @@ def test_energy_that_was_not_measured_is_said_to_have_decided_nothing() -> None:
         "pcores-pin": [(1.0, 4.0), (1.0, 5.0), (1.0, 6.0)] * 2,
     }
     wanted = Precision(3, 0.02, ("time", "energy"))
-    # Of 4, 5, 6 twice each: standard deviation 0.894, half width 0.939 of a mean of 5.
+    # 4, 5 and 6 J, each twice: standard deviation 0.8944, half width 2.5706 x 0.3651 of 5 J.
     assert precision_lines(plan(wanted), history(runs)) == [
         "precision: 2 of 3 cases reached ±2 % of the mean time and energy (95 % confidence), "
         "after 3 repetitions",
         "precision: energy was not measured in 1 of them: time alone decided",
         "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
-        "time ±0 % and energy ±19 % by 6 good runs",
+        "time ±0 % and energy ±18.8 % by 6 good runs",
     ]
