@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +42,6 @@ class _Found:
         return f"{harmless(str(self.path))}:{self.block.line}"
 
     @property
-    def run_key(self) -> tuple[str, int] | None:
-        """Case and repetition, when the file's name tells it."""
-        told = self.identity.repetition
-        return None if told is None else (self.identity.case_id, told)
-
-    @property
     def digest(self) -> str:
         """A digest of what perf printed: the same log is not imported twice."""
         return hashlib.sha256(self.block.text.encode()).hexdigest()[:16]
@@ -75,8 +69,9 @@ def import_logs(
     node_id = _node_id(str(options.get("node") or "imported"))
     told = options.get("repeats")
     repeats = told if isinstance(told, int) else None
+    all_cpus = bool(options.get("all_cpus"))
     found = [
-        _Found(path, block, identity)
+        _Found(path, replace(block, system_wide=block.system_wide or all_cpus), identity)
         for path in files
         for identity in [identifier.identify(path)]
         for block in read_log(path)
@@ -107,16 +102,13 @@ def _summaries(
     averages: Sequence[_Found], node_id: str, repeats: int | None
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
-    for each in averages:
-        told = each.block.repeats
-        if told is None and repeats is None:
+    for each, energy in _with_energy(averages, lambda found: found.identity.case_id):
+        count = _repeats(each, repeats)
+        if energy and _repeats(energy, repeats) != count:
             raise UserError(
-                f"{each.where}: averages (perf stat -r) that do not tell of how many runs; give "
-                "--repeats N, what stood behind -r"
+                f"{energy.where}: averages of {_repeats(energy, repeats)} runs, and {each.where} "
+                f"of {count}; expected as many"
             )
-        if told is not None and repeats not in (None, told):
-            raise UserError(f"{each.where}: averages of {told} runs, and --repeats says {repeats}")
-        count = told or repeats or 0
         meaning = mapping_fields(str(each.identity.fields["mapping"]))
         columns = {
             "study": STUDY,
@@ -124,9 +116,22 @@ def _summaries(
             **{name: str(value) for name, value in each.identity.fields.items()},
             **{name: value for name, value in meaning.items() if value},
             "n": str(count),
-            **summary_fields(each.block, count),
+            **summary_fields(each.block, count, energy.block if energy else each.block),
         }
         yield each.where, each.identity, columns
+
+
+def _repeats(average: _Found, repeats: int | None) -> int:
+    """Return the number of runs behind an average; raises UserError when nobody tells it."""
+    told = average.block.repeats
+    if told is None and repeats is None:
+        raise UserError(
+            f"{average.where}: averages (perf stat -r) that do not tell of how many runs; give "
+            "--repeats N, what stood behind -r"
+        )
+    if told is not None and repeats not in (None, told):
+        raise UserError(f"{average.where}: averages of {told} runs, and --repeats says {repeats}")
+    return told or repeats or 0
 
 
 def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
@@ -134,7 +139,7 @@ def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
     history = _History(folder)
-    pairs = _with_energy(runs)
+    pairs = _with_energy(runs, _run_key)
     history.numbers.number([run.identity for run, _ in pairs])
     records = [_record(history, run, energy, node_id) for run, energy in pairs]
     shard = Shard(folder, node_id)
@@ -198,17 +203,25 @@ class _History:
         return number
 
 
-def _with_energy(runs: Sequence[_Found]) -> list[tuple[_Found, _Found | None]]:
-    """Return each run with the log of all CPUs that was made beside it.
+def _run_key(run: _Found) -> Hashable | None:
+    """Return case and repetition, when the file's name tells it."""
+    told = run.identity.repetition
+    return None if told is None else (run.identity.case_id, told)
+
+
+def _with_energy(
+    found: Sequence[_Found], key: Callable[[_Found], Hashable | None]
+) -> list[tuple[_Found, _Found | None]]:
+    """Return each log with the log of all CPUs that was made beside it and has the same key.
 
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
-    two logs: they share case and {repetition}.
+    two logs.
     """
-    wide = {run.run_key: run for run in runs if run.block.system_wide}
+    wide = {key(each): each for each in found if each.block.system_wide}
     wide.pop(None, None)
-    pairs = [(run, None if run.block.system_wide else wide.get(run.run_key)) for run in runs]
+    pairs = [(each, None if each.block.system_wide else wide.get(key(each))) for each in found]
     used = [id(energy) for _, energy in pairs if energy]
-    return [(run, energy) for run, energy in pairs if id(run) not in used]
+    return [(each, energy) for each, energy in pairs if id(each) not in used]
 
 
 def _record(history: _History, run: _Found, energy: _Found | None, node_id: str) -> dict[str, Any]:

@@ -140,22 +140,23 @@ def _add(found: Measured, more: Measured) -> None:
     found.unavailable.update(more.unavailable)
 
 
-def summary_fields(block: Block, repeats: int) -> dict[str, str]:
+def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
     """Return the columns of a summary (`elapsed_mean_s`, …) that averages of runs give.
 
-    Means are as perf printed them. Where counts were extrapolated, their mean is undone by the mean
-    share: exact when the share was the same in all runs; no deviation is given for it.
+    `energy` is the block that has the energy, another one or the same. Means are as perf printed
+    them. Where counts were extrapolated, their mean is undone by the mean share: exact when the
+    share was the same in all runs; no deviation is given for it.
     """
     columns: dict[str, str] = {}
     if block.elapsed_s is not None and block.elapsed_text:
         columns["elapsed_mean_s"] = block.elapsed_text
         columns |= _deviation("elapsed_sd_s", block.elapsed_error_s, repeats)
-    joules, problems = _joules(block.rows)
+    joules, problems = _joules(energy.rows)
     for domain, value in joules.items():
         stem = ENERGY[domain].removesuffix("_j")
         if domain not in problems and value > 0:
             columns[f"{stem}_mean_j"] = plain(value)
-            columns |= _deviation(f"{stem}_sd_j", _error_of(block.rows, EVENTS[domain]), repeats)
+            columns |= _deviation(f"{stem}_sd_j", _error_of(energy.rows, EVENTS[domain]), repeats)
     measured = _counters(block)
     for name in FIELDS:
         if name in measured.fields and name in _COLUMNS:

@@ -130,7 +130,9 @@ def _closed(block: _Open) -> Block:
         elapsed_error_s=error_s,
         user_s=_seconds(block.rows, "user_time"),
         system_s=_seconds(block.rows, "system_time"),
-        system_wide=any(row.pmu == "power" and row.state == "counted" for row in block.rows),
+        system_wide=any(
+            row.aggregate or (row.pmu == "power" and row.state == "counted") for row in block.rows
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from analysis.imports.perf_block import Block, LogError
 from runners.perf_output import Row, State, split_event
+from runners.raw_counts import SOFTWARE_EVENTS, canonical_event
 
 HEADER = re.compile(
     r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>\d{1,9}) runs\))?:\s*"
@@ -36,6 +37,8 @@ _UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
 # A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring".
 _METRICS = re.compile(r"[A-Za-z]\w*(?: \(\w+\))?\s+#")
 _OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
+# What stands without a unit and could be taken for one.
+COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}
 # psignal(3) after the program's name, which perf prints before its counts.
 _SIGNALS = (
     "Aborted|Alarm clock|Bus error|CPU time limit exceeded|File size limit exceeded|"
@@ -157,8 +160,10 @@ def _unit_and_event(what: str) -> tuple[str, str]:
     if old:
         return old["unit"], old["event"]
     unit, _, event = what.partition(" ")
-    if event and not event.lstrip().startswith("[") and _UNIT.fullmatch(unit):
+    is_unit = _UNIT.fullmatch(unit) and canonical_event(unit) not in COMMON_EVENTS
+    if event and not event.lstrip().startswith("[") and is_unit:
         return unit, event.strip()
+    # Two words that are no unit and event, such as an event and a cgroup, are no event's name.
     return "", what
 
 

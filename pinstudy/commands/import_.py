@@ -38,6 +38,7 @@ def command() -> None:
     "'{app}_{threads}_{mapping}_{governor}_{repetition}.txt'.",
 )
 @click.option("--repeats", type=click.IntRange(min=2), help="N of -r N, where logs do not tell it.")
+@click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
 @click.option("--node", default="imported", show_default=True, help="The node they are from.")
 def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> None:
     """Import logs of perf stat: text, -x or -j, single runs or -r.

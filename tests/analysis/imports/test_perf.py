@@ -141,6 +141,30 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     assert record["edp_js"] == pytest.approx(2215.08 * 1.005)
 
 
+def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> None:
+    log = tmp_path / "joules.txt"
+    log.write_text(
+        " Performance counter stats for 'system wide' (5 runs):\n\n"
+        "   2,215.08 Joules power/energy-pkg/       ( +-  0.10% )\n\n"
+        "   45.0730 +- 0.0082 seconds time elapsed  ( +-  0.02% )\n"
+    )
+    import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", SAID)
+
+    (case,) = open_results(str(tmp_path / "out")).cases.to_dict("records")
+    assert (case["n"], case["elapsed_s_mean"], case["energy_pkg_j_mean"]) == (5, 0.052881, 2215.08)
+    assert case["energy_pkg_j_sd"] == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
+    with pytest.raises(
+        UserError, match=r"joules\.txt:1: averages of 5 runs, and .*old\.txt:2 of 4"
+    ):
+        import_logs([log, LOGS / "old.txt"], tmp_path / "more", SAID)
+
+
+def test_logs_of_all_cpus_can_be_said_to_be_such(tmp_path: Path) -> None:
+    (record,) = records(bring(tmp_path, "hybrid-pinned.csv", all_cpus=True))
+    assert record["elapsed_s"] == 1.005
+    assert "on all CPUs" in record["unavailable"]["cycles"]
+
+
 def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> None:
     into = bring(tmp_path, "killed.txt", "three-runs.txt")
 

@@ -200,6 +200,7 @@ ROW = "5;;page-faults;100;100.00\n"
         ("#           time             counts unit events\n", "mine.log:1:1: counts of intervals"),
         (TEXT.split("\n\n   ")[0], "mine.log:1:1: cut off"),
         (TEXT.replace("             7", "      twelve"), "mine.log:5:1: 'twelve      cpu-migr"),
+        (TEXT.replace("cycles  ", "cycles user.slice"), "mine.log:4:1: '1.376.989.875"),
         (TEXT.replace("cpu-migrations", "no event/"), "mine.log:5:1: '7      no event/"),
     ],
 )
