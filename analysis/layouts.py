@@ -31,9 +31,14 @@ _PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MOST_TIME_DECIMALS}}})?", re.ASCII)
 
 @dataclass(frozen=True)
 class Page:
-    """What the cells of one table share: its footnotes, and the decimals of our own times."""
+    """What the cells of one table share: its footnotes, and the digits of its numbers.
+
+    `decimals` are those of computed times; `given` names the means and deviations that are shown
+    as their source has them.
+    """
 
     decimals: int = TIME_DECIMALS
+    given: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
 
 
@@ -106,7 +111,7 @@ def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page]
     if measured == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
     mean = f"{name}_mean"
-    text = _as_given(case, mean) or write(case[mean], page)
+    text = _as_given(case, mean, page) or write(case[mean], page)
     # The number of runs behind a mean from elsewhere may not be known.
     if measured == case["n"] or math.isnan(measured):
         return text
@@ -115,7 +120,7 @@ def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page]
 
 
 def _deviation(case: Case, page: Page) -> str:
-    if text := _as_given(case, "elapsed_s_sd"):
+    if text := _as_given(case, "elapsed_s_sd", page):
         return text
     if case["elapsed_s_n"] < 2:
         why = "one run has no standard deviation"
@@ -126,11 +131,21 @@ def _deviation(case: Case, page: Page) -> str:
     return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
 
-def _as_given(case: Case, name: str) -> str:
+def _as_given(case: Case, name: str, page: Page) -> str:
     """Return a number in the digits of where it is from; empty where it was computed."""
-    given: Mapping[str, str] = case.get("as_given") or {}
-    text = given.get(name, "")
-    return text if _PLAIN.fullmatch(text) else ""
+    return str(case["as_given"].get(name, "")) if name in page.given else ""
+
+
+def names_as_given(cases: Iterable[Case]) -> frozenset[str]:
+    """Return the means and deviations whose texts all are such as people write.
+
+    A mean with a computer's sixteen digits is rounded, and with it all that stands in its column.
+    """
+    texts: dict[str, list[str]] = {}
+    for case in cases:
+        for name, text in (case.get("as_given") or {}).items():
+            texts.setdefault(name, []).append(text)
+    return frozenset(name for name, of in texts.items() if all(map(_PLAIN.fullmatch, of)))
 
 
 def _time(value: float, page: Page) -> str:

@@ -12,7 +12,7 @@ from analysis.caption import caption
 from analysis.digits import TIME_DECIMALS, time_decimals
 from analysis.exact import exact_row
 from analysis.frame import TABLE_KEYS
-from analysis.layouts import LAYOUTS, LayoutName, Page
+from analysis.layouts import LAYOUTS, LayoutName, Page, names_as_given
 from analysis.remarks import table_remarks
 from analysis.render import render
 from analysis.sources import open_results
@@ -40,7 +40,7 @@ def tables_of_cases(
 
     `cases` has the columns of `analysis.summary.summarise`. Means that come without their runs may
     lack median, minimum and maximum, have a NaN `n`, and have `as_given`: {`M_mean` or `M_sd`: the
-    text that was given}, whose digits are kept.
+    text that was given}, whose digits are kept (`analysis.layouts.names_as_given`).
     """
     tables: dict[tuple[object, ...], list[Mapping[Any, Any]]] = {}
     for case in cases.to_dict("records"):
@@ -63,7 +63,7 @@ def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: Layo
     on_node, of_guests = LAYOUTS[name]
     layout = of_guests if any(case["vcpu_mapping"] for case in rows) else on_node
     decimals = time_decimals(case["elapsed_s_mean"] for case in rows)
-    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals)
+    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, names_as_given(rows))
     cells = tuple(layout.cells(case, page) for case in rows)
     of_columns = [text for say in layout.remarks for text in say(rows)]
     general = (*of_columns, *table_remarks(rows), *remarks)

@@ -190,6 +190,16 @@ def test_digits_that_were_given_are_kept_and_those_of_a_computer_are_not() -> No
     assert (cells["time mean (s)"], cells["time std (s)"]) == ("65.95700", "0.109")
 
 
+def test_the_digits_of_a_column_are_of_one_kind() -> None:
+    given = [{"elapsed_s_mean": "65.9"}, {"elapsed_s_mean": "66.12345678"}]
+    cases = [means(elapsed_s_mean=float(g["elapsed_s_mean"]), as_given=g) for g in given]
+
+    (table,) = tables_of_cases(pd.concat(cases, ignore_index=True))
+
+    times = [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)]
+    assert times == ["65.900", "66.123"]
+
+
 def test_a_number_of_runs_that_nobody_told_is_not_made_up() -> None:
     unknown = {"n": float("nan"), "elapsed_s_n": float("nan")}
     (table,) = tables_of_cases(means(**unknown))

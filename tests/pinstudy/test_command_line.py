@@ -265,6 +265,38 @@ def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
         assert sign in done.stdout
 
 
+def test_the_published_layout_has_the_published_columns_on_the_terminal_and_in_files(
+    folder: Path,
+) -> None:
+    pinstudy(folder, "run", "short.yaml")
+
+    done = pinstudy(folder, "tables", "results/short", "--layout", "published")
+
+    assert done.returncode == 0
+    assert "test  mapping" in done.stdout
+    (page,) = folder.glob("results/short/*/tables.md")
+    published = (
+        "| test case # | mapping | governor | time mean (s) | time std (s) | frequency mean (GHz) "
+        "| CPU migrations | cache misses | energy package (J) |"
+    )
+    assert published in " ".join(page.read_text().split())
+    (numbers,) = folder.glob("results/short/*/tables.csv")
+    assert "elapsed_median_s" in numbers.read_text().splitlines()[0]
+    done = pinstudy(folder, "tables", "results/short", "--layout", "old")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_tables_import_nothing_that_only_figures_and_statistics_need() -> None:
+    code = "import sys, analysis.tables; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    imported = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "pandas" in imported
+    assert not {"scipy", "matplotlib", "jinja2"} & imported
+
+
 def test_the_published_study_on_the_published_node(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json")
