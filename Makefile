@@ -59,7 +59,7 @@ sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize
 	@tools/sanitize.sh $(APP)
 
-bench: ## Measure the harness's cost per run and the programs' speed
+bench: ## Measure the harness's cost per run, the tables' and the programs' speed
 	@tools/setup.sh bench
 	@tools/bench.sh
 

@@ -2,7 +2,8 @@
 
 Records are like those of a hybrid CPU's runs: counters of two PMUs, eight threads, some fields that
 were not measured; about 6 KB each. Every program runs on the same files as a process of its own, so
-that imports count; seconds, peak resident memory, and pinstudy's time as a multiple of the peer's.
+that imports count: seconds from start to end, seconds of CPU (what else runs here does not count in
+these), peak resident memory, and pinstudy's CPU time as a multiple of the peer's.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ class Cost:
     """What a process used, from its start to its end."""
 
     seconds: float
+    cpu_s: float
     peak_mb: float
+
+    def __str__(self) -> str:
+        return f"{self.seconds:8.2f} s {self.cpu_s:8.2f} s CPU {self.peak_mb:7.0f} MB"
 
 
 def write_records(folder: Path, runs: int, per_case: int) -> None:
@@ -239,13 +244,17 @@ _SAME = json.dumps(_same(), separators=(",", ":"))[1:] + "\n"
 def cost_of(command: Sequence[str | Path]) -> Cost:
     """Run a program and return what it used; SystemExit when it fails."""
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command[0]} ended with status {process.returncode}")
-    return Cost(seconds, used.ru_maxrss * 1024 / 1e6)
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{command[0]}: {said.read().decode(errors='replace')}")
+    return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
 
 
 def measure(runs: int, per_case: int) -> None:
@@ -259,15 +268,11 @@ def measure(runs: int, per_case: int) -> None:
         ours = cost_of([ROOT / "bin" / "pinstudy", "tables", folder])
         seconds, megabytes = LIMITS.get(runs, (None, None))
         limit = f"   limits: {seconds} s, {megabytes} MB" if seconds else ""
-        print(f"{'pinstudy tables':28} {ours.seconds:8.2f} s {ours.peak_mb:7.0f} MB{limit}")
+        print(f"{'pinstudy tables':28} {ours}{limit}", flush=True)
         for peer, code in PEERS.items():
             cost = cost_of([sys.executable, "-c", code, *shards])
-            ratio = ours.seconds / cost.seconds
-            print(
-                f"{peer:28} {cost.seconds:8.2f} s {cost.peak_mb:7.0f} MB   "
-                f"pinstudy takes {ratio:.2f} times as long",
-                flush=True,
-            )
+            ratio = ours.cpu_s / cost.cpu_s
+            print(f"{peer:28} {cost}   pinstudy: {ratio:.2f} times as much CPU", flush=True)
 
 
 def has_room(runs: int) -> bool:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs all benchmarks, after `tools/setup.sh bench`: the harness's, then the programs' for every
-# compiler they were built with. Fails if any of them fails, but runs all.
+# Runs all benchmarks, after `tools/setup.sh bench`: the harness's and the tables', then the programs'
+# for every compiler they were built with. Fails if any of them fails, but runs all. The tables' need
+# 13 GB free where temporary files go (TMPDIR) for a million records, and leave these out without.
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
