@@ -60,6 +60,11 @@ class Side:
     ratio: Ratio | None
     word: Word | None
 
+    @property
+    def number(self) -> int:
+        """The row's number in these results."""
+        return self.case.number
+
 
 @dataclass(frozen=True)
 class Row:

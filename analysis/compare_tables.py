@@ -82,8 +82,9 @@ def _table(both: SideBySide, pair: Pair) -> Table:
     in_guest = any(row.case.facts["vcpu_mapping"] for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = UNITS[pair.objective]
+    both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
     columns = [
-        Column("#"),
+        Column("# A / B" if both_numbers else "#"),
         *([Column("vCPU mapping", right=False)] if in_guest else []),
         Column("mapping", right=False),
         Column("governor", right=False),
@@ -95,6 +96,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
                 _decimals(pair, [row.b for row in pair.rows])]  # fmt: skip
     cells = [
         (
+            _number(row, both_numbers),
             *_head(row, in_guest),
             *_side_cells(row.a, decimals[0]),
             *_side_cells(row.b, decimals[1]),
@@ -123,11 +125,18 @@ def _decimals(pair: Pair, sides: Sequence[Side | None]) -> int:
     return time_decimals(side.mean for side in sides if side and side.mean is not None)
 
 
+def _number(row: Row, both_numbers: bool) -> str:
+    """Return the row's number; that of each side where rows have others in the other results."""
+    if not both_numbers:
+        return str(row.case.number)
+    return " / ".join(str(side.number) if side else NOTHING for side in (row.a, row.b))
+
+
 def _head(row: Row, in_guest: bool) -> tuple[str, ...]:
     case = row.case
     vcpus = (one_line(str(case.facts["vcpu_mapping"] or NOTHING)),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
-    return (str(case.number), *vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
+    return (*vcpus, one_line(case.mapping), one_line(" = ".join(governors)))
 
 
 def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:
@@ -167,7 +176,6 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "threads": int(pair.a.keys["threads"]),
         "objective": pair.objective,
         "unit": UNITS[pair.objective],
-        "case_number": row.case.number,
         "mapping": row.case.mapping,
         "vcpu_mapping": row.case.facts["vcpu_mapping"],
     }
@@ -183,6 +191,7 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
 
 def _exact_side(side: Side | None) -> dict[str, Any]:
     return {
+        "case_number": side.number if side else None,
         "governor": side.case.governor if side else None,
         "mean": side.mean if side else None,
         **_exact_ratio("ratio", side.ratio if side else None),

@@ -241,6 +241,21 @@ def test_means_without_runs_are_compared_too(tmp_path: Path) -> None:
     assert first.direct.interval and 2.0 in first.direct.interval
 
 
+def test_rows_that_have_other_numbers_elsewhere_show_both(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    write(tmp_path / "b", [
+        *runs(1, 30.0),
+        *(run | {"mapping": "pcores-pin", "selection": "pcores", "tightness": "pin"}
+          for run in runs(2, 33.0)),
+        *runs(4, 50.0),
+    ])  # fmt: skip
+
+    table = compare_tables(side_by_side(a, str(tmp_path / "b")))[1]
+
+    assert table.columns[0].title == "# A / B"
+    assert [row[0] for row in table.cells] == ["1 / 1", "3 / 2", "- / 4"]
+
+
 def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
@@ -248,7 +263,7 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     text = render(compare_tables(side_by_side(a, b)), "csv")
 
     table = list(csv.DictReader(io.StringIO(text)))
-    assert [(row["objective"], row["case_number"]) for row in table] == [
+    assert [(row["objective"], row["a_case_number"]) for row in table] == [
         ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),
     ]  # fmt: skip
     assert float(table[1]["a_ratio"]) == pytest.approx(1.2, rel=1e-3)
