@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def excluded_runs(results: Results, places: Places) -> Excluded:
     runs = [
         ExcludedRun(
             *_place(places, case_id),
-            repetition=f"{repetition:.0f}" if repetition == repetition else "?",
+            repetition="?" if math.isnan(repetition) else f"{repetition:.0f}",
             status=str(status),
             reason=reason if isinstance(reason, str) and reason else "no reason given",
         )
@@ -163,7 +164,7 @@ def _unproved(findings: Findings) -> list[Missing]:
 def _rows(cases: Sequence[tuple[int, CaseFinding]]) -> str:
     """Return `table 1: #2, #3; table 2: #2`."""
     by_table: dict[int, list[str]] = {}
-    for at, case in cases:
+    for at, case in sorted(cases, key=lambda found: (found[0], found[1].number)):
         by_table.setdefault(at, []).append(f"#{case.number}")
     parts = [f"table {at}: {', '.join(dict.fromkeys(rows))}" for at, rows in by_table.items()]
     return "; ".join(parts)

@@ -165,8 +165,9 @@ def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
 def _limits(limits: Mapping[str, Any]) -> Iterator[Row]:
     for domain, limit in limits.items():
         if isinstance(limit, dict):
-            parts = ", ".join(f"{name} {value}" for name, value in limit.items())
-            yield f"power limits of {domain}", parts
+            units = {"pl1_w": "PL1 {} W", "tau_s": "over {} s", "pl2_w": "PL2 {} W"}
+            parts = [units[name].format(limit[name]) for name in units if name in limit]
+            yield f"power limits of {domain}", ", ".join(parts)
 
 
 def _grouped(values: Mapping[str, Any]) -> str:

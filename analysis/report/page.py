@@ -32,6 +32,7 @@ from configs.errors import UserError
 FILE = "report.html"
 _HERE = Path(__file__).parent
 OBJECTIVE_NAMES = {"time": "time", "energy": "package energy", "edp": "energy-delay product"}
+_UNITS = {"time": "s", "energy": "J", "edp": "Js"}
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _sections(results: Results, findings: Findings) -> list[TableSection]:
         TableSection(
             number=at + 1,
             findings=of_table,
-            table=html_table(f"table-{at + 1}", f"Table {at + 1}: {table.caption}", table),
+            table=html_table(f"table-{at + 1}", f"Table {at + 1}: means of the runs", table),
             notes=table.notes,
             pictures=tuple(pictures.get(at, ())),
         )
@@ -143,13 +144,13 @@ def _outliers(findings: Findings) -> HtmlTable:
     rows = [
         (
             str(at), case.label, OBJECTIVE_NAMES[outlier.objective], str(outlier.repetition),
-            number(outlier.value), number(outlier.score),
+            f"{number(outlier.value)} {_UNITS[outlier.objective]}", number(outlier.score),
         )
         for at, table in enumerate(findings.tables, 1)
         for case in table.cases
         for outlier in case.outliers
     ]  # fmt: skip
-    titles = ("table", "row", "of", "repetition", "value (s, J, Js)", "deviations away")
+    titles = ("table", "row", "of", "repetition", "value", "deviations away")
     return plain_table("outliers", "Outliers; all of them are in the means", titles, rows, 1)
 
 

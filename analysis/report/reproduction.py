@@ -13,6 +13,7 @@ from analysis.report.left_aside import Places
 from analysis.report.node_files import NodeSheet, read_limited
 from analysis.sources import Results
 from runners.shards import read_records
+from runners.statuses import BASELINE, LEFT_OUT
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.
 MOST_RECORDS = 10_000
@@ -26,6 +27,7 @@ class CaseCommand:
     """The command line of a case's first run, with what was set in its environment."""
 
     table: int
+    number: int
     row: str
     line: str
 
@@ -70,6 +72,8 @@ def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
     assert results.folder is not None
     seen: set[str] = set()
     for record in islice(read_records(results.folder / "records"), MOST_RECORDS):
+        if record.get("status") in (LEFT_OUT, BASELINE):
+            continue
         for what, version in _versions(record):
             known = found.versions.setdefault(what, [])
             if version not in known and len(known) < 20:
@@ -79,8 +83,8 @@ def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
         if isinstance(case_id, str) and case_id in places and case_id not in seen and line:
             seen.add(case_id)
             at, case = places[case_id]
-            found.cases.append(CaseCommand(at, case.label, line))
-    found.cases.sort(key=lambda case: case.table)
+            found.cases.append(CaseCommand(at, case.number, case.label, line))
+    found.cases.sort(key=lambda case: (case.table, case.number))
 
 
 def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:

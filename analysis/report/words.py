@@ -57,10 +57,15 @@ def drift_sentences(findings: Findings) -> list[str]:
     if findings.drift is None:
         return ["Without runs nothing can be said of drift."]
     found = findings.drift
-    return [
+    said = [
         _trend(found.over_time, "the study went on", "hour", "over time"),
         _trend(found.over_temperature, "the package became warmer", "kelvin", "with temperature"),
     ]
+    if any(trend and trend.found for trend in (found.over_time, found.over_temperature)):
+        said.append(
+            "Where cases are compared within blocks of runs, a drift falls on both of them alike."
+        )
+    return said
 
 
 def _trend(trend: Trend | None, meanwhile: str, unit: str, over: str) -> str:
@@ -73,8 +78,7 @@ def _trend(trend: Trend | None, meanwhile: str, unit: str, over: str) -> str:
     became = "slower" if trend.slope > 0 else "faster"
     return (
         f"Runs became {became} as {meanwhile}: {percent(abs(trend.slope))} a {unit} ({ends}), "
-        f"{percent(abs(trend.change))} over the study ({trend.n} runs). In randomised blocks such "
-        "drift falls on all cases alike, and comparisons within a block do not see it."
+        f"{percent(abs(trend.change))} over the study ({trend.n} runs)."
     )
 
 

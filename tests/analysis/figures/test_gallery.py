@@ -1,0 +1,248 @@
+"""What figures show, and of what they are not drawn."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+
+from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
+from analysis.figures.gallery import all_figures, write_figures
+from analysis.figures.rows import MOST_DOTS
+from analysis.find import find
+from analysis.sources import open_results
+from configs.errors import UserError
+from tests.analysis.records import record, without, write
+from tests.analysis.report.made_results import NO_ENERGY, make_results
+
+TIME = "table-1-time-and-energy"
+PLANE = "table-1-time-energy-plane"
+KINDS = "table-1-kinds"
+MIGRATIONS = "table-1-migrations"
+
+
+def figures_of(folder: Path) -> dict[str, Drawing | NotDrawn]:
+    results = open_results(str(folder))
+    return {drawn.name: drawn for drawn in all_figures(results, find(results))}
+
+
+def drawing_of(folder: Path, name: str) -> Drawing:
+    drawn = figures_of(folder)[name]
+    assert isinstance(drawn, Drawing)
+    return drawn
+
+
+def dots(figure: Figure, panel: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return x and y of the dots of runs of a panel; outliers' rings, of another size, are none."""
+    scattered = [c for c in figure.axes[panel].collections if isinstance(c, PathCollection)]
+    runs = [c for c in scattered if c.get_sizes()[0] < 20]
+    return np.concatenate([np.asarray(c.get_offsets()) for c in runs])
+
+
+def words_of(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_results(tmp_path_factory.mktemp("study"))
+
+
+def test_every_good_run_is_a_dot_in_the_row_of_its_case(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            *(record(1, n, elapsed_s=45.0 + n) for n in range(1, 6)),
+            *(record(2, n, elapsed_s=50.0 + n) for n in range(1, 6)),
+            record(2, 6, elapsed_s=99.0, status="failed", reason="exit status 1"),
+            record(2, 7, elapsed_s=98.0, warmup=True),
+        ],
+    )
+
+    shown = dots(drawing_of(tmp_path, TIME).figure, 0)
+
+    by_row = {row: sorted(shown[np.round(shown[:, 1]) == row, 0]) for row in (0, 1)}
+    assert by_row == {0: [46, 47, 48, 49, 50], 1: [51, 52, 53, 54, 55]}
+    assert len(shown) == 10
+
+
+def test_rows_are_labelled_as_people_name_cases(study: Path) -> None:
+    figure = drawing_of(study, TIME).figure
+
+    assert "#3 pcores-pin (performance)" in words_of(figure)
+
+
+def test_the_alt_text_says_what_is_seen_in_numbers(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [record(n, r, elapsed_s=10.0 * n, energy_pkg_j=7.0) for n in (1, 2) for r in range(1, 6)],
+    )
+
+    alt = drawing_of(tmp_path, TIME).alt
+
+    assert "from 10 s for #1 scheduler (performance) to 20 s for #2 pcores-set" in alt
+
+
+def test_an_outlier_is_ringed_and_counted(tmp_path: Path) -> None:
+    write(
+        tmp_path, [record(1, r, elapsed_s=s) for r, s in enumerate((10, 10.1, 9.9, 10.05, 15), 1)]
+    )
+
+    drawn = drawing_of(tmp_path, TIME)
+
+    rings = [c for c in drawn.figure.axes[0].collections if isinstance(c, PathCollection)][-1:]
+    assert [float(x) for ring in rings for x in np.asarray(ring.get_offsets())[:, 0]] == [15.0]
+    assert "1 run far from the others" in drawn.alt
+
+
+def test_the_front_and_the_best_cases_are_told_in_words(study: Path) -> None:
+    alt = drawing_of(study, PLANE).alt
+
+    # The model: least time on P-cores under performance, least energy on E-cores.
+    assert "Least time: #2 pcores-set (performance)" in alt or "Least time: #3 pcores-pin" in alt
+    assert any(f"Least energy: #{n} ecores" in alt for n in (4, 5, 9, 10))
+
+
+def test_zero_migrations_stand_at_zero(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [record(n, r, migrations=m) for n, m in ((1, 0), (2, 4000)) for r in range(1, 6)],
+    )
+
+    figure = drawing_of(tmp_path, MIGRATIONS).figure
+
+    axes = figure.axes[0]
+    assert set(dots(figure, 0)[:, 0]) == {0.0, 4000.0}
+    at_zero, at_one = axes.transData.transform([(0.0, 0.0), (1.0, 0.0)])[:, 0]
+    assert axes.bbox.x0 <= at_zero < at_one
+    assert {"0", "4000"} <= {*words_of(figure)}
+
+
+def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(study: Path) -> None:
+    assert words_of(drawing_of(study, KINDS).figure).count("E 3.1 %") == 2
+
+
+def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None:
+    names = ["energy_pkg_j", "freq_ghz", "freq_mean_ghz", "residency", "migrations"]
+    write(tmp_path, [without(names, NO_ENERGY, number=1, repetition=r) for r in range(1, 6)])
+
+    drawn = figures_of(tmp_path)
+
+    for name in (PLANE, KINDS, MIGRATIONS):
+        assert isinstance(drawn[name], NotDrawn), name
+        assert drawn[name].reason == NO_ENERGY  # type: ignore[union-attr]
+    time = drawn[TIME]
+    assert isinstance(time, Drawing)
+    assert len(time.figure.axes) == 1
+    assert NO_ENERGY in time.caption
+
+
+def test_a_case_without_runs_keeps_its_row_and_says_so(study: Path) -> None:
+    results = open_results(str(study))
+    drawn = {d.name: d for d in all_figures(results, find(results))}["table-2-time-and-energy"]
+
+    assert isinstance(drawn, Drawing)
+    assert words_of(drawn.figure).count("left out") == 4  # two cases, time and energy
+    assert "#5 ecores-pin (performance)" in words_of(drawn.figure)
+
+
+def test_runs_are_drawn_over_time_with_the_trend_and_the_temperature(study: Path) -> None:
+    drawn = drawing_of(study, "runs-over-time")
+
+    assert len(drawn.figure.axes) == 2
+    # The model: 2 % slower from the first run to the last, the package from 41 to 55 °C.
+    assert "Runs became slower by" in drawn.alt
+    assert "1 run further away stands at the edge" in drawn.caption
+
+
+def test_published_means_are_drawn_without_runs() -> None:
+    results = open_results("published:galante-2025")
+    drawn = {d.name: d for d in all_figures(results, find(results))}
+
+    time = drawn[TIME]
+    assert isinstance(time, Drawing)
+    assert "Means only" in time.caption
+    assert isinstance(drawn["runs-over-time"], NotDrawn)
+
+
+def test_too_many_runs_are_thinned_and_the_caption_says_so(tmp_path: Path) -> None:
+    many = MOST_DOTS * 2
+    write(tmp_path, [record(1, r, elapsed_s=45 + r % 7 / 100) for r in range(1, many + 1)])
+
+    drawn = drawing_of(tmp_path, TIME)
+
+    assert len(dots(drawn.figure, 0)) == MOST_DOTS
+    assert f"One run in 2 is shown, {many} were made." in drawn.caption
+    assert len(drawn.data("svg")) < 200_000
+
+
+def test_more_cases_make_a_taller_figure(tmp_path: Path) -> None:
+    write(tmp_path / "few", [record(n, r, case_number=n) for n in range(1, 6) for r in range(1, 3)])
+    write(
+        tmp_path / "many", [record(n, r, case_number=n) for n in range(1, 41) for r in range(1, 3)]
+    )
+
+    few, many = (drawing_of(tmp_path / name, TIME).figure for name in ("few", "many"))
+
+    assert many.get_figheight() > 4 * few.get_figheight() - 5
+    rows = [t for t in many.axes[0].texts if t.get_text().startswith("#")]
+    assert len(rows) == 40
+
+
+@pytest.mark.parametrize("style", FORMATS)
+def test_the_same_results_give_the_same_bytes(tmp_path: Path, style: str) -> None:
+    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
+
+    first, second = (drawing_of(tmp_path, TIME).data(style) for _ in range(2))
+
+    assert first == second
+    assert len(first) > 1000
+
+
+def test_hostile_names_are_text_in_figures_and_no_formula(tmp_path: Path) -> None:
+    name = "$\\frac{1}$ <script>\u202e\x1b[31m\U0001f4a9" + "x" * 500
+    write(tmp_path, [record(1, r, mapping=name, app="a&b") for r in range(1, 6)])
+
+    svg = drawing_of(tmp_path, TIME).data("svg").decode()
+
+    root = ElementTree.fromstring(svg)
+    texts = [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    label = next(text for text in texts if text.startswith("#1"))
+    assert label.startswith("#1 $\\frac{1}$ <script> [31m?x")
+    assert len(label) < 60
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
+
+
+@pytest.mark.parametrize("value", [1e100, 5e-324, 0.0, -3.0])
+def test_numbers_that_cannot_be_still_make_figures(tmp_path: Path, value: float) -> None:
+    write(
+        tmp_path,
+        [
+            record(n, r, elapsed_s=value if (n, r) == (1, 3) else 45.0 + r, energy_pkg_j=abs(value))
+            for n in (1, 2)
+            for r in range(1, 6)
+        ],
+    )
+
+    for drawn in figures_of(tmp_path).values():
+        if isinstance(drawn, Drawing):
+            assert drawn.data("svg")
+
+
+def test_a_folder_that_cannot_be_written_is_a_mistake_told_in_a_line(
+    tmp_path: Path, study: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+
+    with pytest.raises(UserError, match="cannot be written"):
+        write_drawing(drawing_of(study, TIME), tmp_path / "taken" / "figures")
+
+
+def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
+    with pytest.raises(UserError, match="--into"):
+        list(write_figures("published:galante-2025"))

@@ -1,0 +1,56 @@
+"""A headless Chromium that notes all that a page asks for and complains about."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.tools import need_tool
+
+# The names of tools/needs.sh.
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+PHONE, DESKTOP = (360, 740), (1280, 900)
+
+
+@dataclass
+class Visit:
+    """A page that was opened, what it asked for, and what went wrong."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """Start the system's browser; the calling test is skipped without one, and fails in CI."""
+    path = next(filter(None, map(shutil.which, NAMES)), None) or need_tool(NAMES[0])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def visit(browser: Browser, file: Path, size: tuple[int, int] = DESKTOP) -> Iterator[Visit]:
+    """Open a file in a window of this size."""
+    width, height = size
+    context = browser.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    visited = Visit(page)
+    page.on("request", lambda request: visited.requests.append(request.url))
+    page.on("console", lambda message: visited.complaints.append(message.text))
+    page.on("pageerror", lambda error: visited.complaints.append(str(error)))
+    page.on("dialog", lambda dialog: visited.complaints.append(dialog.message))
+    page.goto(file.as_uri())
+    try:
+        yield visited
+    finally:
+        context.close()

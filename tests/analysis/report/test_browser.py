@@ -1,0 +1,166 @@
+"""The report in a real browser: it loads nothing, complains of nothing, and can be read by all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser
+
+from analysis.report.page import write_report
+from tests.analysis.report.browser import DESKTOP, PHONE, Visit, open_browser, visit
+from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
+from tests.analysis.report.made_results import DIGEST, make_results
+from tests.tools import ROOT
+
+# As lstopo writes them, units in the viewBox included, which browsers pass over.
+PICTURE = """<?xml version='1.0' encoding='UTF-8'?>
+<svg xmlns='http://www.w3.org/2000/svg' width='322px' height='286px' viewBox='0 0 322px 286px'>
+<rect x='0' y='0' width='322' height='286' fill='rgb(255,255,255)' stroke='rgb(0,0,0)'/>
+</svg>
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_results(tmp_path_factory.mktemp("study"), repetitions=6)
+    (folder / "nodes" / f"{DIGEST}.lstopo.svg").write_text(PICTURE)
+    return write_report(str(folder))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(str(make_hostile_results(tmp_path_factory.mktemp("hostile"))))
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report("published:galante-2025", tmp_path_factory.mktemp("published"))
+
+
+def broken_images(visited: Visit) -> list[str]:
+    script = "[...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.alt)"
+    found: list[str] = visited.page.evaluate(script)
+    return found
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("which", ["report", "hostile", "published"])
+def test_a_report_loads_nothing_fits_and_passes_the_accessibility_check(
+    browser: Browser, request: pytest.FixtureRequest, which: str, size: tuple[int, int]
+) -> None:
+    file: Path = request.getfixturevalue(which)
+    with visit(browser, file, size) as visited:
+        images = visited.page.evaluate("document.images.length")
+        broken = broken_images(visited)
+        width = visited.page.evaluate("document.documentElement.scrollWidth")
+        found = Axe().run(visited.page)
+
+    assert [url for url in visited.requests if not url.startswith("data:")] == [file.as_uri()]
+    assert visited.complaints == []
+    assert images > 3
+    assert broken == []
+    assert width <= size[0]
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_what_results_say_is_shown_as_text_and_never_run(browser: Browser, hostile: Path) -> None:
+    with visit(browser, hostile) as visited:
+        page = visited.page
+        text = page.inner_text("body")
+        hacked = page.evaluate("typeof window.hacked")
+        scripts = page.evaluate("document.scripts.length")
+        handlers = page.evaluate(
+            "[...document.querySelectorAll('*')].filter(e => [...e.attributes].some("
+            "a => a.name.startsWith('on') || a.value.trim().startsWith('javascript:'))).length"
+        )
+
+    assert hacked == "undefined"
+    assert scripts == 1
+    assert handlers == 0
+    for evil in EVIL:
+        if evil != CONTROLS:
+            assert evil in text
+    assert not {"\u202e", "\u2066", "\x1b", "\x00"} & {*text}
+
+
+def test_a_click_sorts_by_number_and_leaves_what_was_not_measured_at_the_end(
+    browser: Browser, report: Path
+) -> None:
+    with visit(browser, report) as visited:
+        table = visited.page.locator("table.sortable", has_text="4 threads need").or_(
+            visited.page.locator("#section-2 table")
+        )
+        button = table.first.get_by_role("button", name="time mean (s)")
+        column = "#section-2 tbody tr td:nth-child(5)"
+        before = visited.page.locator(column).all_inner_texts()
+        button.click()
+        up = visited.page.locator(column).all_inner_texts()
+        sorted_as = visited.page.locator("#section-2 th[aria-sort]").get_attribute("aria-sort")
+        # By keyboard, the other way round.
+        button.press("Enter")
+        down = visited.page.locator(column).all_inner_texts()
+        sorted_then = visited.page.locator("#section-2 th[aria-sort]").get_attribute("aria-sort")
+
+    numbers = sorted((text for text in before if text[0].isdigit()), key=float)
+    missing = [text for text in before if not text[0].isdigit()]
+    assert len(numbers) == 8
+    assert len(missing) == 2
+    assert up == numbers + missing
+    assert down == numbers[::-1] + missing
+    assert (sorted_as, sorted_then) == ("ascending", "descending")
+
+
+def test_texts_are_sorted_as_texts(browser: Browser, report: Path) -> None:
+    with visit(browser, report) as visited:
+        visited.page.locator("#section-1 th").get_by_role("button", name="mapping").click()
+        names = visited.page.locator("#section-1 tbody th").all_inner_texts()
+
+    assert names == sorted(names)
+    assert len(names) == 10
+
+
+def test_the_first_screen_has_question_answer_and_node(browser: Browser, report: Path) -> None:
+    for size in (PHONE, DESKTOP):
+        with visit(browser, report, size) as visited:
+            for text in ("To pin or not to pin?", "Which CPUs should", "For time:", "i5-13600K"):
+                box = visited.page.get_by_text(text).first.bounding_box()
+                assert box is not None, text
+                assert box["y"] + box["height"] <= size[1], text
+
+
+def test_the_report_can_be_printed(browser: Browser, report: Path, tmp_path: Path) -> None:
+    with visit(browser, report) as visited:
+        visited.page.emulate_media(media="print")
+        heights = visited.page.evaluate(
+            "[...document.querySelectorAll('figure')].map(f => f.getBoundingClientRect().height)"
+        )
+        visited.page.pdf(path=tmp_path / "report.pdf", format="A4")
+
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    # A page of A4 without margins, in CSS pixels: what is not taller need not be cut.
+    assert max(heights) < (297 - 28) * 96 / 25.4
+
+
+def test_headings_are_in_order(browser: Browser, report: Path) -> None:
+    with visit(browser, report) as visited:
+        levels: list[int] = visited.page.evaluate(
+            "[...document.querySelectorAll('h1,h2,h3,h4')].map(h => Number(h.tagName[1]))"
+        )
+
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_the_browser_is_one_of_our_set_ups_needs() -> None:
+    assert "browser:chromium" in (ROOT / "tools" / "needs.txt").read_text()

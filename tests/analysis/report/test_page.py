@@ -1,0 +1,228 @@
+"""What stands in a report, read from its HTML."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from analysis.find import find
+from analysis.report.page import report_html, write_report
+from analysis.sources import open_results
+from configs.errors import UserError
+from tests.analysis.records import left_out, record, without, write
+from tests.analysis.report.hostile import make_hostile_results
+from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
+
+MOST_BYTES = 5_000_000
+
+
+class _Texts(HTMLParser):
+    """Collects a page's texts by the id of the innermost section."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+        self.images: list[dict[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        of = dict(attributes)
+        if tag == "section":
+            self.sections.append(of.get("id") or "")
+        if tag == "img":
+            self.images.append(of)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "section":
+            self.sections.pop()
+
+    def handle_data(self, data: str) -> None:
+        for section in self.sections or [""]:
+            self.texts.setdefault(section, []).append(data)
+
+    def of(self, section: str) -> str:
+        return " ".join(" ".join(self.texts[section]).split())
+
+
+def report_of(folder: Path) -> str:
+    results = open_results(str(folder))
+    return report_html(results, find(results))
+
+
+def read(folder: Path) -> _Texts:
+    texts = _Texts()
+    texts.feed(report_of(folder))
+    return texts
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_results(tmp_path_factory.mktemp("study"), repetitions=6)
+
+
+@pytest.fixture(scope="module")
+def page(study: Path) -> _Texts:
+    return read(study)
+
+
+def test_the_answer_is_the_findings_headline(study: Path, page: _Texts) -> None:
+    headline = find(open_results(str(study))).headline
+
+    for sentence in headline:
+        assert sentence in page.of("answer")
+
+
+def test_every_excluded_run_stands_with_its_reason(page: _Texts) -> None:
+    assert "#5 ecores-pin (performance) 6 placement-violated thread 3 was seen" in page.of("aside")
+    assert "#7 pcores-set (powersave) 2 failed exit status 134: mesh volume" in page.of("aside")
+
+
+def test_warm_up_runs_are_counted_and_no_excluded_ones(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, warmup=True), *(record(1, r) for r in range(1, 6))])
+
+    aside = read(tmp_path).of("aside")
+
+    assert "Every run was good." in aside
+    assert "Warm-up runs, which are never averaged: 1." in aside
+
+
+def test_all_that_was_not_measured_stands_with_its_reason(page: _Texts) -> None:
+    missing = page.of("missing-section")
+
+    assert NO_ENERGY in missing
+    assert "energy_pkg_j, edp_js, ed2p_js2" in missing
+    assert "table 5: #1, #2, #3" in missing
+    assert "4 threads need 4 CPUs; ecores has 3 here" in missing
+    assert "table 2: #5, #10; table 4: #5, #10" in missing
+    assert "firmware the node node1 /sys/class/dmi/id/bios_version is missing" in missing
+
+
+def test_a_figure_that_is_not_drawn_says_not_measured_because(page: _Texts) -> None:
+    assert f"not measured, because {NO_ENERGY}" in page.of("section-5")
+
+
+def test_the_study_its_command_and_the_versions_are_kept(page: _Texts) -> None:
+    again = page.of("again")
+
+    assert "bin/pinstudy run paper-serial.yaml" in again
+    assert "mappings: [scheduler, pcores-set," in again
+    for version in ("perf version 6.12", "6.12.0-made-up", "14.2.0", "(pinstudy) 0.1.0"):
+        assert version in again
+    assert "OMP_NUM_THREADS=4 taskset -c 0-15 bin/lu-libgomp -s 30" in again
+
+
+def test_the_command_repeats_declared_core_kinds(tmp_path: Path, study: Path) -> None:
+    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    node = tmp_path / "nodes" / f"{DIGEST}.json"
+    node.write_text(node.read_text().replace('"declared": false', '"declared": true'))
+
+    assert "paper-serial.yaml --kinds P=0-11,E=12-15" in read(tmp_path).of("again")
+    assert "--kinds" not in read(study).of("again")
+
+
+def test_a_node_without_a_picture_has_its_table_and_the_reason(page: _Texts) -> None:
+    node = page.of("nodes")
+
+    assert "no lstopo picture is beside the records" in node
+    for text in ("6 P-cores (CPUs 0-11)", "cpu_core/cpus", "0x12b", "PL1 125.0 W", "24 MiB"):
+        assert text in node
+
+
+@pytest.mark.parametrize("picture", ["", "no picture", "<svg", "<svg>"])
+def test_a_picture_that_is_none_is_not_shown(tmp_path: Path, picture: str) -> None:
+    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    (tmp_path / "nodes" / f"{DIGEST}.lstopo.svg").write_text(picture)
+
+    page = read(tmp_path)
+
+    assert "is no SVG picture" in page.of("nodes")
+
+
+@pytest.mark.parametrize("node", ["", "[]", "{}", '{"topology": 3}', "[" * 100_000, "\xff"])
+def test_a_damaged_node_file_is_no_obstacle(tmp_path: Path, node: str) -> None:
+    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    (tmp_path / "nodes" / f"{DIGEST}.json").write_text(node, encoding="latin-1")
+
+    assert "For time" in read(tmp_path).of("answer")
+
+
+def test_a_digest_leads_to_no_other_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret.json").write_text('{"cpu_model": "secret", "node_id": "secret"}')
+    folder = tmp_path / "results"
+    write(folder, [record(1, r, node_digest="../../secret") for r in range(1, 6)])
+
+    assert "secret" not in report_of(folder).replace("../../secret", "")
+
+
+def test_every_picture_has_an_alt_text_and_its_bytes(page: _Texts) -> None:
+    assert len(page.images) == 23  # 6 tables of 4, two of them without energy, and the drift
+    for image in page.images:
+        assert (image["src"] or "").startswith("data:image/svg+xml;base64,")
+        assert len(image["alt"] or "") > 40
+
+
+def test_results_without_a_single_good_run_still_have_a_report(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, status="failed", reason="exit status 3"), left_out(2, "no CPUs")])
+
+    page = read(tmp_path)
+
+    assert "exit status 3" in page.of("aside")
+    assert "no CPUs" in page.of("missing-section")
+
+
+def test_results_of_one_run_have_a_report(tmp_path: Path) -> None:
+    write(tmp_path, [without(["energy_pkg_j"], NO_ENERGY, number=1)])
+
+    assert NO_ENERGY in read(tmp_path).of("missing-section")
+
+
+def test_a_publication_has_a_report_without_runs() -> None:
+    results = open_results("published:galante-2025")
+    texts = _Texts()
+    texts.feed(report_html(results, find(results)))
+
+    assert "Galante" in texts.of("answer")
+    assert "only means are known" in texts.of("answer")
+    assert "Welch" in texts.of("method")
+
+
+def test_nothing_of_the_results_is_markup(tmp_path: Path) -> None:
+    page = report_of(make_hostile_results(tmp_path))
+
+    body = page.split("<body>")[1]
+    assert len(re.findall(r"<script\b", body)) == 1
+    assert "<img src=x" not in body
+    assert "<svg" not in body
+    assert page.count("</style>") == 1
+    assert "{{ 7*7 }}" in body
+
+
+def test_the_policy_lets_nothing_in_and_only_this_script_run(study: Path) -> None:
+    page = report_of(study)
+
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", rules["script-src"])
+    assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", rules["style-src"])
+    assert "http://" not in page
+    assert "https://" not in page
+
+
+def test_ten_tables_are_a_light_file(tmp_path: Path) -> None:
+    apps = tuple((f"app{n}", 5.0 + n) for n in range(5))
+
+    path = write_report(str(make_results(tmp_path, apps=apps, threads=(1, 4))))
+
+    assert path.read_text().count('class="results"') == 10
+    assert path.stat().st_size < MOST_BYTES
+
+
+def test_a_publication_needs_a_folder_for_its_report() -> None:
+    with pytest.raises(UserError, match="--into"):
+        write_report("published:galante-2025")

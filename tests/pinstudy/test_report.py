@@ -1,0 +1,110 @@
+"""`pinstudy figures` and `pinstudy report`, as they are typed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.records import record, write
+from tests.analysis.report.made_results import make_results
+from tests.tools import ROOT
+
+
+def pinstudy(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "made-up" / "node1"
+    folder.mkdir(parents=True)
+    return make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
+
+
+def test_figures_are_written_in_three_formats_beside_the_records(study: Path) -> None:
+    done = pinstudy("figures", str(study))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    names = {path.name for path in (study / "figures").iterdir()}
+    stems = ("time-and-energy", "time-energy-plane", "kinds", "migrations")
+    assert names == {
+        f"{stem}.{style}"
+        for stem in (*(f"table-1-{stem}" for stem in stems), "runs-over-time")
+        for style in ("svg", "pdf", "png")
+    }
+    for start, style in ((b"<?xml", "svg"), (b"%PDF", "pdf"), (b"\x89PNG", "png")):
+        assert (study / "figures" / f"table-1-kinds.{style}").read_bytes().startswith(start)
+
+
+def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
+    tmp_path: Path, study: Path
+) -> None:
+    done = pinstudy("figures", str(study), "--into", str(tmp_path / "for-paper"), "--format", "pdf")
+
+    assert done.returncode == 0, done.stderr
+    assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
+
+
+def test_a_figure_that_is_not_drawn_is_said_with_the_reason(tmp_path: Path) -> None:
+    energy = {"energy_pkg_j": "no powercap here"}
+    plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
+    write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
+
+    done = pinstudy("figures", str(tmp_path), "--format", "svg")
+
+    assert "not drawn: table-1-time-energy-plane" in done.stdout
+    assert "no powercap here" in done.stdout
+
+
+def test_the_report_is_one_file_beside_the_records(study: Path) -> None:
+    done = pinstudy("report", str(study.parent))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"written: {study / 'report.html'}\n"
+    assert (study / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
+    done = pinstudy("report", "published:galante-2025", "--into", str(tmp_path / "new"))
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("report", "/nowhere"), "no results here"),
+        (("figures", "/nowhere"), "no results here"),
+        (("report", "published:galante-2025"), "--into"),
+        (("figures", "published:galante-2025", "--format", "svgg"), "did you mean 'svg'"),
+        (("figures", "published:galante-2025", "--format", ","), "names no format"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(arguments: tuple[str, ...], told: str) -> None:
+    done = pinstudy(*arguments)
+
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_names_in_records_reach_the_terminal_without_control_characters(tmp_path: Path) -> None:
+    evil = "\x1b]0;evil\x07\u202e"
+    plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
+    write(tmp_path, [plain | {"repetition": 1, "unavailable": {"energy_pkg_j": evil}}])
+
+    done = pinstudy("figures", str(tmp_path), "--format", "svg")
+
+    assert done.returncode == 0, done.stderr
+    assert "evil" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
