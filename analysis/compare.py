@@ -13,17 +13,23 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.compare_rows import (
+    Matched,
+    differences_in_kind,
+    first_common_baseline,
+    matched_rows,
+    matched_tables,
+    unknown_governors,
+)
 from analysis.find import MARGIN, find
 from analysis.findings import CaseFinding, Findings, Objective, TableFindings
 from analysis.sources import PUBLISHED, Results
 from analysis.statistics.decision import Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
-from analysis.summaries import UNKNOWN
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.summaries import difference_of_summaries
 from analysis.verdict.values import Values, values_by_case
-from configs.model import CURRENT_GOVERNOR
 
 # `open`: one of both is undecided. `not compared`: one of both has no word for the row.
 Agreement = Literal[
@@ -32,10 +38,6 @@ Agreement = Literal[
 
 # What is put side by side; the energy-delay product follows from both.
 COMPARED: tuple[Objective, ...] = ("time", "energy")
-
-
-# The same row of A and of B, or a row of one of them.
-_Matched = tuple["CaseFinding | None", "CaseFinding | None"]
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def compare(
     to have been under that do not tell theirs.
     """
     one, other = _Opened.of(a, margin), _Opened.of(b, margin)
-    matched = list(_matched_tables(one.findings.tables, other.findings.tables))
+    matched = list(matched_tables(one.findings.tables, other.findings.tables))
     pairs = tuple(
         pair
         for table_a, table_b in matched
@@ -166,25 +168,6 @@ def _remarks(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]
     )
 
 
-def _matched_tables(
-    tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
-) -> Iterator[tuple[TableFindings, TableFindings]]:
-    """Yield each table of A with the table of B that is most like it, if one is of the same."""
-    for table in tables_a:
-        same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
-        if same:
-            yield table, max(same, key=lambda other: _likeness(table, other))
-
-
-def _of_the_same(table: TableFindings) -> tuple[object, ...]:
-    in_guest = bool(table.cases[0].facts["vcpu_mapping"])
-    return table.keys["app"], int(table.keys["threads"]), in_guest
-
-
-def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
-    return tuple(a.keys[key] == b.keys[key] for key in ("size", "variant", "schedule"))
-
-
 def _pairs(
     one: _Opened,
     other: _Opened,
@@ -192,10 +175,10 @@ def _pairs(
     b: TableFindings,
     as_governor: str | None,
 ) -> Iterator[Pair]:
-    matched = _matched_rows(a.cases, b.cases, as_governor)
-    reference = _reference(matched)
+    matched = matched_rows(a.cases, b.cases, as_governor)
+    reference = first_common_baseline(matched)
     is_direct = not (one.is_published or other.is_published) and _are_the_same_work(a, b)
-    remarks = (*_differences_in_kind(a, b), *_unknown_governors(matched))
+    remarks = (*differences_in_kind(a, b), *unknown_governors(matched))
     for objective in COMPARED:
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
@@ -203,82 +186,14 @@ def _pairs(
         yield Pair(objective, a, b, reference[0] if reference else None, rows, remarks)
 
 
-def _differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
-    for key in ("size", "variant", "schedule", "wait_policy"):
-        words = a.keys[key], b.keys[key]
-        if words[0] != words[1] and UNKNOWN not in words:
-            yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"
-
-
-def _unknown_governors(matched: Sequence[_Matched]) -> Iterator[str]:
-    """Say why rows of the same mapping stand apart, when a governor is all that they lack."""
-    for name, at in (("A", 0), ("B", 1)):
-        alone = [pair[at] for pair in matched if pair[1 - at] is None]
-        if any(case and governor_of(case) is None for case in alone):
-            yield (
-                f"the governor of rows of {name} is not known; --as-governor tells for which to "
-                "take it"
-            )
-
-
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
     return all(a.keys[key] == b.keys[key] for key in ("size", "variant"))
-
-
-def _matched_rows(
-    cases_a: Sequence[CaseFinding], cases_b: Sequence[CaseFinding], as_governor: str | None
-) -> list[_Matched]:
-    """Return the rows of both, then those that only B has.
-
-    A row that does not tell its governor is the row of the other side that has its mappings, when
-    there is one only.
-    """
-    left = list(cases_b)
-    matched: list[_Matched] = []
-    for case in cases_a:
-        mine = _row_key(case, as_governor)
-        partners = [other for other in left if _row_key(other, as_governor) == mine]
-        if not partners:
-            partners = [other for other in left if _may_be_same(mine, _row_key(other, as_governor))]
-        partner = partners[0] if len(partners) == 1 else None
-        if partner:
-            left = [other for other in left if other is not partner]
-        matched.append((case, partner))
-    return [*matched, *((None, other) for other in left)]
-
-
-def _row_key(case: CaseFinding, as_governor: str | None) -> tuple[str, str, str | None]:
-    return (
-        case.mapping,
-        str(case.facts["vcpu_mapping"] or ""),
-        governor_of(case) or as_governor,
-    )
-
-
-def governor_of(case: CaseFinding) -> str | None:
-    """Return the governor that a case was run under; None when nobody knows."""
-    if case.governor == UNKNOWN:
-        return None
-    if case.governor != CURRENT_GOVERNOR:
-        return case.governor
-    read = case.facts["governors_read"]
-    return str(read[0]) if len(read) == 1 else None
-
-
-def _may_be_same(a: tuple[str, str, str | None], b: tuple[str, str, str | None]) -> bool:
-    return a[:2] == b[:2] and None in (a[2], b[2])
-
-
-def _reference(matched: Sequence[_Matched]) -> tuple[CaseFinding, CaseFinding] | None:
-    """Return the first row that is a baseline in both results."""
-    both = ((a, b) for a, b in matched if a and b and a.is_baseline and b.is_baseline)
-    return min(both, key=lambda pair: pair[0].number, default=None)
 
 
 def _row(
     one: _Opened,
     other: _Opened,
-    pair: _Matched,
+    pair: Matched,
     reference: tuple[CaseFinding, CaseFinding] | None,
     objective: Objective,
     is_direct: bool,
@@ -299,12 +214,12 @@ def _side(
     return Side(
         case,
         sample.mean if sample else None,
-        _to_reference(opened, case, reference, objective),
+        _tofirst_common_baseline(opened, case, reference, objective),
         comparison.word if comparison else None,
     )
 
 
-def _to_reference(
+def _tofirst_common_baseline(
     opened: _Opened, case: CaseFinding, reference: CaseFinding | None, objective: Objective
 ) -> Ratio | None:
     if reference is None or objective not in reference.samples or objective not in case.samples:

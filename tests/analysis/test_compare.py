@@ -6,9 +6,12 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analysis.compare import Row, SideBySide, compare
 from analysis.compare_tables import compare_tables, conclusions
@@ -288,3 +291,25 @@ def test_names_from_records_cannot_spoil_a_terminal_or_a_document(
         assert "|<b>" not in text
     if style == "latex":
         assert "|<b>" not in text
+
+
+HOSTILE = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5),
+    st.sampled_from(["unknown", "current", "powersave", "vm", "all", -1.0, 0, 1e308, 1e-308]),
+)  # fmt: skip
+SPOILT = ["app", "size", "threads", "mapping", "governor", "governor_read", "selection",
+          "tightness", "elapsed_s", "energy_pkg_j", "vcpu_mapping", "case_number", "block",
+          "order", "case_id", "table_number"]  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(st.lists(st.dictionaries(st.sampled_from(SPOILT), HOSTILE, max_size=4), max_size=3))
+def test_whatever_records_say_there_is_a_comparison(spoilt: list[dict[str, Any]]) -> None:
+    with TemporaryDirectory() as name:
+        good = [record(number, at) for number in (1, 3) for at in (1, 2)]
+        bad = [record(2, at) | fields for at, fields in enumerate(spoilt, 1)]
+        write(Path(name), [*good, *bad])
+        for a, b in ((name, "published:galante-2025"), ("published:galante-2025", name)):
+            tables = compare_tables(side_by_side(a, b))
+            for style in ("text", "markdown", "csv", "latex"):
+                assert render(tables, style)

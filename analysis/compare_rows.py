@@ -1,0 +1,100 @@
+"""Which tables and rows of two results are the same case, whatever machine they are from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from analysis.findings import CaseFinding, TableFindings
+from analysis.summaries import UNKNOWN
+from configs.model import CURRENT_GOVERNOR
+
+# The same row of A and of B, or a row of one of them.
+Matched = tuple["CaseFinding | None", "CaseFinding | None"]
+
+
+def matched_tables(
+    tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
+) -> Iterator[tuple[TableFindings, TableFindings]]:
+    """Yield each table of A with the table of B that is most like it, if one is of the same."""
+    for table in tables_a:
+        same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
+        if same:
+            yield table, max(same, key=lambda other: _likeness(table, other))
+
+
+def _of_the_same(table: TableFindings) -> tuple[object, ...]:
+    in_guest = bool(table.cases[0].facts["vcpu_mapping"])
+    return table.keys["app"], int(table.keys["threads"]), in_guest
+
+
+def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
+    return tuple(a.keys[key] == b.keys[key] for key in ("size", "variant", "schedule"))
+
+
+def matched_rows(
+    cases_a: Sequence[CaseFinding], cases_b: Sequence[CaseFinding], as_governor: str | None
+) -> list[Matched]:
+    """Return the rows of both, then those that only B has.
+
+    A row that does not tell its governor is the row of the other side that has its mappings, when
+    there is one only.
+    """
+    left = list(cases_b)
+    matched: list[Matched] = []
+    for case in cases_a:
+        mine = _row_key(case, as_governor)
+        partners = [other for other in left if _row_key(other, as_governor) == mine]
+        if not partners:
+            partners = [other for other in left if _may_be_same(mine, _row_key(other, as_governor))]
+        partner = partners[0] if len(partners) == 1 else None
+        if partner:
+            left = [other for other in left if other is not partner]
+        matched.append((case, partner))
+    return [*matched, *((None, other) for other in left)]
+
+
+def _row_key(case: CaseFinding, as_governor: str | None) -> tuple[str, str, str | None]:
+    return (
+        case.mapping,
+        str(case.facts["vcpu_mapping"] or ""),
+        governor_of(case) or as_governor,
+    )
+
+
+def governor_of(case: CaseFinding) -> str | None:
+    """Return the governor that a case was run under; None when nobody knows."""
+    if case.governor == UNKNOWN:
+        return None
+    if case.governor != CURRENT_GOVERNOR:
+        return case.governor
+    read = case.facts["governors_read"]
+    return str(read[0]) if len(read) == 1 else None
+
+
+def _may_be_same(a: tuple[str, str, str | None], b: tuple[str, str, str | None]) -> bool:
+    return a[:2] == b[:2] and None in (a[2], b[2])
+
+
+def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, CaseFinding] | None:
+    """Return the first row that is a baseline in both results."""
+    both = ((a, b) for a, b in matched if a and b and a.is_baseline and b.is_baseline)
+    return min(both, key=lambda pair: pair[0].number, default=None)
+
+
+def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
+    """Yield in what two tables differ that are compared all the same."""
+    for key in ("size", "variant", "schedule", "wait_policy"):
+        words = a.keys[key], b.keys[key]
+        if words[0] != words[1] and UNKNOWN not in words:
+            yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"
+
+
+def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
+    """Say why rows of the same mapping stand apart, when a governor is all that they lack."""
+    for name, at in (("A", 0), ("B", 1)):
+        alone = [pair[at] for pair in matched if pair[1 - at] is None]
+        if any(case and governor_of(case) is None for case in alone):
+            yield (
+                f"the governor of rows of {name} is not known; --as-governor tells for which to "
+                "take it"
+            )
