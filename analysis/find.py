@@ -60,7 +60,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
     tables = _tables(found, Rules(margin, _between(cases, values)))
     remarks = tuple(results.remarks)
-    if not values:
+    if results.folder is None:
         remarks += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     return Findings(margin, tables, drift, headline_of(tables), len(comparisons), remarks)

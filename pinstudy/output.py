@@ -28,12 +28,16 @@ def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
         click.echo(wrap(row[-1], start))
 
 
+def terminal_width() -> int:
+    """Return the terminal's columns, 60 or more; 100 where there is no terminal."""
+    return max(60, shutil.get_terminal_size((100, 24)).columns)
+
+
 def wrap(text: str, start: str) -> str:
     """Return the text behind `start`, wrapped under itself at the terminal's width."""
-    width = max(60, shutil.get_terminal_size((100, 24)).columns)
     lines = textwrap.wrap(
         text,
-        width,
+        terminal_width(),
         initial_indent=start,
         subsequent_indent=" " * len(start),
         break_long_words=False,

@@ -22,11 +22,16 @@ QUESTION = "To pin or not to pin?"
 
 def as_text(findings: Findings, width: int = 100) -> str:
     """Return the findings for a terminal of that many columns; tables may be wider."""
-    parts = [QUESTION, *_wrapped(findings.headline, width), ""]
+    parts = [headline_text(findings, width), ""]
     for table in findings.tables:
         parts += [table.title, "", *_wrapped(verdict_lines(table), width), ""]
         parts += _tables_of(table, "text")
     return "\n".join([*parts, "How to read this", *_wrapped(notes(findings), width)])
+
+
+def headline_text(findings: Findings, width: int = 100) -> str:
+    """Return the question and its answer for a terminal of that many columns."""
+    return "\n".join([QUESTION, *_wrapped(findings.headline, width)])
 
 
 def _wrapped(lines: Sequence[str], width: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""`pinstudy run`: make a study's runs, then print its tables."""
+"""`pinstudy run`: make a study's runs, then print its tables and what they mean."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ from pinstudy.options import KINDS, RESULTS, SITE, SYSROOT
     is_flag=True,
     help="Engine vm: run guests without KVM too; their times are not this node's.",
 )
+@click.option(
+    "--report/--no-report",
+    default=True,
+    envvar="PINSTUDY_REPORT",
+    help="Write verdict and report at the end, or the tables only (also: $PINSTUDY_REPORT).",
+)
 def command(
     study: str,
     sysroot: Path,
@@ -29,11 +35,12 @@ def command(
     site: str | None,
     fresh: bool,
     allow_emulation: bool,
+    report: bool,
 ) -> None:
     """Run STUDY, or continue it where it was stopped.
 
-    STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables
-    and the node's facts go to results/<study>/<node>/.
+    STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables,
+    verdict, report and the node's facts go to results/<study>/<node>/.
     """
     from configs.library import load_site, load_study
     from pinstudy.output import print_columns
@@ -60,23 +67,26 @@ def command(
         raise
     for line in outline.precision_lines():
         click.echo(line)
-    _show_tables(session.folder)
+    _show_outcome(session.folder, report)
     session.raise_if_failed()
 
 
-def _show_tables(folder: Path) -> None:
-    """Print and write the tables, where what makes them is installed: a compute node needs not."""
+def _show_outcome(folder: Path, report: bool) -> None:
+    """Show and write what came out, where what makes it is installed: a compute node needs not."""
+    from pinstudy.output import terminal_width
+
     try:
-        from analysis.tables import make_tables, render, write_tables
+        from analysis.outcome import write_outcome, write_tables_only
+
+        outcome = write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
     except ImportError as error:
         reason = " ".join(str(error).split())[:200]
         click.echo(
-            f"no tables: {reason}; where numpy, pandas and tabulate are installed: "
-            f"pinstudy tables {folder}",
+            f"no tables: {reason}; where numpy, pandas, scipy, tabulate, matplotlib and jinja2 are "
+            f"installed: pinstudy tables {folder}; pinstudy report {folder}",
             err=True,
         )
         return
-    tables = make_tables(folder)
-    click.echo(render(tables, "text"))
-    for path in write_tables(tables, folder):
+    click.echo(outcome.text)
+    for path in outcome.files:
         click.echo(f"written: {path}")

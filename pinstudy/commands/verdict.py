@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
 import click
 
 from pinstudy.options import JSON, MARGIN, share_option
-from pinstudy.output import print_json
+from pinstudy.output import print_json, terminal_width
 
 
 @click.command("verdict")
@@ -49,8 +47,9 @@ def command(
         if as_json:
             answers.append({"results": opened.name} | as_data(findings))
         else:
-            width = max(60, shutil.get_terminal_size((100, 24)).columns)
-            click.echo(as_text(findings, width) if style == "text" else as_markdown(findings))
+            click.echo(
+                as_text(findings, terminal_width()) if style == "text" else as_markdown(findings)
+            )
         if opened.folder is not None and not no_files:
             again = f"pinstudy verdict {source}"
             path = write_file(opened.folder / "verdict.md", as_markdown(findings), again)

@@ -12,6 +12,12 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
+def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare each study the seconds that a report takes; tests that want one say --report."""
+    monkeypatch.setenv("PINSTUDY_REPORT", "0")
+
+
+@pytest.fixture(autouse=True)
 def alone_on_the_node() -> Iterator[None]:
     """Wait for the tests of another checkout that run here at the same time."""
     path = Path(tempfile.gettempdir()) / f"pinstudy-tests-{os.getuid()}.lock"

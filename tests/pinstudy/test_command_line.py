@@ -252,6 +252,16 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
         subprocess.run(["umount", str(results)], check=True)
 
 
+def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
+    done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds(), "--report")
+    assert done.returncode == 0, done.stderr
+    assert "To pin or not to pin?\n  For time: " in done.stdout
+    (records,) = folder.glob("results/short/*/records")
+    assert (records.parent / "verdict.md").read_text().startswith("# To pin or not to pin?")
+    assert (records.parent / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert f"written: {(records.parent / 'report.html').relative_to(folder)}" in done.stdout
+
+
 def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
     for style, sign in {

@@ -14,7 +14,8 @@ PINSTUDY = str(ROOT / "bin" / "pinstudy")
 STUDIES = ROOT / "tests" / "vnode" / "studies"
 RESULTS = f"{KEPT}/results"
 JOURNAL = f"{KEPT}/state/study.json"
-ENVIRONMENT = {"PINSTUDY_STATE": f"{KEPT}/state", "COLUMNS": "200"}
+# An emulated processor takes minutes to draw a report's figures.
+ENVIRONMENT = {"PINSTUDY_STATE": f"{KEPT}/state", "COLUMNS": "200", "PINSTUDY_REPORT": "0"}
 # What a study may change, and what `settings.md` promises to put back.
 _SETTINGS = (
     "cd /sys/devices/system/cpu; grep -H . cpufreq/policy*/{scaling_governor,"

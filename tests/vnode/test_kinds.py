@@ -10,6 +10,7 @@ import pytest
 from tests.tools import missing
 from tests.vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from tests.vnode.conftest import Guests
+from tests.vnode.node import VirtualNode
 from tests.vnode.shape import Shape
 
 pytestmark = pytest.mark.vnode
@@ -18,18 +19,16 @@ TWO_OF_EACH = Shape(p=2, e=2, smt=False)
 E_SHARE = 0.2
 
 
-def test_the_tables_tell_which_kind_is_faster_and_what_a_mixed_team_costs(guests: Guests) -> None:
+def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_costs(
+    guests: Guests,
+) -> None:
     node = guests.get(TWO_OF_EACH, E_SHARE)
     if node.slow:
         missing(f"the E-CPUs are not slower: {node.slow}")
 
     ended = pinstudy(node, *study("kinds"), timeout=600)
     assert ended.status == 0, ended
-    on_p_cores = ("taskset", "-c", "0,1")
-    ended = node.run(*on_p_cores, PINSTUDY, "tables", RESULTS, "--json", env=ENVIRONMENT)
-    assert ended.status == 0, ended
-
-    rows: list[dict[str, Any]] = json.loads(ended.output)
+    rows = _on_p_cores(node, "tables", RESULTS)
     time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
     for schedule in ("static", "dynamic"):
         # Five times by the quota alone; the host's other load may slow the P-CPUs down as well.
@@ -40,3 +39,24 @@ def test_the_tables_tell_which_kind_is_faster_and_what_a_mixed_team_costs(guests
     assert time_s["mixed-pin", "static"] > 1.1 * mean_s
     # In turns the thread on the P-core takes most of the work.
     assert time_s["mixed-pin", "dynamic"] < 0.75 * time_s["mixed-pin", "static"]
+
+    (found,) = _on_p_cores(node, "verdict", RESULTS, "--baseline", "pcores-pin")
+    compared = {
+        (row["mapping"], table["title"].split("schedule ")[1].split(",")[0]): row
+        for table in found["tables"]
+        for row in table["comparisons"]
+    }
+    assert compared["ecores-pin", "static"]["time_word"] == "worse"
+    assert compared["ecores-pin", "dynamic"]["time_word"] == "worse"
+    assert compared["mixed-pin", "static"]["time_word"] == "worse"
+    gated, in_turns = (compared["mixed-pin", kind]["time_ratio"] for kind in ("static", "dynamic"))
+    assert in_turns < 0.75 * gated
+
+
+def _on_p_cores(node: VirtualNode, *arguments: str) -> list[dict[str, Any]]:
+    """Return what a command of pinstudy prints as JSON."""
+    command = ("taskset", "-c", "0,1", PINSTUDY, *arguments, "--json")
+    ended = node.run(*command, env=ENVIRONMENT, timeout=300)
+    assert ended.status == 0, ended
+    rows: list[dict[str, Any]] = json.loads(ended.output)
+    return rows
