@@ -72,7 +72,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
             )  # fmt: skip
             axes[1].set_ylabel("°C before")
         axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} since the first run")
-        put_legend(figure, _legend(warm, found), 1)
+        put_legend(figure, _legend(warm, found))
     caption = sentences(
         "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
         "together.",

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
-from analysis.figures.rows import Panel, put_legend, put_words, row_figure, why_empty
+from analysis.figures.rows import Entry, Panel, put_words, row_figure, why_empty
 from analysis.figures.style import (
     ANY_KIND,
     KIND_COLOURS,
@@ -43,14 +43,15 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
         "residency": Panel("share of CPU time (%)", 1.15),
     }
     with in_style():
-        figure, axes = row_figure(table.title, cases, [panels[field] for field in shown], 1)
+        figure, axes = row_figure(
+            table.title, cases, [panels[field] for field in shown], _legend(kinds, cases)
+        )
         draw = {"freq_ghz": _frequencies, "residency": _residencies}
         for panel, field in zip(axes, shown, strict=True):
             draw[field](panel, cases, kinds)
             for row, case in enumerate(cases):
                 if not _OF_CASE[field](case):
                     put_words(panel, row, why_empty(case))
-        put_legend(figure, _legend(kinds, cases), 1)
     lacking = [
         f"{panels[field].title} not measured: {why_not_measured(results, cases, [field])}."
         for field in _OF_CASE
@@ -132,8 +133,8 @@ def _cores(kind: str) -> str:
     return "all CPUs" if kind == ANY_KIND else f"{label_text(kind, 12)}-cores"
 
 
-def _legend(kinds: Sequence[str], cases: Sequence[CaseFinding]) -> list[Line2D | Patch]:
-    entries: list[Line2D | Patch] = []
+def _legend(kinds: Sequence[str], cases: Sequence[CaseFinding]) -> list[Entry]:
+    entries: list[Entry] = []
     for kind in kinds:
         name = _cores(kind)
         colour, fill = KIND_COLOURS.get(kind, PURPLE), KIND_FILLS.get(kind, "white")

@@ -18,7 +18,6 @@ from analysis.figures.rows import (
     draw_runs,
     looks_of,
     mean_down,
-    put_legend,
     put_words,
     row_figure,
     values_of,
@@ -46,12 +45,12 @@ def draw_migrations(
     if not shown:
         return NotDrawn(name, TITLE, why_not_measured(results, table.cases, ["migrations"]))
     with in_style():
-        panels = [Panel(_MEASURES[measure][0]) for measure in shown]
-        figure, axes = row_figure(table.title, table.cases, panels, 1)
-        limits = [_panel(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
         mean = Line2D([], [], linestyle="", marker="D", markersize=3.2, color=BLACK,
                       markerfacecolor="white", label="mean")  # fmt: skip
-        put_legend(figure, [*looks_of(table.cases, runs), mean], 1)
+        panels = [Panel(_MEASURES[measure][0], room=0.5) for measure in shown]
+        entries = [*looks_of(table.cases, runs), mean]
+        figure, axes = row_figure(table.title, table.cases, panels, entries)
+        limits = [_panel(a, table.cases, runs, m) for a, m in zip(axes, shown, strict=True)]
     caption = sentences(
         "Each dot is a run." if runs else "Means only: these results have no runs.",
         "The number beside each row is the mean.",
@@ -88,14 +87,12 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, measure: 
     )
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(_tick))
-    # Room at the right for the means in words.
-    axes.set_xlim(-0.4, most * 8)
+    axes.set_xlim(-0.4, most * 1.5)
     for row, case in enumerate(cases):
         if row in means:
             axes.text(
-                0.995, row, mean_count(means[row]), transform=axes.get_yaxis_transform(),
-                va="center", ha="right", fontsize=7,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+                1.01, row, mean_count(means[row]), transform=axes.get_yaxis_transform(),
+                va="center", ha="left", fontsize=7,
             )  # fmt: skip
         else:
             put_words(axes, row, why_empty(case))
@@ -103,4 +100,7 @@ def _panel(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, measure: 
 
 
 def _tick(value: float, _position: int) -> str:
-    return f"{value:,.0f}".replace(",", " ") if value < 1e7 else f"{value:.0e}"
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:.0f}{letter}"
+    return f"{value:.0f}"

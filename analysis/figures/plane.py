@@ -13,7 +13,14 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
-from analysis.figures.rows import looks_of_cases, put_legend, put_title, reach
+from analysis.figures.rows import (
+    LEGEND_IN,
+    legend_lines,
+    looks_of_cases,
+    put_legend,
+    put_title,
+    reach,
+)
 from analysis.figures.style import (
     BLACK,
     GREY,
@@ -33,6 +40,9 @@ HEIGHT = 4.6
 # Curves of equal product are drawn at the best one and at such multiples of it as are in sight.
 _MULTIPLES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0, 100.0)
 _MOST_CURVES = 5
+# More numbers than that cover each other.
+_MOST_NUMBERED = 20
+_SOME_NUMBERED = "Only baselines and cases on the front have their numbers here."
 # Where a case's number may stand, in points from its marker; the first free place is taken.
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
            (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
@@ -60,7 +70,11 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         figure = new_figure(HEIGHT)
         lines = textwrap.wrap(label_text(table.title, 315), 105)
         put_title(figure, lines)
-        bottom, top = 0.9 / HEIGHT, 1 - (0.42 + 0.16 * len(lines)) / HEIGHT
+        entries = [*looks_of_cases([p.case for p in points]), *_marks()]
+        bottom, top = (
+            (0.55 + LEGEND_IN * legend_lines(entries)) / HEIGHT,
+            1 - (0.42 + 0.16 * len(lines)) / HEIGHT,
+        )
         axes = figure.add_axes((0.62 / WIDTH, bottom, 1 - 1.15 / WIDTH, top - bottom))
         axes.set_xlabel("mean time (s)")
         axes.set_ylabel("mean package energy (J)")
@@ -68,11 +82,13 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         curves = _curves(axes, points)
         _front(axes, points)
         _points(axes, points)
-        _numbers(axes, points)
-        put_legend(figure, [*looks_of_cases([p.case for p in points]), *_marks()], 2)
+        numbered = _numbered(points)
+        _numbers(axes, points, numbered)
+        put_legend(figure, entries)
     caption = sentences(
         "A marker is a case with the 95 % intervals of its means, numbered as in the table; "
         "nearer to the lower left corner is better.",
+        "" if len(numbered) == len(points) else _SOME_NUMBERED,
         "No other case is better than one on the front in both time and energy.",
         f"Along a dotted curve the energy-delay product is the same: {curves} times the least."
         if curves
@@ -94,29 +110,56 @@ def _limits(axes: Axes, points: Sequence[_Point]) -> None:
 def _curves(axes: Axes, points: Sequence[_Point]) -> str:
     """Draw curves of equal energy-delay product; return their multiples of the least one."""
     least = min(p.time * p.energy for p in points)
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    seen = [m for m in _MULTIPLES if max(left * low, 0.0) < m * least < right * high]
-    if least <= 0 or not seen:
+    left, right = axes.get_xlim()
+    if least <= 0:
         return ""
-    wanted = np.linspace(0, len(seen) - 1, min(_MOST_CURVES, len(seen))).round().astype(int)
-    shown = [seen[at] for at in dict.fromkeys(wanted.tolist())]
     x = np.linspace(max(left, right * 1e-3), right, 200)
-    for multiple in shown:
+    shown: dict[float, _Exit] = {}
+    for multiple in _MULTIPLES:
+        found = _exit(axes, multiple * least)
+        if found and len(shown) < _MOST_CURVES and not any(map(found.hides, shown.values())):
+            shown[multiple] = found
+    for multiple, at in shown.items():
         axes.plot(x, multiple * least / x, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
-        at_top, at_right = multiple * least / high, multiple * least / right
-        text = f"{multiple:g} x"
-        if left < at_top < right:
-            axes.annotate(text, (at_top, high), (0, 2), textcoords="offset points",
-                          ha="center", va="bottom", color=GREY, fontsize=7)  # fmt: skip
-        elif at_right < low:
-            axes.annotate(text, (left, multiple * least / left), (3, 1),
-                          textcoords="offset points", ha="left", va="bottom", color=GREY,
-                          fontsize=7)  # fmt: skip
-        else:
-            axes.annotate(text, (right, at_right), (3, 0),
-                          textcoords="offset points", ha="left", va="center", color=GREY,
-                          fontsize=7)  # fmt: skip
+        axes.annotate(
+            f"{multiple:g} x", (at.x, at.y), _NAME_AT[at.edge][0], textcoords="offset points",
+            ha=_NAME_AT[at.edge][1], va="bottom", color=GREY, fontsize=7,
+        )  # fmt: skip
     return ", ".join(f"{multiple:g}" for multiple in shown)
+
+
+@dataclass(frozen=True)
+class _Exit:
+    """Where a curve leaves the axes: at which edge, and how far along it (a share)."""
+
+    edge: str
+    x: float
+    y: float
+    along: float
+
+    def hides(self, other: _Exit) -> bool:
+        """Return whether the names of both curves would cover each other."""
+        return self.edge == other.edge and abs(self.along - other.along) < _NAME_AT[self.edge][2]
+
+
+# Where a curve's name stands from there: points, alignment, and the share of the edge it takes.
+_NAME_AT: dict[str, tuple[tuple[int, int], str, float]] = {
+    "top": ((0, 2), "center", 0.07),
+    "left": ((3, 1), "left", 0.05),
+    "right": ((3, -3), "left", 0.05),
+}
+
+
+def _exit(axes: Axes, product: float) -> _Exit | None:
+    """Return where the curve of an energy-delay product has its name; None when out of sight."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    if not max(left * low, 0.0) < product < right * high:
+        return None
+    if left < product / high:
+        at = product / high
+        return _Exit("top", at, high, (at - left) / (right - left))
+    edge, x = ("right", right) if low < product / right else ("left", left)
+    return _Exit(edge, x, product / x, (product / x - low) / (high - low))
 
 
 def _front(axes: Axes, points: Sequence[_Point]) -> None:
@@ -140,12 +183,21 @@ def _points(axes: Axes, points: Sequence[_Point]) -> None:
         )  # fmt: skip
 
 
-def _numbers(axes: Axes, points: Sequence[_Point]) -> None:
+def _numbered(points: Sequence[_Point]) -> list[_Point]:
+    """Return the cases that have a number: of many, the baselines and those on the front."""
+    if len(points) <= _MOST_NUMBERED:
+        return list(points)
+    return [p for p in points if p.case.on_front or p.case.is_baseline]
+
+
+def _numbers(axes: Axes, points: Sequence[_Point], numbered: Sequence[_Point]) -> None:
     """Put each case's number beside its marker, where no marker and no other number is."""
     scale = 72 / axes.figure.dpi
     where = axes.transData.transform([(p.time, p.energy) for p in points]) * scale
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in where]
     for p, (x, y) in zip(points, where, strict=True):
+        if p not in numbered:
+            continue
         text = f"#{p.case.number}"
         boxes = [_box(x + dx, y + dy, text, dx) for dx, dy in _PLACES]
         clashes = [sum(_overlap(box, other) for other in taken) for box in boxes]

@@ -37,6 +37,8 @@ from runners.statuses import OK
 Array = NDArray[np.float64]
 # The good runs of each case, by case_id, with the columns of `analysis.frame`.
 RunsByCase = Mapping[str, pd.DataFrame]
+# What stands in a legend.
+Entry = Line2D | Patch
 
 # More dots than that on one panel hide each other: of each case a part is shown, evenly.
 MOST_DOTS = 3000
@@ -52,8 +54,10 @@ _GOLDEN = 0.6180339887498949
 MOST_RATIO = 30.0
 
 _TITLE_LETTERS = 105
-_TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, _LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
+_TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
 _GAP_IN, _RIGHT_IN = 0.22, 0.14
+# What an entry of the legend takes beside its words, and a letter of these.
+_ENTRY_IN, _LEGEND_LETTER = 0.42, 0.06
 
 
 def good_runs(frame: pd.DataFrame) -> RunsByCase:
@@ -80,20 +84,24 @@ def jitter(repetitions: NDArray[np.int64]) -> Array:
 
 @dataclass(frozen=True)
 class Panel:
-    """One of the panels beside each other: its title, and its share of the width."""
+    """One of the panels beside each other: its title, its share of the width.
+
+    `room` is kept free at its right, in inches, for words.
+    """
 
     title: str
     share: float = 1.0
+    room: float = 0.0
 
 
 def row_figure(
-    title: str, cases: Sequence[CaseFinding], panels: Sequence[Panel], legend_lines: int
+    title: str, cases: Sequence[CaseFinding], panels: Sequence[Panel], entries: Sequence[Entry]
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a row a case and as many panels; the first is labelled."""
+    """Return a figure with a row a case, its panels and a legend; the first panel is labelled."""
     titles = textwrap.wrap(label_text(title, 3 * _TITLE_LETTERS), _TITLE_LETTERS)
     labels = [label_text(case.label) for case in cases]
     top = _TITLE_IN + _LINE_IN * len(titles) + _PANEL_TITLE_IN
-    bottom = _AXIS_IN + _LEGEND_IN * legend_lines + 0.06
+    bottom = _AXIS_IN + LEGEND_IN * legend_lines(entries) + 0.06
     body = ROW * (len(cases) + 0.4)
     height = top + body + bottom
     left = 0.15 + LETTER * max(map(len, labels), default=0)
@@ -103,13 +111,14 @@ def row_figure(
     whole, at, axes = sum(panel.share for panel in panels), left, []
     for panel in panels:
         wide = width * panel.share / whole
-        box = (at / WIDTH, bottom / height, wide / WIDTH, body / height)
+        box = (at / WIDTH, bottom / height, (wide - panel.room) / WIDTH, body / height)
         axes.append(_axes(figure, box, panel, cases))
         at += wide + _GAP_IN
     for row, label in enumerate(labels):
         axes[0].annotate(label, (0, row), (-5, 0), xycoords=axes[0].get_yaxis_transform(),
                          textcoords="offset points", ha="right", va="center",
                          annotation_clip=False)  # fmt: skip
+    put_legend(figure, entries)
     return figure, axes
 
 
@@ -222,9 +231,20 @@ def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
     ]  # fmt: skip
 
 
-def put_legend(figure: Figure, entries: Sequence[Line2D | Patch], lines: int) -> None:
-    """Put the legend below all panels, in this many lines."""
-    columns = -(-len(entries) // lines)
+def legend_lines(entries: Sequence[Entry]) -> int:
+    """Return how many lines a legend takes: its columns are as wide as their longest words."""
+    words = [str(entry.get_label()) for entry in entries]
+    for lines in range(1, len(words)):
+        columns = [words[at : at + lines] for at in range(0, len(words), lines)]
+        wide = sum(_ENTRY_IN + _LEGEND_LETTER * max(map(len, column)) for column in columns)
+        if wide <= WIDTH:
+            return lines
+    return max(len(words), 1)
+
+
+def put_legend(figure: Figure, entries: Sequence[Entry]) -> None:
+    """Put the legend below all panels, in as many lines as it takes."""
+    columns = -(-len(entries) // legend_lines(entries))
     figure.legend(
         handles=list(entries), loc="lower left", bbox_to_anchor=(0.005, 0.0), ncols=columns,
         handletextpad=0.3, columnspacing=1.2, borderpad=0.3, labelspacing=0.35,

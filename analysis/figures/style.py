@@ -33,7 +33,7 @@ YELLOW = "#f0e442"
 WIDTH = 7.2
 ROW = 0.25
 # What a letter of a row's label takes at its size, on average.
-LETTER = 0.062
+LETTER = 0.066
 MOST_LETTERS = 48
 DPI = 150
 
@@ -98,7 +98,7 @@ class Look:
     face: str
 
 
-ALL = Look("all CPUs", GREY, GREY)
+ALL = Look("all CPUs", "#333333", "#bdbdbd")
 P = Look("P-cores", BLUE, BLUE)
 E = Look("E-cores", VERMILION, "white")
 LP_E = Look("LP-E-cores", GREEN, "#b9e3d6")
@@ -136,7 +136,9 @@ def label_text(text: str, most: int = MOST_LETTERS) -> str:
     """Return a text from a record as the figures' font can show it, on one line, not too long."""
     known = _letters()
     shown = "".join(c if ord(c) in known else "?" for c in one_line(text))
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    # The middle goes: a row's number stands at the beginning, its governor at the end.
+    end = most // 3
+    return shown if len(shown) <= most else f"{shown[: most - end - 1]}…{shown[-end:]}"
 
 
 @cache

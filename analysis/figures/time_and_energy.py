@@ -17,7 +17,6 @@ from analysis.figures.rows import (
     jitter,
     looks_of,
     mean_down,
-    put_legend,
     put_words,
     reach,
     row_figure,
@@ -46,9 +45,9 @@ def draw_time_and_energy(
         return NotDrawn(name, what, why_not_measured(results, table.cases, fields))
     with in_style():
         panels = [Panel(SHOWN[objective][0]) for objective in shown]
-        figure, axes = row_figure(table.title, table.cases, panels, 2)
+        entries = [*looks_of(table.cases, runs), *_marks(table.cases, runs)]
+        figure, axes = row_figure(table.title, table.cases, panels, entries)
         limits = [_panel(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
-        put_legend(figure, [*looks_of(table.cases, runs), *_marks(table.cases, runs)], 2)
     lacking = [
         f"{SHOWN[o][0].partition(' (')[0].capitalize()} not measured: "
         f"{why_not_measured(results, table.cases, [OBJECTIVES[o]])}."
