@@ -51,6 +51,7 @@ is_met() {
         header:*) has_header "$name" ;;
         python) find_python >/dev/null ;;
         openmp:*) links "$name" -std=c++20 -fopenmp ;;
+        latex:*) command -v pdflatex >/dev/null && kpsewhich "$name.sty" >/dev/null ;;
         browser:*) find_browser >/dev/null ;;
         sanitizer:*) links "$name" -fsanitize=address,undefined && links "$name" -fsanitize=thread ;;
         *) return 1 ;;
