@@ -77,15 +77,18 @@ class Reasons:
             given = ((name, text) for name, text in value.items() if isinstance(text, str))
             return self._sets[tuple(map(pair_of, given))]
 
-    def by_case(self, runs: Iterable[tuple[str, int]]) -> pd.DataFrame:
-        """Return the distinct reasons of runs, given as (case, number of the set).
+    def by_case(self, cases: pd.Series[Any], numbers: pd.Series[Any]) -> pd.DataFrame:
+        """Return the distinct reasons of runs, given by their cases and the numbers of their sets.
 
         Columns: `case_id`, `field`, `reason`; a case's in the order of their appearance.
         """
         pairs: list[Any] = list(self._pairs)
         sets: list[Any] = list(self._sets)
+        runs = pd.DataFrame({"case": cases, "set": numbers}).drop_duplicates()
         rows = dict.fromkeys(
-            (case, *pairs[pair]) for case, number in dict.fromkeys(runs) for pair in sets[number]
+            (case, *pairs[pair])
+            for case, number in runs.itertuples(index=False, name=None)
+            for pair in sets[number]
         )
         texts = [row for row in rows if isinstance(row[2], str) and row[2]]
         return pd.DataFrame(texts, columns=["case_id", "field", "reason"], dtype=object)

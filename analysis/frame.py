@@ -138,9 +138,11 @@ def read_runs(folder: Path) -> Runs:
         growing.add(dict(zip(_ROW, zip(*chunk, strict=True), strict=True)))
     frame, kinds = growing.frame()
     frame = _each_run_once(frame)
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
-    reasons = growing.reasons.by_case(zip(good["case_id"], good[_REASONS], strict=True))
-    return Runs(frame.drop(columns=_REASONS), kinds, reasons, torn, growing.unusable)
+    # Popped, because to drop a column would copy all others.
+    numbers = frame.pop(_REASONS)
+    good = (frame["status"] == OK) & ~frame["warmup"]
+    reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
+    return Runs(frame, kinds, reasons, torn, growing.unusable)
 
 
 def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
