@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
@@ -19,13 +22,24 @@ from analysis.sources import Results, open_results
 from configs.errors import UserError
 
 FOLDER = "figures"
+# A process takes a second to start, as long as four tables take to draw.
+LEAST_TABLES = 4
+MOST_WORKERS = 8
+
+# What is told of each table's figures, by the table's place.
+Lines = dict[int, list[str]]
 
 
-def table_figures(results: Results, findings: Findings) -> Iterator[tuple[int, Drawing | NotDrawn]]:
-    """Yield the figures of each table with the table's place, drawn one at a time."""
+def table_figures(
+    results: Results, findings: Findings, tables: Iterable[int] | None = None
+) -> Iterator[tuple[int, Drawing | NotDrawn]]:
+    """Yield the figures of each table with the table's place, drawn one at a time.
+
+    `tables` are the places that are wanted, all of them if nothing is said.
+    """
     runs: RunsByCase = good_runs(results.runs.frame) if results.runs is not None else {}
-    for at, table in enumerate(findings.tables):
-        number = at + 1
+    for at in range(len(findings.tables)) if tables is None else tables:
+        table, number = findings.tables[at], at + 1
         yield at, draw_time_and_energy(results, table, runs, f"table-{number}-time-and-energy")
         yield at, draw_plane(results, table, f"table-{number}-time-energy-plane")
         yield at, draw_kinds(results, table, f"table-{number}-kinds")
@@ -41,20 +55,56 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
 
 def write_figures(
     source: str, into: Path | None = None, formats: Sequence[str] = FORMATS
-) -> Iterator[str]:
-    """Write the figures of a source of results; yield a line for each that was drawn, or not.
+) -> list[str]:
+    """Write the figures of a source of results; return a line for each that was drawn, or not.
 
     They go into `figures/` of the results' folder unless `into` says another one. Raises UserError
     when the source cannot be read, has no folder, or the folder cannot be written.
     """
     results = open_results(source)
-    if into is None and results.folder is None:
-        raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
-    folder = into or results.folder / FOLDER  # type: ignore[operator]
+    if into is None:
+        if results.folder is None:
+            raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
+        into = results.folder / FOLDER
+    findings = find(results)
     with in_style():
-        for drawn in all_figures(results, find(results)):
-            if isinstance(drawn, NotDrawn):
-                yield f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}"
-            else:
-                for path in write_drawing(drawn, folder, formats):
-                    yield f"written: {path}"
+        of_tables = _write_tables(results, findings, into, formats)
+        of_all = _written(draw_drift(results, findings), into, formats)
+    return [*(line for at in sorted(of_tables) for line in of_tables[at]), *of_all]
+
+
+def _write_tables(
+    results: Results, findings: Findings, folder: Path, formats: Sequence[str]
+) -> Lines:
+    """Write the tables' figures; of many tables in as many processes as there are CPUs."""
+    places = range(len(findings.tables))
+    workers = min(len(os.sched_getaffinity(0)), MOST_WORKERS, len(places) // LEAST_TABLES)
+    if workers < 2:
+        return _write_some(results, findings, folder, formats, places)
+    # A process that is forked would have the threads of numerical libraries half.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        jobs = [
+            pool.submit(_write_some, results, findings, folder, formats, places[first::workers])
+            for first in range(workers)
+        ]
+        return {at: lines for job in jobs for at, lines in job.result().items()}
+
+
+def _write_some(
+    results: Results,
+    findings: Findings,
+    folder: Path,
+    formats: Sequence[str],
+    tables: Iterable[int],
+) -> Lines:
+    lines: Lines = {}
+    with in_style():
+        for at, drawn in table_figures(results, findings, tables):
+            lines.setdefault(at, []).extend(_written(drawn, folder, formats))
+    return lines
+
+
+def _written(drawn: Drawing | NotDrawn, folder: Path, formats: Sequence[str]) -> list[str]:
+    if isinstance(drawn, NotDrawn):
+        return [f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}"]
+    return [f"written: {path}" for path in write_drawing(drawn, folder, formats)]

@@ -12,10 +12,11 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
-from analysis.figures.gallery import all_figures, write_figures
+from analysis.figures.gallery import LEAST_TABLES, all_figures, write_figures
 from analysis.figures.rows import MOST_DOTS
 from analysis.find import find
-from analysis.sources import open_results
+from analysis.findings import Findings
+from analysis.sources import Results, open_results
 from configs.errors import UserError
 from tests.analysis.records import record, without, write
 from tests.analysis.report.made_results import NO_ENERGY, make_results
@@ -26,9 +27,13 @@ KINDS = "table-1-kinds"
 MIGRATIONS = "table-1-migrations"
 
 
-def figures_of(folder: Path) -> dict[str, Drawing | NotDrawn]:
+def _opened(folder: Path) -> tuple[Results, Findings]:
     results = open_results(str(folder))
-    return {drawn.name: drawn for drawn in all_figures(results, find(results))}
+    return results, find(results)
+
+
+def figures_of(folder: Path) -> dict[str, Drawing | NotDrawn]:
+    return {drawn.name: drawn for drawn in all_figures(*_opened(folder))}
 
 
 def drawing_of(folder: Path, name: str) -> Drawing:
@@ -245,4 +250,28 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_told_in_a_line(
 
 def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
     with pytest.raises(UserError, match="--into"):
-        list(write_figures("published:galante-2025"))
+        write_figures("published:galante-2025")
+
+
+def test_many_tables_are_written_by_several_processes_alike(tmp_path: Path) -> None:
+    apps = tuple((f"app{n}", 5.0) for n in range(LEAST_TABLES))
+    make_results(tmp_path, apps=apps, threads=(1, 4), repetitions=2)
+
+    lines = write_figures(str(tmp_path), formats=["svg"])
+
+    drawn = [d for d in all_figures(*_opened(tmp_path)) if isinstance(d, Drawing)]
+    written = [line for line in lines if line.startswith("written: ")]
+    assert [Path(line.removeprefix("written: ")).stem for line in written] == [
+        d.name for d in drawn
+    ]
+    for figure in drawn:
+        assert (tmp_path / "figures" / f"{figure.name}.svg").read_bytes() == figure.data("svg")
+
+
+def test_a_mistake_is_told_by_several_processes_too(tmp_path: Path) -> None:
+    apps = tuple((f"app{n}", 5.0) for n in range(LEAST_TABLES))
+    make_results(tmp_path, apps=apps, threads=(1, 4), repetitions=2)
+    (tmp_path / "taken").write_text("a file")
+
+    with pytest.raises(UserError, match="cannot be written"):
+        write_figures(str(tmp_path), tmp_path / "taken" / "figures", ["svg"])
