@@ -68,9 +68,17 @@ def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: Layo
     of_columns = [text for say in layout.remarks for text in say(rows)]
     general = (*of_columns, *table_remarks(rows), *remarks)
     return Table(
-        caption=caption(rows[0]),
+        caption=f"{_number(rows[0])}{caption(rows[0])}"
+        if name == "published"
+        else caption(rows[0]),
         columns=layout.columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),
         exact=tuple(exact_row(case) for case in rows),
     )
+
+
+def _number(case: Mapping[str, Any]) -> str:
+    """Return `Table 3: ` for the third table of a study or publication; empty when not known."""
+    number = case["table_number"]
+    return "" if pd.isna(number) else f"Table {int(number)}: "

@@ -100,5 +100,12 @@ def test_what_the_publication_does_not_state_is_said(style: str) -> None:
     assert "standard error" in text
 
 
+def test_tables_in_the_published_layout_have_the_published_numbers() -> None:
+    tables = make_tables("published:galante-2025", "published")
+    assert [table.caption.partition(":")[0] for table in tables] == [
+        f"Table {number}" for number in range(3, 11)
+    ]
+
+
 def test_of_table_10_no_number_of_runs_is_known() -> None:
     assert {cells_by_title(table(10, "full"), at)["n"] for at in range(5)} == {"n/a"}
