@@ -69,7 +69,7 @@ def _markdown_table(table: Table) -> str:
 
 def markdown_text(text: str) -> str:
     """Escape what Markdown would take for a cell's end, emphasis, code, a link or HTML."""
-    return "".join(f"\\{c}" if c in "\\|`*_[]<>" else c for c in text)
+    return text.translate(_MARKDOWN)
 
 
 def _csv(tables: Sequence[Table]) -> str:
@@ -118,6 +118,7 @@ def _latex_text(text: str) -> str:
     return "".join(_LATEX.get(c, c if c.isascii() else "?") for c in text)
 
 
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>"})
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
