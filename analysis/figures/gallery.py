@@ -12,6 +12,7 @@ from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.kinds import draw_kinds
 from analysis.figures.migrations import draw_migrations
+from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import RunsByCase, good_runs
 from analysis.figures.style import in_style
@@ -47,10 +48,11 @@ def table_figures(
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    """Yield every figure that matplotlib draws; lstopo has drawn the node's already."""
+    """Yield every figure: those of the tables, of all runs, of the nodes."""
     for _, drawn in table_figures(results, findings):
         yield drawn
     yield draw_drift(results, findings)
+    yield from draw_nodes(results)
 
 
 def write_figures(
@@ -69,7 +71,11 @@ def write_figures(
     findings = find(results)
     with in_style():
         of_tables = _write_tables(results, findings, into, formats)
-        of_all = _written(draw_drift(results, findings), into, formats)
+        of_all = [
+            line
+            for drawn in (draw_drift(results, findings), *draw_nodes(results))
+            for line in _written(drawn, into, formats)
+        ]
     return [*(line for at in sorted(of_tables) for line in of_tables[at]), *of_all]
 
 

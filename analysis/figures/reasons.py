@@ -29,6 +29,8 @@ def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Seq
 
 
 def _told(reasons: Sequence[object]) -> str:
-    distinct = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
+    told = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
+    # What follows from another reason repeats it.
+    distinct = [one for one in told if not any(one in other for other in told if other != one)]
     more = len(distinct) - _MOST_REASONS
     return joined([*distinct[:_MOST_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])

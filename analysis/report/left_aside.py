@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.findings import CaseFinding, Findings
-from analysis.report.node_files import NodeSheet
+from analysis.node_files import NodeSheet
 from analysis.sources import Results
 from runners.statuses import LEFT_OUT, OK
 

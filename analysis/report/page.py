@@ -20,9 +20,9 @@ from analysis.figures.style import in_style
 from analysis.figures.words import number
 from analysis.find import find
 from analysis.findings import Findings, TableFindings
+from analysis.node_files import NodeSheet, node_sheets
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
-from analysis.report.node_files import NodeSheet, node_sheets
 from analysis.report.reproduction import Reproduction, reproduction
 from analysis.report.words import drift_sentences, extent, node_alt, question
 from analysis.sources import Results, open_results
@@ -90,6 +90,7 @@ def report_html(results: Results, findings: Findings) -> str:
         objective_names=OBJECTIVE_NAMES,
         sheets=sheets,
         node_alt=node_alt,
+        data_uri=_data_uri,
         sections=sections,
         drift=drift,
         drift_sentences=drift_sentences(findings),
@@ -135,9 +136,13 @@ def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
     if isinstance(drawn, NotDrawn):
         return drawn
     width, height = drawn.figure.get_size_inches() * 96
-    data = base64.b64encode(drawn.data("svg")).decode("ascii")
-    uri = f"data:image/svg+xml;base64,{data}"
+    uri = _data_uri(drawn.data("svg"))
     return Picture(drawn.title, drawn.caption, drawn.alt, uri, round(width), round(height))
+
+
+def _data_uri(svg: bytes) -> str:
+    """Return an SVG as an image's source: there its scripts never run, and it loads nothing."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
 def _outliers(findings: Findings) -> HtmlTable:

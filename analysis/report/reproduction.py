@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from analysis.node_files import NodeSheet, read_limited
 from analysis.report.left_aside import Places
-from analysis.report.node_files import NodeSheet, read_limited
 from analysis.sources import Results
 from runners.shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT

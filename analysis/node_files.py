@@ -5,7 +5,6 @@ A results folder may come from anybody: nothing in its files is trusted before i
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -30,15 +29,15 @@ Row = tuple[str, str]
 class NodeSheet:
     """One node: `in_short` and `summary` for the first screen, `rows` with all that is told.
 
-    `picture` is a data: URI, None where `why_no_picture` says why; `absent` are facts that could
-    not be had, with their reasons.
+    `picture` is lstopo's SVG as it was found, None where `why_no_picture` says why; `absent` are
+    facts that could not be had, with their reasons; `declared` is what --kinds was given.
     """
 
     name: str
     in_short: str
     summary: tuple[Row, ...]
     rows: tuple[Row, ...]
-    picture: str | None
+    picture: bytes | None
     why_no_picture: str
     absent: tuple[Row, ...]
     declared: str
@@ -121,17 +120,14 @@ def _sheet(node: Mapping[str, Any], path: Path) -> NodeSheet:
     )
 
 
-def _picture(path: Path, absent: Mapping[str, str]) -> tuple[str | None, str]:
-    """Return lstopo's picture as a data: URI, or why there is none.
-
-    Scripts in a picture that an `<img>` shows are never run, and nothing is loaded for it.
-    """
+def _picture(path: Path, absent: Mapping[str, str]) -> tuple[bytes | None, str]:
+    """Return lstopo's picture, or why there is none."""
     data = read_limited(path)
     if data is None:
         return None, absent.get("picture", _NO_PICTURE)
     if b"<svg" not in data[:2000] or not data.rstrip().endswith(b"</svg>"):
         return None, f"{path.name} is no SVG picture"
-    return f"data:image/svg+xml;base64,{base64.b64encode(data).decode('ascii')}", ""
+    return data, ""
 
 
 def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
