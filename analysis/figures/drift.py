@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import MOST_DOTS, MOST_DRAWN_DOTS, put_legend, put_title
-from analysis.figures.style import BLACK, BLUE, VERMILION, in_style, new_figure
+from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
 from analysis.figures.words import count, number, percent, sentences
 from analysis.findings import Findings
 from analysis.sources import Results
@@ -30,13 +30,14 @@ Array = NDArray[np.float64]
 class _Runs:
     """The good runs in the order of their start.
 
-    `hours` since the first, `away` from the median of the case in per cent, `celsius` of the
-    hottest package.
+    `hours` of measuring since the first, `away` from the median of the case in per cent, `celsius`
+    of the hottest package, `attempt` numbered from 0. The time between attempts is left out.
     """
 
     hours: Array
     away: Array
     celsius: Array
+    attempt: NDArray[np.intp]
 
 
 def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
@@ -71,7 +72,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
                 rasterized=len(runs.hours) > MOST_DRAWN_DOTS,
             )  # fmt: skip
             axes[1].set_ylabel("°C before")
-        axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} since the first run")
+        axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
         put_legend(figure, _legend(warm, found))
     caption = sentences(
         "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
@@ -79,6 +80,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         f"{count(beyond, 'run')} further away stand{'s' if beyond == 1 else ''} at the edge."
         if beyond
         else "",
+        "A vertical line is where the study was continued." if runs.attempt.any() else "",
         "" if warm else "The package's temperature was not measured.",
         f"One run in {step} is shown, {len(runs.hours)} were made." if step > 1 else "",
     )
@@ -97,8 +99,18 @@ def _runs(results: Results) -> _Runs:
     away = (100 * (times / medians - 1)).to_numpy(dtype=float)[known]
     started = good["started_s"].to_numpy(dtype=float)[known]
     celsius = good["temperature_c"].to_numpy(dtype=float)[known]
-    first = started[0] if len(started) else 0.0
-    return _Runs((started - first) / 3600, away, celsius)
+    _, attempt = np.unique(good["attempt"].to_numpy(dtype=float)[known], return_inverse=True)
+    return _Runs(_without_pauses(started, attempt) / 3600, away, celsius, attempt)
+
+
+def _without_pauses(started: Array, attempt: NDArray[np.intp]) -> Array:
+    """Return seconds since the first run, each attempt beginning where the one before ended."""
+    seconds, ended = np.zeros(len(started)), 0.0
+    for this in range(int(attempt.max(initial=-1)) + 1):
+        mine = attempt == this
+        seconds[mine] = started[mine] - started[mine].min() + ended
+        ended = float(seconds[mine].max())
+    return seconds
 
 
 def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
@@ -121,15 +133,22 @@ def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
             clip_on=False, zorder=3,
         )  # fmt: skip
     axes.axhline(0, color=BLACK, linewidth=0.6)
+    for this in np.unique(runs.attempt)[1:]:
+        axes.axvline(runs.hours[runs.attempt == this].min() * unit, color=GREY, linewidth=0.8)
     axes.set_ylim(-reach, reach)
     axes.set_ylabel("time from median (%)")
     return int(is_far.sum())
 
 
 def _draw_trend(axes: Axes, runs: _Runs, found: Trend, unit: float) -> None:
-    hours = np.array([runs.hours[0], runs.hours[-1]])
-    shares = np.expm1(found.slope * (hours - runs.hours.mean()))
-    axes.plot(hours * unit, 100 * shares, color=BLACK, linewidth=1.5, linestyle="--", zorder=4)
+    for this in np.unique(runs.attempt):
+        mine = runs.attempt == this
+        hours = np.array([runs.hours[mine].min(), runs.hours[mine].max()])
+        shares = np.expm1(found.slope * (hours - runs.hours[mine].mean()))
+        axes.plot(
+            hours * unit, np.median(runs.away[mine]) + 100 * shares, color=BLACK, linewidth=1.5,
+            linestyle="--", zorder=4,
+        )  # fmt: skip
 
 
 def _legend(warm: bool, found: Trend | None) -> list[Line2D]:
@@ -157,7 +176,7 @@ def _seen(runs: _Runs, found: Trend | None, warm: bool) -> str:
     elif found.found:
         trend = (
             f"Runs became {'slower' if found.change > 0 else 'faster'} by "
-            f"{percent(abs(found.change))} from the first to the last."
+            f"{percent(abs(found.change))} within an attempt at the study."
         )
     else:
         trend = "No trend over time was found."

@@ -275,3 +275,19 @@ def test_a_mistake_is_told_by_several_processes_too(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="cannot be written"):
         write_figures(str(tmp_path), tmp_path / "taken" / "figures", ["svg"])
+
+
+def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Path) -> None:
+    def run(attempt: int, day: int, repetition: int) -> dict[str, Any]:
+        started = f"2025-03-{day:02d}T12:{repetition % 30:02d}:00Z"
+        return record(1, repetition, attempt=attempt, started_at=started, elapsed_s=45.0)
+
+    first = [run(1, 1, r) for r in range(1, 11)]
+    second = [run(2, 9, r) for r in range(11, 21)]
+    write(tmp_path, [*first, *second])
+
+    drawn = drawing_of(tmp_path, "runs-over-time")
+
+    minutes = sorted(dots(drawn.figure, 0)[:, 0])
+    assert minutes == pytest.approx([*range(10), *range(9, 19)])
+    assert "A vertical line is where the study was continued." in drawn.caption
