@@ -15,12 +15,14 @@ from analysis.figures.style import in_style
 from configs.errors import UserError
 
 # What nothing but the time of drawing would change is left out, so that files can be compared.
-_METADATA = {
+_METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
 FORMATS = tuple(_METADATA)
+# Where each format keeps what is seen, in words.
+_DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,9 @@ class Drawing:
     def data(self, style: str) -> bytes:
         """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes."""
         stream = io.BytesIO()
+        described = {"Title": self.title, _DESCRIPTION[style]: self.alt}
         with in_style():
-            self.figure.savefig(stream, format=style, metadata=_METADATA[style])
+            self.figure.savefig(stream, format=style, metadata=_METADATA[style] | described)
         return stream.getvalue()
 
 

@@ -209,6 +209,16 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path, style: str) -> Non
     assert len(first) > 1000
 
 
+@pytest.mark.parametrize("style", FORMATS)
+def test_files_say_what_is_seen_too(tmp_path: Path, style: str) -> None:
+    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
+
+    data = drawing_of(tmp_path, TIME).data(style)
+
+    assert b"Time and energy per case" in data or b"Time per case" in data
+    assert b"for #2 pcores-set" in data or b"for #3 pcores-pin" in data
+
+
 def test_hostile_names_are_text_in_figures_and_no_formula(tmp_path: Path) -> None:
     name = "$\\frac{1}$ <script>\u202e\x1b[31m\U0001f4a9" + "x" * 500
     write(tmp_path, [record(1, r, mapping=name, app="a&b") for r in range(1, 6)])
