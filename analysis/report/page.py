@@ -19,7 +19,7 @@ from analysis.figures.gallery import table_figures
 from analysis.figures.style import in_style
 from analysis.figures.words import number
 from analysis.find import find
-from analysis.findings import Findings, TableFindings
+from analysis.findings import Findings, TableFindings, Verdict
 from analysis.node_files import NodeSheet, node_sheets
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
@@ -213,7 +213,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = _unbroken
+    environment.filters["by_governor"] = _by_governor
     return environment
+
+
+def _by_governor(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:
+    """Return the verdicts of each governor, in the order of the table."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.governor, []).append(verdict)
+    return list(found.items())
 
 
 def _visible(value: object) -> object:
