@@ -1,1 +1,7 @@
 """Figures of results: drawn by matplotlib in one style, each with its caption and its alt text."""
+
+import logging
+
+# Without a writable home matplotlib tells where else it keeps its cache, on the terminal of somebody
+# who asked for a report.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
