@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -20,8 +20,9 @@ from analysis.findings import (
 from analysis.frame import TABLE_KEYS
 from analysis.sources import Results
 from analysis.statistics.difference import Difference
-from analysis.statistics.drift import Drift, trend
+from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
+from analysis.table import one_line
 from analysis.verdict.answers import Between, Rules, verdicts_of
 from analysis.verdict.baselines import baselines_of
 from analysis.verdict.comparisons import (
@@ -33,9 +34,17 @@ from analysis.verdict.comparisons import (
 )
 from analysis.verdict.headline import headline_of
 from analysis.verdict.pareto import pareto_front
+from analysis.verdict.phrases import NOUNS
 from analysis.verdict.readings import other_reading
 from analysis.verdict.summaries import sample_of_summary
-from analysis.verdict.values import Values, by_objective, values_by_case
+from analysis.verdict.values import (
+    LEAST,
+    MOST,
+    Values,
+    are_apart,
+    by_objective,
+    values_by_case,
+)
 from runners.statuses import OK
 
 # Differences of less are called none that matter, unless the user says otherwise.
@@ -55,11 +64,13 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     ]
     values = values_by_case(results.runs.frame) if results.runs else {}
     baselines = baselines_of(cases, baseline)
-    comparisons = compare_all(differences_from_baselines(cases, baselines, values), margin)
+    differences = differences_from_baselines(cases, baselines, values)
+    comparisons = compare_all(differences, margin, _apart(baselines, values))
     samples = _samples(cases, values)
     found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
-    tables = _tables(found, Rules(margin, _between(cases, values)))
-    remarks = tuple(results.remarks)
+    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results))
+    tables = _tables(found, rules)
+    remarks = (*results.remarks, *_no_measurements(results))
     if results.folder is None:
         remarks += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
@@ -74,6 +85,47 @@ def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
         return difference_between(rows[a], rows[b], values, objective)
 
     return between
+
+
+def _apart(baselines: Mapping[str, Case], values: Mapping[str, Values]) -> set[str]:
+    """Return the cases of which no attempt made runs together with their baseline's."""
+    return {
+        case_id
+        for case_id, baseline in baselines.items()
+        if case_id in values
+        and baseline["case_id"] in values
+        and are_apart(values[case_id], values[baseline["case_id"]])
+    }
+
+
+def _mixed(results: Results) -> str:
+    """Return why results of several nodes or studies have no verdict; empty for others."""
+    of = results.runs.frame if results.runs else results.cases
+    named = of[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
+    known = {tuple(text for text in row if isinstance(text, str) and text) for row in named} - {()}
+    if len(known) < 2:
+        return ""
+    mixed = ", ".join(sorted(one_line("/".join(names)) for names in known))
+    return (
+        f"Not compared: the results of several nodes or studies stand in one folder ({mixed}); put "
+        "each of them into a folder of its own."
+    )
+
+
+def _no_measurements(results: Results) -> Iterator[str]:
+    """Say how many values of good runs are none that a clock or an energy counter can give."""
+    if results.runs is None:
+        return
+    frame = results.runs.frame
+    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    for objective, measure in OBJECTIVES.items():
+        values = good[measure]
+        wrong = int((values.notna() & ~values.between(LEAST, MOST, inclusive="neither")).sum())
+        if wrong:
+            yield (
+                f"{NOUNS[objective]}: {wrong} value{'' if wrong == 1 else 's'} of 0, below or "
+                "beyond all measure, and not used for verdicts"
+            )
 
 
 def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, Sample]:
@@ -155,7 +207,8 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
 def _drift(frame: pd.DataFrame) -> Drift:
     good = frame[(frame["status"] == OK) & ~frame["warmup"]]
     numbers, _ = pd.factorize(good["case_id"])
-    times = good["elapsed_s"].to_numpy(dtype=float)
+    times = good["elapsed_s"].where(good["elapsed_s"].between(LEAST, MOST)).to_numpy(dtype=float)
     hours = good["started_s"].to_numpy(dtype=float) / 3600
     kelvins = good["temperature_c"].to_numpy(dtype=float)
-    return Drift(trend(numbers, times, hours), trend(numbers, times, kelvins))
+    attempts = good["attempt"].to_numpy(dtype=float)
+    return drift_of(numbers, attempts, times, hours, kelvins)

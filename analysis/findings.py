@@ -13,6 +13,7 @@ from analysis.statistics.decision import Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
+from analysis.table import one_line
 
 Objective = Literal["time", "energy", "edp"]
 
@@ -31,6 +32,7 @@ class Comparison:
     `difference` is of logarithms, case - baseline. `p_different` and `p_outside` (the margin) are
     Holm-corrected over all comparisons of the results. `word` is the outcome; `more` says about how
     many more repetitions would decide when it is undecided, None when no sensible number would.
+    `apart`: no attempt made runs of both, so that the node may have changed between them.
     """
 
     objective: Objective
@@ -39,6 +41,7 @@ class Comparison:
     p_outside: float
     word: Word
     more: int | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class CaseFinding:
         """The row as people name it: `#3 pcores-pin (performance)`."""
         vcpus = self.facts.get("vcpu_mapping")
         where = f"vCPUs {vcpus}, " if vcpus else ""
-        return f"#{self.number} {where}{self.mapping} ({self.governor})"
+        return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class Verdict:
 
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `no difference`, `undecided` or `not compared`. `best` is the case that is
-    recommended, None when none is. `sentences` say it in words, the answer first.
+    recommended, None when none is. `sentences` say it in words, the answer first. `also` has the
+    cases that do as well as the best, cannot be told from it, or may be better.
     """
 
     objective: Objective
@@ -92,6 +96,7 @@ class Verdict:
     answer: str
     best: CaseFinding | None
     sentences: tuple[str, ...]
+    also: tuple[CaseFinding, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from analysis.statistics.interval import LEVEL, Interval
 
 Array = NDArray[np.float64]
 
+# No clock tells runs apart by less: what is left of equal times after a logarithm, and no spread.
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -37,7 +40,7 @@ class Difference:
         """Compare runs that share their blocks: arrays of equal length, two values or more."""
         each = np.asarray(log_a) - np.asarray(log_b)
         n = len(each)
-        error = float(each.std(ddof=1)) / n**0.5
+        error = _spread(each) / n**0.5
         return cls(float(each.mean()), error, n - 1, n, paired=True)
 
     @classmethod
@@ -45,8 +48,8 @@ class Difference:
         """Compare runs that share no blocks: arrays of two values or more (Welch 1947)."""
         return cls._unpaired(
             float(np.mean(log_a) - np.mean(log_b)),
-            (float(np.var(log_a, ddof=1)) / len(log_a), len(log_a)),
-            (float(np.var(log_b, ddof=1)) / len(log_b), len(log_b)),
+            (_spread(np.asarray(log_a)) ** 2 / len(log_a), len(log_a)),
+            (_spread(np.asarray(log_b)) ** 2 / len(log_b), len(log_b)),
         )
 
     @classmethod
@@ -76,7 +79,7 @@ class Difference:
     @property
     def ratio(self) -> float:
         """How many times the value of b that of a is."""
-        return float(np.exp(self.log_ratio))
+        return _exp(self.log_ratio)
 
     @property
     def spread(self) -> float:
@@ -84,11 +87,12 @@ class Difference:
         return float(self.standard_error * self.n**0.5)
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the interval of the ratio."""
+        """Return the interval of the ratio, from 0 to infinity where two runs tell next to nothing.
+
+        It has no width when no spread was measured, which says nothing of what the ratio may be.
+        """
         reach = float(stats.t.ppf((1 + level) / 2, self.df)) * self.standard_error
-        return Interval(
-            float(np.exp(self.log_ratio - reach)), float(np.exp(self.log_ratio + reach))
-        )
+        return Interval(_exp(self.log_ratio - reach), _exp(self.log_ratio + reach))
 
     @property
     def p_different(self) -> float:
@@ -106,3 +110,15 @@ class Difference:
             return 1.0
         nearest = (np.log1p(margin) - abs(self.log_ratio)) / self.standard_error
         return float(stats.t.sf(nearest, self.df))
+
+
+def _spread(values: Array) -> float:
+    """Return the standard deviation of logarithms; 0 for what only their rounding makes."""
+    spread = float(values.std(ddof=1))
+    return spread if spread > _ROUNDING else 0.0
+
+
+def _exp(value: float) -> float:
+    """Return e to a power, infinite where no number is large enough for it."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.exp(value))

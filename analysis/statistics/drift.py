@@ -1,14 +1,15 @@
-"""Whether runs became slower or faster while a study went on, or with the package's temperature."""
+"""Whether runs became slower or faster: over time, with temperature, from attempt to attempt."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from analysis.statistics.decision import ALPHA
+from analysis.statistics.holm import holm
 from analysis.statistics.interval import LEVEL, Interval
 
 Array = NDArray[np.float64]
@@ -21,8 +22,9 @@ LEAST_DF = 8
 class Trend:
     """A straight line through the runs' times, each relative to its case.
 
-    `slope` and `interval` are shares of the time per unit (hour, kelvin); `span` is how many units
-    the runs cover; `p` is of Spearman's rank correlation, which an outlier cannot make; `n` runs.
+    `slope` and `interval` are shares of the time per unit (hour, kelvin, attempt); `span` is how
+    many units the runs cover, those of the attempt that covers most; `p` is of Spearman's rank
+    correlation, which an outlier cannot make; `n` runs.
     """
 
     slope: float
@@ -38,24 +40,80 @@ class Trend:
 
     @property
     def change(self) -> float:
-        """The share of its time by which a run changed from the first unit to the last."""
-        return float(np.expm1(self.slope * self.span))
+        """The share of its time by which a run changed over the span."""
+        with np.errstate(over="ignore"):
+            return float(np.expm1(self.slope * self.span))
+
+
+@dataclass(frozen=True)
+class Step:
+    """How runs changed from one attempt at a study to the next one: `trend` is by attempt."""
+
+    before: int
+    after: int
+    trend: Trend
 
 
 @dataclass(frozen=True)
 class Drift:
-    """The trends over hours and kelvins; None where there are too few runs, or no temperatures."""
+    """The trends over hours and kelvins; None where there are too few runs, or no temperatures.
+
+    Both are within attempts: what changed between two of them (a boot, another day) is no trend,
+    and stands in `steps`, the changes that were found, each tested with all others (Holm).
+    """
 
     over_time: Trend | None
     over_temperature: Trend | None
+    steps: tuple[Step, ...] = ()
 
 
-def trend(cases: NDArray[np.intp], values: Array, along: Array) -> Trend | None:
+def drift_of(
+    cases: NDArray[np.intp], attempts: Array, values: Array, hours: Array, kelvins: Array
+) -> Drift:
+    """Return how runs drifted; `attempts` is NaN for runs of which no attempt is known.
+
+    Arrays have a number a run: its case, its attempt, its value (positive), when it was made and
+    how warm the node was.
+    """
+    numbers, at = np.unique(np.nan_to_num(attempts, nan=0.0), return_inverse=True)
+    within = cases * len(numbers) + at
+    return Drift(
+        trend(within, values, hours, at),
+        trend(within, values, kelvins, at),
+        _steps(cases, numbers, at, values),
+    )
+
+
+def _steps(
+    cases: NDArray[np.intp], numbers: Array, at: NDArray[np.intp], values: Array
+) -> tuple[Step, ...]:
+    """Return the changes between attempts that follow each other and share cases."""
+    steps = []
+    for later in range(1, len(numbers)):
+        both = (at == later) | (at == later - 1)
+        found = trend(cases[both], values[both], at[both].astype(float))
+        if found is not None:
+            steps.append(Step(int(numbers[later - 1]), int(numbers[later]), found))
+    corrected = holm([step.trend.p for step in steps])
+    tested = [
+        replace(step, trend=replace(step.trend, p=p))
+        for step, p in zip(steps, corrected, strict=True)
+    ]
+    return tuple(step for step in tested if step.trend.found)
+
+
+def trend(
+    cases: NDArray[np.intp],
+    values: Array,
+    along: Array,
+    stretches: NDArray[np.intp] | None = None,
+) -> Trend | None:
     """Return the trend of `values` (positive) along a quantity, both centred on their cases.
 
     `cases` numbers each run's case: the regression has a mean of its own for each of them ("fixed
     effects"), so that slow cases that happened to come late make no trend. Runs without a value or
-    a place are left out. None when what is left has fewer than 8 degrees of freedom or no extent.
+    a place are left out. `stretches` numbers what a trend is continuous in (attempts): `span` is
+    that of the longest. None when what is left has fewer than 8 degrees of freedom or no extent.
     """
     known = np.isfinite(values) & np.isfinite(along) & (values > 0)
     if not known.any():
@@ -70,8 +128,15 @@ def trend(cases: NDArray[np.intp], values: Array, along: Array) -> Trend | None:
     error = (float(np.sum((y - slope * x) ** 2)) / df / squares) ** 0.5
     reach = float(stats.t.ppf((1 + LEVEL) / 2, df)) * error
     p = float(stats.spearmanr(x, y).pvalue) if np.ptp(y) > 0 and np.ptp(x) > 0 else 1.0
-    span = float(np.ptp(along[known]))
+    span = _longest(along[known], None if stretches is None else stretches[known])
     return Trend(slope, Interval(slope - reach, slope + reach), span, p, len(y))
+
+
+def _longest(along: Array, stretches: NDArray[np.intp] | None) -> float:
+    """Return the extent of a quantity, or the largest that it has in one of the stretches."""
+    if stretches is None:
+        return float(np.ptp(along))
+    return max(float(np.ptp(along[stretches == number])) for number in np.unique(stretches))
 
 
 def _centred(cases: NDArray[np.intp], values: Array) -> Array:

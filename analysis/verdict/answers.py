@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
-from analysis.statistics.decision import ALPHA, Word
+from analysis.statistics.decision import Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
 from analysis.verdict.sentences import Ground
@@ -17,10 +17,16 @@ Between = Callable[[str, str, Objective], Difference | None]
 
 @dataclass(frozen=True)
 class Rules:
-    """What verdicts are made by: the equivalence margin, and how any two cases differ."""
+    """What verdicts are made by: the equivalence margin, and how any two cases differ.
+
+    `comparisons` is how many were tested together; `mixed` says why nothing can be concluded of
+    results that are of several nodes or studies, and is empty for others.
+    """
 
     margin: float
     between: Between
+    comparisons: int
+    mixed: str = ""
 
 
 def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
@@ -37,20 +43,27 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
     governor = cases[0].governor
     baseline = next((case for case in cases if case.is_baseline), None)
     compared = [case for case in cases if objective in case.comparisons]
+    if rules.mixed:
+        return Verdict(objective, governor, "not compared", None, (rules.mixed,))
     if baseline is None or not compared:
         why = sentences.not_compared(cases, baseline, objective)
         return Verdict(objective, governor, "not compared", None, (why,))
-    ground = Ground(objective, baseline, tuple(compared), rules.margin)
+    lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
+    ground = Ground(
+        objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.comparisons
+    )
     best = _best(compared, objective)
     if best is not None:
-        said = sentences.recommended(ground, best, _as_good(best, compared, objective, rules))
-        return Verdict(objective, governor, _answer(best), best, said)
+        as_good = _as_good(best, compared, objective, rules)
+        said = sentences.recommended(ground, best, as_good)
+        also = tuple(case for cases in as_good.values() for case in cases)
+        return Verdict(objective, governor, _answer(best), best, said, also)
     if ground.having("undecided"):
         return Verdict(objective, governor, "undecided", None, sentences.undecided(ground))
     if ground.having("equivalent"):
         said = sentences.no_difference(ground)
         return Verdict(objective, governor, "no difference", None, said)
-    return Verdict(objective, governor, "leave", baseline, sentences.leave(ground))
+    return Verdict(objective, governor, _answer(baseline), baseline, sentences.leave(ground))
 
 
 def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
@@ -62,7 +75,7 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 
 def _answer(best: CaseFinding) -> str:
-    """Return the word for what the best case does to its threads, or to its virtual CPUs."""
+    """Return the word for what a case does to its threads, or to its virtual CPUs."""
     tightness = [best.facts.get("tightness"), best.facts.get("vcpu_tightness")]
     if "pin" in tightness:
         return "pin"
@@ -72,17 +85,24 @@ def _answer(best: CaseFinding) -> str:
 def _as_good(
     best: CaseFinding, compared: Sequence[CaseFinding], objective: Objective, rules: Rules
 ) -> dict[Word, list[CaseFinding]]:
-    """Return the other better cases that are equivalent to the best, or not told from it.
+    """Return the cases that are equivalent to the best, that cannot be told from it, or are better.
 
-    Each is one test without a correction: they only hedge a recommendation.
+    They are better than the baseline as well, or undecided against it. Each is one test without a
+    correction: they only hedge a recommendation.
     """
     found: dict[Word, list[CaseFinding]] = {}
     for case in compared:
-        if case is best or case.comparisons[objective].word != "better":
+        mine = case.comparisons[objective].word
+        if case is best or mine not in ("better", "undecided"):
             continue
         difference = rules.between(case.case_id, best.case_id, objective)
-        if difference is None or difference.p_outside(rules.margin) <= ALPHA:
-            found.setdefault("equivalent" if difference else "undecided", []).append(case)
-        elif difference.p_different > ALPHA:
-            found.setdefault("undecided", []).append(case)
+        word: Word = "undecided"
+        if difference is not None:
+            outside, different = difference.p_outside(rules.margin), difference.p_different
+            word = decide(difference.log_ratio, different, outside)
+        # What is undecided against the baseline can be no more than undecided here.
+        if word == "equivalent" and mine == "undecided":
+            word = "undecided"
+        if word != "worse":
+            found.setdefault(word, []).append(case)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from analysis.findings import OBJECTIVES, Comparison, Objective
@@ -52,8 +52,13 @@ def difference_between(
     return difference_of_summaries(a, b, objective, sd_is_error)
 
 
-def compare_all(differences: Mapping[Key, Difference], margin: float) -> dict[Key, Comparison]:
-    """Return the comparisons of differences that are tested together."""
+def compare_all(
+    differences: Mapping[Key, Difference], margin: float, apart: Collection[str] = ()
+) -> dict[Key, Comparison]:
+    """Return the comparisons of differences that are tested together.
+
+    `apart` are the cases of which no attempt made runs together with their baseline's.
+    """
     different = holm([difference.p_different for difference in differences.values()])
     outside = holm([difference.p_outside(margin) for difference in differences.values()])
     found: dict[Key, Comparison] = {}
@@ -64,5 +69,7 @@ def compare_all(differences: Mapping[Key, Difference], margin: float) -> dict[Ke
         more = None
         if word == "undecided":
             more = more_repetitions(difference, margin, len(differences))
-        found[key] = Comparison(key[1], difference, p_different, p_outside, word, more)
+        found[key] = Comparison(
+            key[1], difference, p_different, p_outside, word, more, key[0] in apart
+        )
     return found

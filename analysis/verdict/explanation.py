@@ -8,8 +8,10 @@ from typing import Any
 
 from analysis.digits import mean_count
 from analysis.findings import CaseFinding
+from analysis.verdict.phrases import TIMES_FROM, name, rounded
+from runners.topology import KIND_ORDER
 
-# Shares of CPU time below this are not worth a word.
+# Shares of CPU time that differ by less are not worth a word.
 LEAST_SHARE = 0.001
 # Relative differences of means below this are none: of counts, whose spread is large, and of
 # frequencies, whose is small.
@@ -18,14 +20,18 @@ LEAST_FREQUENCY_CHANGE = 0.005
 
 
 def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
-    """Return what differs beside the objectives, in a sentence; empty when nothing does."""
+    """Return what differs beside the objectives, in a sentence; empty when nothing does.
+
+    Only what was measured of both is compared. Means are, without a test, and no cause is claimed.
+    """
     parts = [
         *_migrations(case, baseline),
         *_residency(case, baseline),
         *_frequency(case, baseline),
         *_cache_misses(case, baseline),
     ]
-    return f"What goes with it: {'; '.join(parts)}." if parts else ""
+    said = "; ".join(parts)
+    return f"What goes with {name(case)}, not proved to be a cause: {said}." if parts else ""
 
 
 def _mean(case: CaseFinding, measure: str) -> float:
@@ -33,27 +39,37 @@ def _mean(case: CaseFinding, measure: str) -> float:
     return math.nan if value is None else float(value)
 
 
+def _differ(mine: float, theirs: float, least: float) -> bool:
+    """Return whether two means differ by that share of the larger one; False where one is NaN."""
+    return abs(mine - theirs) >= least * max(abs(mine), abs(theirs)) > 0
+
+
 def _migrations(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     for measure, what in (("migrations", "threads"), ("vcpu_migrations", "virtual CPUs")):
         mine, theirs = _mean(case, measure), _mean(baseline, measure)
-        if math.isnan(mine + theirs) or mean_count(mine) == mean_count(theirs):
-            continue
-        yield (
-            f"{what} were moved {mean_count(theirs)} times a run under #{baseline.number} and "
-            f"{mean_count(mine)} times under #{case.number}"
-        )
+        if _differ(mine, theirs, LEAST_COUNT_CHANGE) and mean_count(mine) != mean_count(theirs):
+            yield (
+                f"{what} were moved {_times(theirs)} a run under #{baseline.number} and "
+                f"{_times(mine)} under #{case.number}"
+            )
+
+
+def _times(count: float) -> str:
+    text = mean_count(count)
+    return f"{text} time" if text == "1" else f"{text} times"
 
 
 def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _shares(case), _shares(baseline)
-    for kind in sorted(set(mine) | set(theirs)):
-        a, b = mine.get(kind, 0.0), theirs.get(kind, 0.0)
-        # Of two kinds the smaller share of the baseline says it all; P is the other one's rest.
-        if kind != "P" and mine and theirs and abs(a - b) >= LEAST_SHARE:
+    known = [kind for kind in reversed(KIND_ORDER) if kind in mine and kind in theirs]
+    # The last one, of the best cores, is the others' rest: it is named where it stands alone.
+    for kind in known[:-1] or known:
+        a, b = mine[kind], theirs[kind]
+        if abs(a - b) >= LEAST_SHARE:
             yield (
-                f"{b:.1%} of CPU time was on {kind}-cores under #{baseline.number} and {a:.1%} "
-                f"under #{case.number}"
-            ).replace("%", " %")
+                f"{b * 100:.1f} % of CPU time was on {kind}-cores under #{baseline.number} and "
+                f"{a * 100:.1f} % under #{case.number}"
+            )
 
 
 def _shares(case: CaseFinding) -> Mapping[str, float]:
@@ -63,14 +79,20 @@ def _shares(case: CaseFinding) -> Mapping[str, float]:
 
 def _frequency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "freq_mean_ghz"), _mean(baseline, "freq_mean_ghz")
-    if theirs > 0 and abs(mine / theirs - 1) >= LEAST_FREQUENCY_CHANGE:
-        yield f"{theirs:.3f} GHz under #{baseline.number} and {mine:.3f} GHz under #{case.number}"
+    if _differ(mine, theirs, LEAST_FREQUENCY_CHANGE):
+        yield (
+            f"the mean frequency was {theirs:.2f} GHz under #{baseline.number} and {mine:.2f} GHz "
+            f"under #{case.number}"
+        )
 
 
 def _cache_misses(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "cache_misses"), _mean(baseline, "cache_misses")
-    if theirs > 0 and abs(mine / theirs - 1) >= LEAST_COUNT_CHANGE:
-        word = "fewer" if mine < theirs else "more"
-        yield f"{abs(mine / theirs - 1):.0%} {word} cache misses under #{case.number}".replace(
-            "%", " %"
-        )
+    if not (_differ(mine, theirs, LEAST_COUNT_CHANGE) and theirs > 0):
+        return
+    if mine / theirs >= TIMES_FROM:
+        size = f"{rounded(mine / theirs, 0)} times as many cache misses"
+    else:
+        share, word = abs(mine / theirs - 1) * 100, "fewer" if mine < theirs else "more"
+        size = f"{share:.0f} % {word} cache misses" if mine > 0 else "no cache misses"
+    yield f"{size} under #{case.number} {'than' if '%' in size else 'as'} under #{baseline.number}"

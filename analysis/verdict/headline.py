@@ -1,28 +1,26 @@
-"""The answer in one breath: what the verdicts of all tables come to."""
+"""The answer in one breath: what the verdicts of all tables come to, and no more than that."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from analysis.findings import OBJECTIVES, Objective, TableFindings, Verdict
-from analysis.verdict.phrases import NOUNS, change
-from analysis.verdict.sentences import name
+from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings, Verdict
+from analysis.statistics.decision import ALPHA
+from analysis.table import one_line
+from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
 
 _ANSWERS = {
-    "pin": "pin",
-    "confine": "confine threads to a set of CPUs",
-    "leave": "leave them to the OS scheduler",
-    "no difference": "makes no difference",
+    "pin": "to pin {what}",
+    "confine": "to confine {what} to a set of CPUs",
+    "leave": "to leave {what} to the OS scheduler",
+    "no difference": "no mapping gains over {baseline}",
     "undecided": "undecided",
 }
-_ALONE = {
-    "pin": "To pin",
-    "confine": "To confine threads to a set of CPUs, not to pin them one by one",
-    "leave": "Not to pin: leave threads to the OS scheduler",
-    "no difference": "Pinning makes no difference that matters",
-    "undecided": "Undecided so far",
-}
+# What the second word of a mixed answer is when no single one is right everywhere.
+_DECIDED = ("pin", "confine", "leave", "no difference")
+
+Verdicts = Sequence[tuple[TableFindings, Verdict]]
 
 
 def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
@@ -34,38 +32,85 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
             (table, verdict)
             for table in tables
             for verdict in table.verdicts
-            if verdict.objective == objective and verdict.answer != "not compared"
+            if verdict.objective == objective
         ]
-        if verdicts:
-            found.append(_answer(objective, [verdict for _, verdict in verdicts]))
-            found.extend(_most(objective, verdicts))
+        compared = [pair for pair in verdicts if pair[1].answer != "not compared"]
+        if compared:
+            found.append(_answer(objective, compared, len(verdicts) - len(compared)))
+            found.extend(_most(objective, compared, tables))
         else:
             missing.append(NOUNS[objective])
     if missing:
-        found.append(f"No answer for {' and '.join(missing)}: not measured, or not comparable.")
+        found.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
     return tuple(found)
 
 
-def _answer(objective: Objective, verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.answer for verdict in verdicts)
-    start = f"For {NOUNS[objective]}: "
-    if len(counts) == 1:
-        (answer,) = counts
-        settings = (
-            "in the one setting" if len(verdicts) == 1 else f"in all {len(verdicts)} settings"
+def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
+    counts = Counter(verdict.answer for _, verdict in verdicts)
+    words = {answer: _words(answer, verdicts) for answer in _ANSWERS if counts[answer]}
+    if len(words) == 1:
+        (said,) = words.values()
+        of = f"{said}, {_settings(len(verdicts))}"
+    else:
+        parts = [f"{said} in {counts[answer]}" for answer, said in words.items()]
+        depends = "it depends: " if sum(answer in _DECIDED for answer in words) > 1 else ""
+        of = f"{depends}{', '.join(parts)} of {len(verdicts)} settings (table and governor)"
+    more = f"; {lacking} more could not be compared" if lacking else ""
+    return f"For {NOUNS[objective]}: {of}{_hedge(verdicts)}{more}."
+
+
+def _settings(count: int) -> str:
+    """Return in how many settings an answer is the same."""
+    if count == 1:
+        return "in the one setting (table and governor) that was compared"
+    return f"in {'both' if count == 2 else f'all {count}'} settings (table and governor)"
+
+
+def _words(answer: str, verdicts: Verdicts) -> str:
+    """Return an answer in words, with the place where all its verdicts have the same one."""
+    of_answer = [verdict for _, verdict in verdicts if verdict.answer == answer]
+    cases = [case for table, _ in verdicts for case in table.cases]
+    guests = [bool(case.facts.get("vcpu_mapping")) for case in cases]
+    what = "threads or virtual CPUs" if any(guests) else "threads"
+    baselines = {case.mapping for case in cases if case.is_baseline}
+    words = _ANSWERS[answer].format(what=what, baseline=one_line(" or ".join(sorted(baselines))))
+    places = {place(verdict.best.facts) for verdict in of_answer if verdict.best}
+    where = places.pop() if len(places) == 1 else None
+    if where and answer == "pin":
+        return f"{words} on {where}"
+    return f"to confine {what} to {where}" if where and answer == "confine" else words
+
+
+def _hedge(verdicts: Verdicts) -> str:
+    """Return in how many settings the opposite of the answer may be as good; empty for none."""
+    parts = []
+    for answer, other in (("pin", "confining"), ("confine", "pinning")):
+        opposite = "set" if answer == "pin" else "pin"
+        count = sum(
+            verdict.answer == answer and any(_does(case, opposite) for case in verdict.also)
+            for _, verdict in verdicts
         )
-        return f"{start}{_lower(_ALONE[answer])}, {settings} (app, threads, governor)."
-    parts = [f"{_ANSWERS[answer]} in {counts[answer]}" for answer in _ANSWERS if counts[answer]]
-    settings = f"{len(verdicts)} settings (app, threads, governor)"
-    return f"{start}it depends. Of {settings}: {', '.join(parts)}."
+        if count:
+            parts.append(f"{other} does as well, or cannot be told from it, in {_of(count)}")
+    return f"; {'; '.join(parts)}" if parts else ""
 
 
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _of(count: int) -> str:
+    return f"{count} setting{'' if count == 1 else 's'}"
 
 
-def _most(objective: Objective, verdicts: Sequence[tuple[TableFindings, Verdict]]) -> Iterator[str]:
-    """Say where a mapping gains most over the baseline."""
+def _does(case: CaseFinding, tightness: str) -> bool:
+    of_case = (case.facts.get("tightness"), case.facts.get("vcpu_tightness"))
+    return tightness in of_case and (tightness == "pin" or "pin" not in of_case)
+
+
+def _most(
+    objective: Objective, verdicts: Verdicts, tables: Sequence[TableFindings]
+) -> Iterator[str]:
+    """Say where a mapping gains most over the baseline; luck is part of being the largest.
+
+    The interval is widened for all comparisons among which this one was chosen.
+    """
     gains = [
         (verdict.best.comparisons[objective].difference, table, verdict.best)
         for table, verdict in verdicts
@@ -74,9 +119,21 @@ def _most(objective: Objective, verdicts: Sequence[tuple[TableFindings, Verdict]
     if not gains:
         return
     difference, table, best = min(gains, key=lambda gain: gain[0].log_ratio)
-    where = f"{table.keys['app']} with {table.keys['threads']} thread"
-    plural = "" if table.keys["threads"] == 1 else "s"
+    baseline = next(c for c in table.cases if c.is_baseline and c.governor == best.governor)
+    count = sum(objective in case.comparisons for other in tables for case in other.cases)
+    gain = change(difference, objective, 1 - ALPHA / count)
+    widened = f", widened for the choice among {count}" if count > 1 else ""
     yield (
-        f"The largest gain: {where}{plural}, governor {best.governor}: "
-        f"{change(difference, objective)} under {name(best)}."
+        f"The largest gain in {NOUNS[objective]}: {_where(table, tables)}, governor "
+        f"{governor(best)}: {name(best)} with {gain.under(name(baseline))} "
+        f"(95 % interval {gain.bracket}{widened})."
     )
+
+
+def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
+    """Return a table as app and threads, or with all that tells it from another one of these."""
+    short = ("app", "threads")
+    if sum(all(other.keys[key] == table.keys[key] for key in short) for other in tables) > 1:
+        return table.title
+    plural = "" if table.keys["threads"] == 1 else "s"
+    return one_line(f"{table.keys['app']} with {table.keys['threads']} thread{plural}")

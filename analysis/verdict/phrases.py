@@ -1,24 +1,30 @@
-"""Numbers and mappings in words: "1.8 % less time", "pin each thread to a P-core"."""
+"""Numbers and mappings in words: "1.8 % less time", "pin each thread on the P-cores"."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.findings import Objective
+from analysis.findings import CaseFinding, Objective
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
+from configs.model import CURRENT_GOVERNOR
 
 NOUNS: Mapping[Objective, str] = {
     "time": "time",
     "energy": "package energy",
     "edp": "energy-delay product",
 }
-# From here on a ratio reads better than a percentage.
+# From here on a ratio reads better than a percentage, and up to there a fraction.
 TIMES_FROM = 2.0
+FRACTIONS_TO = 0.1
+# An interval whose ends are further apart than that many times says next to nothing.
+WIDEST = 1000.0
+# How many rows a sentence names before it refers to the table.
+MOST_NAMED = 6
 _PLACES = {
     "pcores": "the P-cores",
     "ecores": "the E-cores",
@@ -34,71 +40,186 @@ _PLACES = {
 }
 
 
-def percent(value: float, half_width: float) -> str:
-    """Return a share as a percentage with as many decimals as its uncertainty allows, 0 to 2."""
-    return f"{value * 100:.{_decimals(half_width * 100)}f}"
+def rounded(value: float, half_width: float, most: int = 2) -> str:
+    """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
 
-
-def _decimals(half_width: float) -> int:
-    """Return the decimals at which a half width shows two digits: 0 to 2; 1 when there is none."""
-    if not (half_width > 0 and math.isfinite(half_width)):
-        return 1
-    return min(2, max(0, 1 - math.floor(math.log10(half_width))))
+    They are those at which half the width of its interval shows two digits; one decimal where there
+    is no interval. Never with an exponent, nor a minus before nothing.
+    """
+    decimals = 1
+    if half_width > 0 and math.isfinite(half_width):
+        decimals = min(most, 1 - math.floor(math.log10(half_width)))
+    text = f"{round(value, decimals):.{max(decimals, 0)}f}"
+    return text.lstrip("-") if not text.strip("-0.") else text
 
 
 @dataclass(frozen=True)
 class Change:
-    """A difference in words: its size, `1.8 % less time`, and its interval, `1.5 to 2.1 %`."""
+    """A difference in words.
 
+    `what` is its size with what it is of (`10.1 % less time`, `2.3 times the time`), `size` without
+    (`10.1 % less`, `2.3 times as much`); `than` is the word before what it is compared with;
+    `interval` (`9.9 to 10.3 %`) is empty where there is none.
+    """
+
+    what: str
     size: str
-    interval: str
+    than: str = ""
+    interval: str = ""
+
+    @property
+    def bracket(self) -> str:
+        """The interval as it stands between brackets, or why there is none."""
+        return self.interval or "no interval: these runs show no spread"
+
+    def under(self, name: str) -> str:
+        """Return the change as a comparison: `10.1 % less time than under #1 scheduler`."""
+        return " ".join(filter(None, (self.what, self.than, "under", name)))
 
     def __str__(self) -> str:
-        return f"{self.size} ({self.interval})"
+        return f"{self.what} ({self.bracket})"
 
 
 def change(difference: Difference, objective: Objective, level: float = LEVEL) -> Change:
     """Return a difference in words, with the interval of that level."""
-    interval, noun = difference.interval(level), NOUNS[objective]
-    if difference.ratio >= TIMES_FROM:
-        decimals = _decimals(interval.half_width)
-        ratio, low, high = (
-            f"{value:.{decimals}f}" for value in (difference.ratio, interval.low, interval.high)
-        )
-        return Change(f"{ratio} times the {noun}", f"{low} to {high}")
-    word = "less" if difference.ratio < 1 else "more"
-    size = percent(abs(difference.ratio - 1), interval.half_width)
-    return Change(f"{size} % {word} {noun}", _range(interval))
+    interval = difference.interval(level)
+    shown = _range(interval, objective) if difference.standard_error > 0 else ""
+    return replace(_change(difference.ratio, interval.half_width, objective), interval=shown)
 
 
-def _range(interval: Interval) -> str:
-    """Return the interval of a ratio as percentages, from the smaller change to the larger."""
+def change_of_means(ratio: float, objective: Objective) -> Change:
+    """Return a ratio of means in words, where there is no interval."""
+    return _change(ratio, 0.0, objective)
+
+
+def _change(ratio: float, half_width: float, objective: Objective) -> Change:
+    noun = NOUNS[objective]
+    if ratio >= TIMES_FROM:
+        times = f"{_multiple(ratio, half_width)} times"
+        return Change(f"{times} the {noun}", f"{times} as much")
+    if ratio <= FRACTIONS_TO:
+        part = _fraction(ratio)
+        return Change(f"{part} of the {noun}", f"{part} as much")
+    share = rounded(abs(ratio - 1) * 100, half_width * 100)
+    if not share.strip("0."):
+        return Change(f"about the same {noun}", "about the same", "as")
+    size = f"{share} % {_words(objective)[ratio > 1]}"
+    return Change(f"{size} {noun}", size, "than")
+
+
+def _words(objective: Objective) -> tuple[str, str]:
+    return ("lower", "higher") if objective == "edp" else ("less", "more")
+
+
+def _multiple(ratio: float, half_width: float) -> str:
+    return rounded(ratio, min(half_width, ratio))
+
+
+def _fraction(ratio: float) -> str:
+    """Return a small ratio as `1/12`, with three digits at most."""
+    times = 1 / ratio if ratio > 0 else math.inf
+    if not math.isfinite(times):
+        return "next to nothing"
+    return f"1/{round(times, 2 - math.floor(math.log10(times))):.0f}"
+
+
+def _range(interval: Interval, objective: Objective) -> str:
+    """Return the interval of a ratio in words, from the smaller change to the larger."""
+    if not interval.high < WIDEST * interval.low:
+        return f"wider than a factor of {WIDEST:.0f}"
     size = interval.half_width
+    if interval.high <= FRACTIONS_TO:
+        return f"{_fraction(interval.low)} to {_fraction(interval.high)}"
+    if interval.low >= TIMES_FROM or not FRACTIONS_TO < interval.low <= interval.high < 10:
+        low = _multiple(interval.low, size) if interval.low >= 1 else _fraction(interval.low)
+        return f"{low} to {_multiple(interval.high, size)} times"
+    less, more = _words(objective)
     if 1.0 in interval:
-        low, high = percent(1 - interval.low, size), percent(interval.high - 1, size)
-        return f"{low} % less to {high} % more"
+        low, high = (
+            rounded(end * 100, size * 100) for end in (1 - interval.low, interval.high - 1)
+        )
+        if not (low + high).strip("0."):
+            return "within 0.01 %"
+        return f"{_side(low, less)} to {_side(high, more)}"
     ends = sorted([abs(interval.low - 1), abs(interval.high - 1)])
-    return f"{percent(ends[0], size)} to {percent(ends[1], size)} %"
+    low, high = (rounded(end * 100, size * 100) for end in ends)
+    return f"{low} to {high} %"
+
+
+def _side(size: str, word: str) -> str:
+    """Return one end of an interval around no change: `0.3 % less`, or 0."""
+    return f"{size} % {word}" if size.strip("0.") else "0"
+
+
+def name(case: CaseFinding) -> str:
+    """Return a case's row and mapping: `#3 pcores-pin`."""
+    vcpus = case.facts.get("vcpu_mapping")
+    mapping = case.mapping if not vcpus else f"{vcpus}/{case.mapping}"
+    return one_line(f"#{case.number} {mapping}")
+
+
+def names(cases: Sequence[CaseFinding]) -> str:
+    """Return the cases' names as a list in a sentence; beyond the first six, how many more."""
+    shown = [name(case) for case in cases[:MOST_NAMED]]
+    if len(cases) > MOST_NAMED:
+        shown.append(others(len(cases) - MOST_NAMED))
+    return listed(shown)
+
+
+def others(count: int) -> str:
+    """Return how many more rows the table has of what a sentence names."""
+    return f"{count} other{'' if count == 1 else 's'} in the table"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return the parts with commas, and `and` before the last."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def governor(case: CaseFinding) -> str:
+    """Return a case's governor, with what was in force where the study took what there was."""
+    read = case.facts.get("governors_read")
+    if case.governor == CURRENT_GOVERNOR and read:
+        return one_line(f"{case.governor} ({', '.join(map(str, read))})")
+    return one_line(case.governor)
+
+
+def place(facts: Mapping[str, Any]) -> str | None:
+    """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
+    selection = facts.get("vcpu_selection" if facts.get("vcpu_mapping") else "selection")
+    return _PLACES.get(str(selection))
 
 
 def do(facts: Mapping[str, Any]) -> str:
     """Return what a case's mapping does to threads, as an instruction."""
     if facts.get("vcpu_mapping"):
-        of_guest = _instruction("virtual CPU", facts, "vcpu_", int(facts["vm_cpus"]))
+        of_guest = _instruction("virtual CPU", facts, "vcpu_", _count(facts.get("vm_cpus")))
         if facts["tightness"] in (None, "none"):
             return of_guest
         return f"{of_guest} and, in the guest, {_instruction('thread', facts, '', 2)}"
-    return _instruction("thread", facts, "", int(facts["threads"]))
+    return _instruction("thread", facts, "", _count(facts["threads"]))
+
+
+def _count(value: Any) -> int:  # noqa: ANN401 - whatever a record has there
+    """Return a count; 2, as of several, where nobody knows it."""
+    return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else 2
 
 
 def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -> str:
     selection, tightness = facts.get(f"{prefix}selection"), facts.get(f"{prefix}tightness")
-    place = _PLACES.get(str(selection))
-    if place is None or tightness not in ("none", "set", "pin"):
+    where = _PLACES.get(str(selection))
+    if where is None or tightness not in ("none", "set", "pin"):
         return f"use {one_line(str(facts[f'{prefix}mapping']))}"
+    all_ = f"the {what}" if count == 1 else f"the {what}s"
     if tightness == "none":
-        return f"leave the {what}s to the OS scheduler"
+        # Only all CPUs can be left to the scheduler; what else a record says is taken literally.
+        on = "" if selection == "all" else f" on {where}"
+        return f"leave {all_} to the OS scheduler{on}"
     if tightness == "set":
-        noun = f"the {what}" if count == 1 else f"the {what}s"
-        return f"confine {noun} to {place}"
-    return f"pin the {what} to a CPU of {place}" if count == 1 else f"pin each {what} on {place}"
+        return f"confine {all_} to {where}"
+    return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"

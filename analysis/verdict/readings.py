@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.findings import Comparison
+from analysis.table import one_line
 from analysis.verdict.comparisons import Case, Key, compare_all, differences_from_baselines
 
 
@@ -37,4 +38,4 @@ def other_reading(
 
 
 def _row(case: Case) -> str:
-    return f"{case['app']} x{case['threads']} #{case['case_number']}"
+    return one_line(f"{case['app']} x{case['threads']} #{case['case_number']}")

@@ -1,4 +1,4 @@
-"""A verdict in sentences that may be quoted, hedged as much as its numbers demand."""
+"""A verdict in sentences that may be quoted one by one, hedged as much as its numbers demand."""
 
 from __future__ import annotations
 
@@ -9,21 +9,39 @@ from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
 from analysis.statistics.decision import ALPHA, Word
 from analysis.table import joined, one_line
 from analysis.verdict.explanation import explanation
-from analysis.verdict.phrases import NOUNS, change, do
+from analysis.verdict.phrases import (
+    MOST_NAMED,
+    NOUNS,
+    Change,
+    change,
+    change_of_means,
+    do,
+    listed,
+    name,
+    names,
+    others,
+    sentence,
+)
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What a verdict stands on: the baseline, and the cases compared with it in one objective."""
+    """What a verdict stands on: the baseline, and the cases compared with it in one objective.
+
+    `lacking` are the cases that could not be; `comparisons` is how many were tested together.
+    """
 
     objective: Objective
     baseline: CaseFinding
     compared: tuple[CaseFinding, ...]
+    lacking: tuple[CaseFinding, ...]
     margin: float
+    comparisons: int
 
     def having(self, word: Word) -> list[CaseFinding]:
-        """Return the cases with that word."""
-        return [case for case in self.compared if self.comparison(case).word == word]
+        """Return the cases with that word, the smallest ratio first."""
+        found = [case for case in self.compared if self.comparison(case).word == word]
+        return sorted(found, key=lambda case: self.comparison(case).difference.log_ratio)
 
     def comparison(self, case: CaseFinding) -> Comparison:
         """Return the case's comparison in this objective."""
@@ -34,17 +52,19 @@ class Ground:
         difference = self.comparison(case).difference
         return f"{name(case)} {change(difference, self.objective)}"
 
+    def changes(self, cases: Sequence[CaseFinding]) -> str:
+        """Return the rows and changes of some cases, and how many more there are."""
+        shown = [self.change(case) for case in cases[:MOST_NAMED]]
+        return "; ".join([*shown, *_rest(cases)])
+
     @property
     def within(self) -> str:
         """The margin in words."""
         return f"within {self.margin * 100:g} %"
 
 
-def name(case: CaseFinding) -> str:
-    """Return a case's row and mapping: `#3 pcores-pin`."""
-    vcpus = case.facts.get("vcpu_mapping")
-    mapping = case.mapping if not vcpus else f"{vcpus}/{case.mapping}"
-    return one_line(f"#{case.number} {mapping}")
+def _rest(cases: Sequence[CaseFinding]) -> list[str]:
+    return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []
 
 
 def recommended(
@@ -53,10 +73,11 @@ def recommended(
     """Return the recommendation, what else would do, its price, and what goes with it."""
     said = (
         _recommendation(ground, best),
-        _would_do(ground, as_good),
+        _would_do(ground, best, as_good),
         _price(ground, best),
         explanation(best, ground.baseline),
         _open(ground),
+        *_caveats(ground, [best]),
     )
     return tuple(filter(None, said))
 
@@ -70,116 +91,191 @@ def _recommendation(ground: Ground, best: CaseFinding) -> str:
     count = len(ground.compared)
     gain = change(difference, ground.objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
-    basis = f"{difference.n} pairs of runs" if difference.paired else f"{difference.n} runs of each"
     return (
-        f"{_sentence(do(best.facts))} ({name(best)}): {gain.size} than under "
-        f"{name(ground.baseline)} (95 % interval {gain.interval}{widened}; {basis})."
+        f"{sentence(do(best.facts))} ({name(best)}): {gain.under(name(ground.baseline))} "
+        f"(95 % interval {gain.bracket}{widened}; {_basis(ground, best)})."
     )
 
 
-def _would_do(ground: Ground, as_good: Mapping[Word, Sequence[CaseFinding]]) -> str:
+def _basis(ground: Ground, case: CaseFinding) -> str:
+    """Return how many runs a comparison rests on."""
+    difference = ground.comparison(case).difference
+    if difference.paired:
+        return f"{difference.n} pairs of runs"
+    mine, theirs = (of.samples[ground.objective].n for of in (case, ground.baseline))
+    return f"{mine} runs of each" if mine == theirs else f"{mine} runs against {theirs}"
+
+
+def _would_do(
+    ground: Ground, best: CaseFinding, as_good: Mapping[Word, Sequence[CaseFinding]]
+) -> str:
     parts = []
     if same := as_good.get("equivalent"):
-        parts.append(f"{_names(same)} would do as well ({ground.within})")
+        parts.append(f"{names(same)} would do as well as {name(best)} ({ground.within})")
     if open_ := as_good.get("undecided"):
-        parts.append(f"{_names(open_)} cannot be told from it")
+        parts.append(f"{names(open_)} cannot be told from {name(best)}")
+    if ahead := as_good.get("better"):
+        parts.append(f"{names(ahead)}, undecided as yet, may do better than {name(best)}")
     return f"{'; '.join(parts)}." if parts else ""
 
 
 def _price(ground: Ground, best: CaseFinding) -> str:
     """Return what the recommendation means for the other objectives."""
     parts = [
-        _other_objective(best, ground.baseline, objective, ground.within)
+        _other_objective(best, ground, objective)
         for objective in OBJECTIVES
         if objective != ground.objective
     ]
-    return _sentence(f"{'; '.join(parts)}.")
+    return f"Beside that, {name(best)} against {name(ground.baseline)}: {'; '.join(parts)}."
 
 
-def _other_objective(
-    case: CaseFinding, baseline: CaseFinding, objective: Objective, within: str
-) -> str:
+def _other_objective(case: CaseFinding, ground: Ground, objective: Objective) -> str:
     comparison = case.comparisons.get(objective)
     noun = NOUNS[objective]
     if comparison is not None:
-        words = change(comparison.difference, objective)
+        found = change(comparison.difference, objective)
+        sized = f"{found.size} (95 % interval {found.bracket})"
         return {
-            "better": f"it also takes {words}",
-            "worse": f"it costs {words}",
-            "equivalent": f"{noun} stays the same {within}",
-            "undecided": f"{noun} is undecided: {words}",
+            "better": f"{noun} {sized}",
+            "worse": f"{noun} {sized}",
+            "equivalent": f"{noun} the same {ground.within}",
+            "undecided": f"{noun} undecided, {sized}",
         }[comparison.word]
-    by_means = _mean_change(case, baseline, objective)
-    return f"{by_means} {noun} by the means alone" if by_means else f"{noun} was not measured"
+    by_means = _mean_change(case, ground.baseline, objective)
+    if by_means is None:
+        return f"{noun} not measured"
+    return f"{noun} {by_means.size} by the means alone"
 
 
-def _mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> str:
-    """Return how the means differ, where there is no interval: `8.8 % less`; empty if unknown."""
+def _mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> Change | None:
+    """Return how the means differ, where there is no interval: `8.8 % less`; None if unknown."""
     mine, theirs = case.samples.get(objective), baseline.samples.get(objective)
-    if not (mine and theirs and theirs.mean > 0):
-        return ""
-    ratio = mine.mean / theirs.mean
-    return f"{abs(ratio - 1) * 100:.1f} % {'less' if ratio < 1 else 'more'}"
+    if not (mine and theirs):
+        return None
+    return change_of_means(mine.mean / theirs.mean, objective)
 
 
 def _open(ground: Ground) -> str:
-    """Return what is still open about other cases."""
+    """Return what is still open about other cases: those nearest to a decision first."""
     cases = ground.having("undecided")
-    return f"Undecided: {_with_need(ground, cases)}." if cases else ""
+    if not cases:
+        return ""
+    cases.sort(key=lambda case: ground.comparison(case).more or float("inf"))
+    needs = [_in_doubt(ground, case) for case in cases[:MOST_NAMED]]
+    said = "; ".join([*needs, *_rest(cases)])
+    return f"Undecided against {name(ground.baseline)}, with 95 % intervals: {said}."
 
 
-def _with_need(ground: Ground, cases: Sequence[CaseFinding]) -> str:
-    return "; ".join(f"{ground.change(case)}, {_need(ground.comparison(case))}" for case in cases)
-
-
-def _need(comparison: Comparison) -> str:
-    if comparison.more is None:
-        return "and no sensible number of repetitions would decide"
+def _in_doubt(ground: Ground, case: CaseFinding) -> str:
+    """Return a row, its change, why that is undecided after all, and what would decide it."""
+    comparison = ground.comparison(case)
+    difference = comparison.difference
+    found = change(difference, ground.objective)
+    if not difference.standard_error > 0:
+        return f"{name(case)} {found}"
+    why = [found.bracket]
+    if 1.0 not in difference.interval():
+        why[0] += f", not enough among {ground.comparisons} comparisons (Holm)"
     more = comparison.more
-    return f"needs about {more} more repetition{'' if more == 1 else 's'}"
+    if more is None:
+        why.append("even a thousand repetitions might not decide")
+    else:
+        why.append(f"about {more} more repetition{'' if more == 1 else 's'} would decide")
+    return f"{name(case)} {found.what} ({'; '.join(why)})"
 
 
 def undecided(ground: Ground) -> tuple[str, ...]:
     """Say that there is no answer yet, and what would bring one."""
-    cases = ground.having("undecided")
-    rest = [_known(ground, "equivalent"), _known(ground, "worse")]
-    return (f"Undecided. {_with_need(ground, cases)}.", *filter(None, (*rest, _why_worse(ground))))
+    said = (
+        _open(ground),
+        _known(ground, "equivalent"),
+        _known(ground, "worse"),
+        _why_worse(ground),
+        *_caveats(ground, []),
+    )
+    return tuple(filter(None, said))
 
 
 def _known(ground: Ground, word: Word) -> str:
     cases = ground.having(word)
     if not cases:
         return ""
-    start = f"The same {ground.within}" if word == "equivalent" else word.capitalize()
-    return f"{start}: {'; '.join(ground.change(case) for case in cases)}."
+    reference = name(ground.baseline)
+    if word == "equivalent":
+        start = f"The same {NOUNS[ground.objective]} as under {reference} {ground.within}"
+    else:
+        start = f"{sentence(word)} than {reference}"
+    return f"{start}, with 95 % intervals: {ground.changes(cases)}."
 
 
 def no_difference(ground: Ground) -> tuple[str, ...]:
     """Say that some mappings do as well as the baseline, and none better."""
     same = ground.having("equivalent")
-    take = "take" if same[1:] else "takes"
+    take = ("has", "have") if ground.objective == "edp" else ("takes", "take")
     first = (
-        f"It makes no difference that matters: {_names(same)} {take} the same "
-        f"{NOUNS[ground.objective]} as {name(ground.baseline)}, {ground.within}."
+        f"No mapping gains: {names(same)} {take[len(same) > 1]} "
+        f"the same {NOUNS[ground.objective]} as {name(ground.baseline)}, {ground.within}."
     )
-    return tuple(filter(None, (first, _known(ground, "worse"), _why_worse(ground))))
+    said = (first, _known(ground, "worse"), _why_worse(ground), *_caveats(ground, same))
+    return tuple(filter(None, said))
 
 
 def leave(ground: Ground) -> tuple[str, ...]:
     """Say that every other mapping is worse than the baseline."""
-    worse = "; ".join(ground.change(case) for case in ground.compared)
-    what = _sentence(do(ground.baseline.facts))
-    first = f"{what} ({name(ground.baseline)}): all others are worse: {worse}."
-    return tuple(filter(None, (first, _why_worse(ground))))
+    worse = ground.having("worse")
+    what = sentence(do(ground.baseline.facts))
+    count = {1: "the only other case", 2: "both other cases"}.get(
+        len(worse), f"all {len(worse)} other cases"
+    )
+    all_ = f"{count} that {'were' if worse[1:] else 'was'} compared {'are' if worse[1:] else 'is'}"
+    first = (
+        f"{what} ({name(ground.baseline)}): {all_} worse, with 95 % intervals: "
+        f"{ground.changes(worse)}."
+    )
+    return tuple(filter(None, (first, _why_worse(ground), *_caveats(ground, []))))
 
 
 def _why_worse(ground: Ground) -> str:
     """Return what goes with the least of the losses; empty where nothing is worse."""
     worse = ground.having("worse")
-    if not worse:
+    return explanation(worse[0], ground.baseline) if worse else ""
+
+
+def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
+    """Return what limits a verdict: lost runs of these cases, other attempts, cases left over."""
+    return tuple(filter(None, (_lost(ground, cases), _apart(ground), _lacking(ground))))
+
+
+def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
+    """Say how many runs of these cases and the baseline are not in their numbers."""
+    parts = []
+    for case in (ground.baseline, *cases[:MOST_NAMED]):
+        excluded = case.facts.get("excluded") or {}
+        lost = sum(excluded.values())
+        if lost:
+            how = ", ".join(f"{count} {status}" for status, count in excluded.items())
+            total = int(case.facts["n"]) + lost
+            parts.append(one_line(f"{lost} of {total} runs of {name(case)} ({how})"))
+    if not parts:
         return ""
-    nearest = min(worse, key=lambda case: ground.comparison(case).difference.log_ratio)
-    return explanation(nearest, ground.baseline)
+    return f"Not in these numbers, which may flatter a case: {listed(parts)}."
+
+
+def _apart(ground: Ground) -> str:
+    cases = [case for case in ground.compared if ground.comparison(case).apart]
+    if not cases:
+        return ""
+    return (
+        f"No attempt at the study made runs of {name(ground.baseline)} together with "
+        f"{names(cases)}: a change of the node between attempts would look like a difference."
+    )
+
+
+def _lacking(ground: Ground) -> str:
+    if not ground.lacking:
+        return ""
+    noun = NOUNS[ground.objective]
+    return f"Not compared with {name(ground.baseline)} in {noun}: {names(ground.lacking)}."
 
 
 def not_compared(
@@ -191,8 +287,8 @@ def not_compared(
         if not any(case.samples for case in cases):
             return "Not compared: no run of these cases could be used."
         if objective == "edp":
-            return "Not compared: it needs package energy, which was not measured."
-        return f"Not compared: it was not measured{_because(cases, objective)}."
+            return f"Not compared: the {noun} needs package energy, which was not measured."
+        return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:
         return (
             "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
@@ -201,19 +297,25 @@ def not_compared(
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
     if not any(objective in case.samples for case in cases if case is not baseline):
-        return f"Not compared: {name(baseline)} is the only case that was measured."
-    why = f"{noun} has no spread: two runs of each case, or published deviations, are needed"
-    return f"Not compared: {why}{_by_means(cases, baseline, objective)}."
+        return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
+    return (
+        f"Not compared: a spread of {noun} needs two good runs of each case, or published "
+        f"deviations{_by_means(cases, baseline, objective)}."
+    )
 
 
 def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective) -> str:
     """Return what the means alone say of each case; empty where they do not."""
     changes = [
-        f"{name(case)} {of_means}"
+        (case, of_means)
         for case in cases
         if case is not baseline and (of_means := _mean_change(case, baseline, objective))
     ]
-    return f"; by the means alone: {', '.join(changes)}" if changes else ""
+    if not changes:
+        return ""
+    shown = [f"{name(case)} {of_means.size}" for case, of_means in changes[:MOST_NAMED]]
+    said = ", ".join([*shown, *_rest([case for case, _ in changes])])
+    return f"; by the means alone, against {name(baseline)}: {said}"
 
 
 def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
@@ -223,13 +325,3 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
         for reason in case.facts["reasons"].get(OBJECTIVES[objective], ())
     )
     return f", because {joined(reasons)}" if reasons else ""
-
-
-def _names(cases: Sequence[CaseFinding]) -> str:
-    names = [name(case) for case in cases]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _sentence(text: str) -> str:
-    """Return the text with a capital at its beginning."""
-    return text[:1].upper() + text[1:]

@@ -10,6 +10,7 @@ import numpy as np
 from analysis.findings import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample
+from analysis.verdict.values import LEAST, MOST
 
 
 def difference_of_summaries(
@@ -36,7 +37,7 @@ def _published(case: Mapping[str, Any], measure: str) -> tuple[float, float, int
     """Return mean, sd and n, where all are there and have a logarithm's error."""
     mean, sd, n = (float(case[f"{measure}_{part}"]) for part in ("mean", "sd", "n"))
     sd = max(sd, _rounding(case, measure))
-    known = np.isfinite([mean, sd, n]).all() and mean > 0 and sd > 0 and n >= 2
+    known = LEAST < mean < MOST and LEAST < sd < MOST and 2 <= n < MOST
     return (mean, sd, int(n)) if known else None
 
 
@@ -58,6 +59,6 @@ def sample_of_summary(case: Mapping[str, Any], objective: Objective) -> Sample |
     if objective == "edp" and np.isnan(mean):
         mean = float(case["elapsed_s_mean"]) * float(case["energy_pkg_j_mean"])
         n = float(case["energy_pkg_j_n"])
-    if not np.isfinite(mean):
+    if not LEAST < mean < MOST:
         return None
-    return Sample(int(n) if n >= 1 else 0, mean, sd, float("nan"), None, None)
+    return Sample(int(n) if 1 <= n < MOST else 0, mean, sd, float("nan"), None, None)

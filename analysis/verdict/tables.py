@@ -9,13 +9,15 @@ from typing import Any
 from analysis.digits import time_decimals
 from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective, TableFindings
 from analysis.layouts import NOTHING
+from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
 from analysis.table import Column, Table, one_line
-from analysis.verdict.phrases import NOUNS
+from analysis.verdict.phrases import NOUNS, WIDEST
 
 _HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
 UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}
 RATIO_DECIMALS = 3
+MOST_RATIO_DECIMALS = 9
 
 
 def statistics_tables(table: TableFindings) -> list[Table]:
@@ -106,11 +108,26 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
         else:
             difference = comparison.difference
             cells += [
-                _number(difference.ratio, RATIO_DECIMALS),
-                _interval(difference.interval(), RATIO_DECIMALS),
+                _number(difference.ratio, _ratio_decimals(difference.ratio)),
+                _ratio_interval(difference),
                 _word(comparison),
             ]
     return (*cells, "yes" if case.on_front else NOTHING)
+
+
+def _ratio_decimals(ratio: float) -> int:
+    """Return the decimals of a ratio: three, or more so that a small one has three digits."""
+    if not 0 < ratio < 1:
+        return RATIO_DECIMALS
+    return min(MOST_RATIO_DECIMALS, max(RATIO_DECIMALS, 2 - math.floor(math.log10(ratio))))
+
+
+def _ratio_interval(difference: Difference) -> str:
+    """Return a ratio's interval; nothing without spread, or where it says next to nothing."""
+    interval = difference.interval()
+    if not (difference.standard_error > 0 and interval.high < WIDEST * interval.low):
+        return NOTHING
+    return _interval(interval, _ratio_decimals(interval.low))
 
 
 def _word(comparison: Comparison) -> str:
@@ -170,7 +187,7 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
         found |= {
             f"{objective}_ratio": difference.ratio,
             f"{objective}_ratio_low": interval.low,
-            f"{objective}_ratio_high": interval.high,
+            f"{objective}_ratio_high": _or_none(interval.high),
             f"{objective}_paired": difference.paired,
             f"{objective}_n": difference.n,
             f"{objective}_df": difference.df,
@@ -178,6 +195,7 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
             f"{objective}_p_outside_margin": comparison.p_outside,
             f"{objective}_word": comparison.word,
             f"{objective}_more_repetitions": comparison.more,
+            f"{objective}_in_other_attempts": comparison.apart,
         }
     return found
 

@@ -15,30 +15,36 @@ from runners.statuses import OK
 
 Array = NDArray[np.float64]
 
+# No time, energy or product of both is beyond these in s, J or J s; their squares can be reckoned.
+LEAST, MOST = 1e-30, 1e30
+# Pairs are used when they are at least this share of the runs that the smaller case has.
+LEAST_PAIRED = 2 / 3
+
 
 @dataclass(frozen=True)
 class Values:
     """One case's good runs in the order of their blocks; `of` has NaN where nothing was measured.
 
-    `block` and `order` are NaN for runs that were made without a plan.
+    `block`, `order` and `attempt` are NaN for runs that were made without a plan.
     """
 
     block: Array
     order: Array
+    attempt: Array
     repetition: Array
     of: Mapping[Objective, Array]
 
     def known(self, objective: Objective) -> NDArray[np.intp]:
-        """Return where the objective has a value that a logarithm has."""
+        """Return where the objective has a value that was measured: there is none of 0 or less."""
         values = self.of[objective]
-        return np.flatnonzero(np.isfinite(values) & (values > 0))
+        return np.flatnonzero((values > LEAST) & (values < MOST))
 
 
 def values_by_case(frame: pd.DataFrame) -> dict[str, Values]:
     """Return the good runs' values by case_id; warm-up runs and others are not among them."""
     good = frame[(frame["status"] == OK) & ~frame["warmup"]]
     codes, case_ids = pd.factorize(good["case_id"])
-    names = ("block", "order", "repetition", *OBJECTIVES.values())
+    names = ("block", "order", "attempt", "repetition", *OBJECTIVES.values())
     numbers = {name: _numbers(good, name) for name in names}
     # By case, then by block: one sort and one cut for all cases, of which there may be thousands.
     by_case = np.lexsort((numbers["repetition"], numbers["block"], codes))
@@ -48,6 +54,7 @@ def values_by_case(frame: pd.DataFrame) -> dict[str, Values]:
         str(case_id): Values(
             parts["block"][at],
             parts["order"][at],
+            parts["attempt"][at],
             parts["repetition"][at],
             {name: parts[measure][at] for name, measure in OBJECTIVES.items()},
         )
@@ -62,18 +69,33 @@ def _numbers(runs: pd.DataFrame, name: str) -> Array:
 def difference_of(case: Values, baseline: Values, objective: Objective) -> Difference | None:
     """Return how a case differs from another, paired where their runs were made in blocks.
 
-    None when one of them has fewer than two values.
+    Runs of one block that different attempts made are no pair: a boot, or days, lie between them.
+    Where few are left of the runs, all are compared unpaired. None when one of them has fewer than
+    two values.
     """
     mine, theirs = case.known(objective), baseline.known(objective)
     a, b = np.log(case.of[objective][mine]), np.log(baseline.of[objective][theirs])
-    blocks, at_a, at_b = np.intersect1d(
-        case.block[mine], baseline.block[theirs], return_indices=True
-    )
-    if len(blocks) >= 2 and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
-        return Difference.of_pairs(a[at_a], b[at_b])
     if len(a) < 2 or len(b) < 2:
         return None
+    _, at_a, at_b = np.intersect1d(case.block[mine], baseline.block[theirs], return_indices=True)
+    together = _same(case.attempt[mine][at_a], baseline.attempt[theirs][at_b])
+    at_a, at_b = at_a[together], at_b[together]
+    least = max(2, LEAST_PAIRED * min(len(a), len(b)))
+    if len(at_a) >= least and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
+        return Difference.of_pairs(a[at_a], b[at_b])
     return Difference.welch(a, b)
+
+
+def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:
+    """Return which attempts are the same; those that nobody knows are taken to be."""
+    return np.asarray((attempts_a == attempts_b) | np.isnan(attempts_a) | np.isnan(attempts_b))
+
+
+def are_apart(case: Values, baseline: Values) -> bool:
+    """Return whether no attempt made runs of both: the node may have changed between them."""
+    if np.isnan(case.attempt).any() or np.isnan(baseline.attempt).any():
+        return False
+    return set(case.attempt).isdisjoint(baseline.attempt)
 
 
 def _are_blocks(order_a: Array, order_b: Array) -> bool:
