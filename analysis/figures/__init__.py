@@ -2,6 +2,6 @@
 
 import logging
 
-# Without a writable home matplotlib tells where else it keeps its cache, on the terminal of somebody
+# Without a writable home matplotlib tells where else it keeps its cache: on the terminal of a user
 # who asked for a report.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
