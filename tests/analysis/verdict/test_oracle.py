@@ -1,0 +1,379 @@
+"""Every number of `pinstudy verdict --json`, reckoned once more from the raw records.
+
+Nothing of the project is used to reckon: loops, and scipy's own tests and bootstrap.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from scipy import stats
+
+ROOT = Path(__file__).parents[3]
+MARGIN = 0.02
+FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}
+TIGHTNESS = {"scheduler": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}
+# app -> mapping -> time and energy as multiples of the baseline's, and the runs that were made.
+APPS = {
+    "lulesh": {
+        "scheduler": (1.0, 1.0, 12),
+        "pcores-set": (0.97, 0.99, 7),
+        "pcores-pin": (0.969, 1.1, 12),
+        "ecores-pin": (1.4, 0.8, 5),
+    },
+    "lu": {
+        "scheduler": (1.0, 1.0, 9),
+        "pcores-set": (1.001, 1.0, 9),
+        "pcores-pin": (1.012, 1.03, 4),
+        "ecores-pin": (1.06, 0.95, 9),
+    },
+}
+GOVERNORS = ("performance", "powersave")
+Record = dict[str, Any]
+Alternative = Literal["two-sided", "less", "greater"]
+
+
+def made_records() -> list[Record]:
+    """A study whose cases ended at different repetitions, in two attempts, with what goes wrong."""
+    draw = random.Random(4)
+    records: list[Record] = []
+    for table, (app, mappings) in enumerate(APPS.items(), 1):
+        cases = list(itertools.product(GOVERNORS, mappings))
+        for block in range(0, 13):
+            for number, (governor, mapping) in enumerate(cases, 1):
+                time, energy, most = mappings[mapping]
+                if block <= most:
+                    scale = time * (1 + 0.05 * (block % 2)), energy
+                    records.append(
+                        one_run(draw, table, app, number, governor, mapping, block, scale)
+                    )
+    for at, record in enumerate(records):
+        place_in_attempts(record, at)
+    return records + [again for record in records for again in spoilt(record)]
+
+
+def place_in_attempts(record: Record, at: int) -> None:
+    """A second attempt made lulesh's blocks from 6 on, and what could not be run before.
+
+    lu was made case by case.
+    """
+    in_blocks, last = record["app"] == "lulesh", record["mapping"] == "ecores-pin"
+    late = record["block"] >= 6 or last if in_blocks else record["case_number"] == 8
+    record["attempt"] = 2 if late else 1
+    record["order"] = at if in_blocks else 1000 * record["case_number"] + at
+
+
+def spoilt(record: Record) -> Iterator[Record]:
+    """Spoil some runs; yield those that were made again."""
+    place = record["app"], record["case_number"], record["block"]
+    if place == ("lulesh", 1, 3):
+        record.update(status="timeout", reason="took too long", elapsed_s=500.0)
+    if place == ("lulesh", 2, 5):
+        yield record | {"attempt": 2, "run_id": "again"}
+        record.update(status="interrupted", elapsed_s=1.0)
+    if place == ("lulesh", 5, 7):
+        record["elapsed_s"] *= 1.5
+    if record["block"] % 4 == 1 and place[:2] in (("lulesh", 2), ("lu", 1), ("lu", 6)):
+        for name in ("energy_pkg_j", "edp_js"):
+            del record[name]
+        record["unavailable"] = {"energy_pkg_j": "the counter wrapped"}
+
+
+def one_run(
+    draw: random.Random,
+    table: int,
+    app: str,
+    number: int,
+    governor: str,
+    mapping: str,
+    block: int,
+    scale: tuple[float, float],
+) -> Record:
+    time = 20 * table * scale[0] * draw.gauss(1, 0.008)
+    energy = 900 * scale[1] * draw.gauss(1, 0.006)
+    return {
+        "schema": 1, "study": "made-up", "study_digest": "d" * 64, "node_id": "node1",
+        "node_digest": "n1", "boot_id": "b", "case_id": f"{app}{number}", "table_number": table,
+        "case_number": number, "repetition": block or 1, "block": block, "warmup": block == 0,
+        "run_id": f"{app}{number}-{block}", "started_at": "2025-03-01T12:00:00Z",
+        "app": app, "variant": "libgomp", "size": "s", "threads": 4, "schedule": "static",
+        "wait_policy": "passive", "mapping": mapping, "tightness": TIGHTNESS[mapping],
+        "selection": "all" if mapping == "scheduler" else mapping.split("-")[0],
+        "mechanism": None, "cpus": "0-7", "governor": governor, "status": "ok", "reason": "",
+        "elapsed_s": time, "energy_pkg_j": energy, "edp_js": time * energy, "unavailable": {},
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    return made_records()
+
+
+@pytest.fixture(scope="module")
+def answer(records: list[Record], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("made-up")
+    (folder / "records").mkdir()
+    for attempt in (1, 2):
+        lines = [json.dumps(record) for record in records if record["attempt"] == attempt]
+        path = folder / "records" / f"node1-{attempt:04d}.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [str(ROOT / "bin" / "pinstudy"), "verdict", str(folder), "--json", "--no-files",
+         "--margin", f"{MARGIN:%}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (found,) = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def good_runs(records: list[Record], case_id: str) -> list[Record]:
+    """A case's runs by repetition: good ones, no warm-ups, and of a repeated one the last."""
+    by_repetition: dict[int, Record] = {}
+    for record in records:
+        if record["case_id"] == case_id and not record["warmup"] and record["status"] == "ok":
+            by_repetition[record["repetition"]] = record
+    return [by_repetition[number] for number in sorted(by_repetition)]
+
+
+def values(records: list[Record], case_id: str, objective: str) -> list[float]:
+    field = FIELDS[objective]
+    return [run[field] for run in good_runs(records, case_id) if field in run]
+
+
+def case_ids() -> Iterator[tuple[str, str]]:
+    """Yield each case with its baseline."""
+    for app in APPS:
+        for number in range(1, 9):
+            yield f"{app}{number}", f"{app}{1 if number <= 4 else 5}"
+
+
+def expected_statistics(sample: list[float]) -> dict[str, Any]:
+    n, mean = len(sample), sum(sample) / len(sample)
+    middle = sorted(sample)
+    median = (middle[(n - 1) // 2] + middle[n // 2]) / 2
+    sd = math.sqrt(sum((value - mean) ** 2 for value in sample) / (n - 1))
+    found: dict[str, Any] = {"n": n, "mean": mean, "median": median, "sd": sd, "cv": sd / mean}
+    level = 1 - 2 * stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
+    for name, of in (("mean", np.mean), ("median", np.median)):
+        low = high = None
+        if n >= 5:
+            interval = stats.bootstrap(
+                (sample,), of, n_resamples=9999, confidence_level=level, vectorized=True,
+                random_state=np.random.default_rng(1),
+            ).confidence_interval  # fmt: skip
+            low, high = float(interval.low), float(interval.high)
+        found |= {f"{name}_low": low, f"{name}_high": high}
+    away = sorted(abs(value - median) for value in sample)
+    mad = (away[(n - 1) // 2] + away[n // 2]) / 2
+    scores = [0.6745 * abs(value - median) / mad for value in sample]
+    found["outliers"] = [
+        (value, score) for value, score in zip(sample, scores, strict=True) if score > 3.5 and n > 4
+    ]
+    return found
+
+
+def expected_difference(
+    records: list[Record], case_id: str, baseline: str, objective: str
+) -> dict[str, Any]:
+    field = FIELDS[objective]
+    mine, theirs = (
+        {run["block"]: run for run in good_runs(records, of) if field in run}
+        for of in (case_id, baseline)
+    )
+    a, b = ([math.log(run[field]) for run in runs.values()] for runs in (mine, theirs))
+    blocks = [k for k in sorted(mine) if k in theirs and mine[k]["attempt"] == theirs[k]["attempt"]]
+    orders = [sorted([mine[block]["order"], theirs[block]["order"]]) for block in blocks]
+    in_turn = all(first[1] < second[0] for first, second in itertools.pairwise(orders))
+    paired = len(blocks) >= 2 and in_turn and 3 * len(blocks) >= 2 * min(len(a), len(b))
+    if paired:
+        a, b = ([math.log(runs[k][field]) for k in blocks] for runs in (mine, theirs))
+    shifted = [[value + by for value in a] for by in (math.log1p(MARGIN), -math.log1p(MARGIN))]
+
+    def test(first: list[float], alternative: Alternative = "two-sided") -> Any:  # noqa: ANN401
+        if paired:
+            return stats.ttest_rel(first, b, alternative=alternative)
+        return stats.ttest_ind(first, b, equal_var=False, alternative=alternative)
+
+    both = test(a)
+    interval = both.confidence_interval(0.95)
+    log_ratio = sum(a) / len(a) - sum(b) / len(b)
+    attempts = [{run["attempt"] for run in good_runs(records, of)} for of in (case_id, baseline)]
+    return {
+        "ratio": math.exp(log_ratio),
+        "ratio_low": math.exp(interval.low),
+        "ratio_high": math.exp(interval.high),
+        "paired": paired,
+        "n": min(len(a), len(b)),
+        "df": float(both.df),
+        "p_different": float(both.pvalue),
+        "p_outside_margin": max(
+            float(test(shifted[0], "greater").pvalue), float(test(shifted[1], "less").pvalue)
+        ),
+        "in_other_attempts": not attempts[0] & attempts[1],
+        "error": abs(log_ratio / both.statistic),
+    }
+
+
+def holm(p_values: list[float]) -> list[float]:
+    adjusted = []
+    for p in p_values:
+        smaller = sorted(q for q in p_values if q <= p)
+        steps = [(len(p_values) - at) * q for at, q in enumerate(smaller)]
+        adjusted.append(min(1.0, max(steps)))
+    return adjusted
+
+
+def expected_more(found: dict[str, Any], count: int) -> int | None:
+    """The fewest repetitions with which 80 of 100 studies would decide, less those there are."""
+    away, spread = abs(math.log(found["ratio"])), found["error"] * math.sqrt(found["n"])
+    for n in range(found["n"] + 1, 1001):
+        df, error = found["df"] * (n - 1) / (found["n"] - 1), spread / math.sqrt(n)
+        power = stats.t.ppf(0.8, df)
+        if away >= (stats.t.ppf(1 - 0.025 / count, df) + power) * error:
+            return n - int(found["n"])
+        if math.log1p(MARGIN) - away >= (stats.t.ppf(1 - 0.05 / count, df) + power) * error:
+            return n - int(found["n"])
+    return None
+
+
+@pytest.fixture(scope="module")
+def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
+    """The comparisons by case and objective."""
+    keys = [(case, base) for case, base in case_ids() if case != base]
+    found = {
+        (case, objective): expected_difference(records, case, base, objective)
+        for case, base in keys
+        for objective in FIELDS
+    }
+    for name in ("p_different", "p_outside_margin"):
+        corrected = holm([of[name] for of in found.values()])
+        for of, p in zip(found.values(), corrected, strict=True):
+            of[name] = p
+    for of in found.values():
+        of["word"] = "undecided"
+        if of["p_different"] <= 0.05:
+            of["word"] = "better" if of["ratio"] < 1 else "worse"
+        if of["p_outside_margin"] <= 0.05:
+            of["word"] = "equivalent"
+        more = expected_more(of, len(found)) if of["word"] == "undecided" else None
+        of["more_repetitions"] = more
+    return found
+
+
+def test_the_made_up_study_has_what_can_go_wrong(
+    expected: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    for name, wanted in (
+        ("word", {"better", "worse", "equivalent", "undecided"}),
+        ("paired", {True, False}),
+        ("in_other_attempts", {True, False}),
+    ):
+        assert {of[name] for of in expected.values()} == wanted
+    assert len({of["n"] for of in expected.values()}) > 4
+
+
+def test_each_case_is_described_as_reckoned_by_hand(
+    answer: dict[str, Any], records: list[Record]
+) -> None:
+    told = [row for table in answer["tables"] for row in table["statistics"]]
+    assert len(told) == 16 * 3
+    for row in told:
+        wanted = expected_statistics(values(records, row["case_id"], row["objective"]))
+        outliers = [(outlier["value"], outlier["score"]) for outlier in row["outliers"]]
+        assert len(outliers) == len(wanted["outliers"])
+        for mine, theirs in zip(outliers, wanted.pop("outliers"), strict=True):
+            assert mine == pytest.approx(theirs, rel=1e-3)
+        ends = {name: wanted.pop(name) for name in list(wanted) if name.endswith(("low", "high"))}
+        assert {name: row[name] for name in wanted} == pytest.approx(wanted, rel=1e-9)
+        # Resamples that tie with the sample fall on either side of it by the last digit of a sum.
+        assert [row[name] is None for name in ends] == [row["n"] < 5] * 4
+        known = {name: value for name, value in ends.items() if value is not None}
+        assert {name: row[name] for name in known} == pytest.approx(known, rel=1e-4)
+        for outlier in row["outliers"]:
+            (run,) = (
+                run
+                for run in good_runs(records, row["case_id"])
+                if run["repetition"] == outlier["repetition"]
+            )
+            assert run[FIELDS[row["objective"]]] == outlier["value"]
+
+
+def test_each_comparison_is_as_reckoned_by_hand(
+    answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    assert answer["comparisons"] == len(expected) == 36
+    told = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
+    assert [case for case, row in told.items() if row["is_baseline"]] == [
+        "lulesh1", "lulesh5", "lu1", "lu5",
+    ]  # fmt: skip
+    for (case_id, objective), wanted in expected.items():
+        row = {
+            name.removeprefix(f"{objective}_"): value
+            for name, value in told[case_id].items()
+            if name.startswith(f"{objective}_")
+        }
+        numbers = {name: value for name, value in wanted.items() if name != "error"}
+        word, more = numbers.pop("word"), numbers.pop("more_repetitions")
+        assert (row.pop("word"), row.pop("more_repetitions")) == (word, more)
+        assert row == pytest.approx(numbers, rel=1e-6, abs=1e-12)
+
+
+def test_the_front_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[Record]) -> None:
+    for app, table in zip(APPS, answer["tables"], strict=True):
+        means = {
+            case: tuple(
+                sum(sample) / len(sample)
+                for sample in (values(records, case, name) for name in ("time", "energy"))
+            )
+            for case in (f"{app}{number}" for number in range(1, 9))
+        }
+        front = {
+            case
+            for case, mine in means.items()
+            if not any(
+                other != mine and other[0] <= mine[0] and other[1] <= mine[1]
+                for other in means.values()
+            )
+        }
+        assert {row["case_id"] for row in table["comparisons"] if row["on_front"]} == front
+
+
+def test_each_answer_follows_from_the_words(
+    answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
+) -> None:
+    told = {
+        (app, verdict["governor"], verdict["objective"]): (
+            verdict["answer"],
+            verdict["case_number"],
+        )
+        for app, table in zip(APPS, answer["tables"], strict=True)
+        for verdict in table["verdicts"]
+    }
+    assert len(told) == 12
+    for (app, governor, objective), (said, number) in told.items():
+        first = 1 if governor == "performance" else 5
+        found = {at: expected[f"{app}{at}", objective] for at in range(first + 1, first + 4)}
+        words = {of["word"] for of in found.values()}
+        if "better" in words:
+            best = min(
+                (at for at in found if found[at]["word"] == "better"),
+                key=lambda at: found[at]["ratio"],
+            )
+            tightness = list(TIGHTNESS.values())[best - first]
+            assert (said, number) == ({"pin": "pin", "set": "confine"}[tightness], best)
+        elif "undecided" in words:
+            assert (said, number) == ("undecided", None)
+        elif "equivalent" in words:
+            assert (said, number) == ("no difference", None)
+        else:
+            assert (said, number) == ("leave", first)
