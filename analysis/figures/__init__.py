@@ -2,6 +2,6 @@
 
 import logging
 
-# Without a writable home matplotlib tells where else it keeps its cache: on the terminal of a user
-# who asked for a report.
+# Without a writable home matplotlib tells where else it keeps its cache; nobody who asked for a
+# report wants to know.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from analysis.figures.words import count, percent
 from analysis.findings import Findings
@@ -29,10 +32,14 @@ def _listed(names: Sequence[str], last: str) -> str:
 
 def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
-    cases = sum(len(table.cases) for table in findings.tables)
-    runs = sum(case.facts["n"] for table in findings.tables for case in table.cases)
-    parts = [count(len(findings.tables), "table"), count(cases, "case"), count(runs, "run")]
-    text = f"{', '.join(parts[:-1])} and {parts[-1]} that are averaged"
+    counts = [float(case.facts["n"]) for table in findings.tables for case in table.cases]
+    known = [number for number in counts if not math.isnan(number)]
+    parts = [count(len(findings.tables), "table"), count(len(counts), "case")]
+    runs = count(int(sum(known)), "run")
+    text = f"{', '.join(parts)} and {runs} that are averaged"
+    if len(known) < len(counts):
+        unknown = count(len(counts) - len(known), "case")
+        text = f"{text}, beside the runs of {unknown} whose number is not known"
     if results.runs is None:
         return f"{text}; only means are known, not the runs"
     started = results.runs.frame["started_s"].dropna()
@@ -58,8 +65,23 @@ def drift_sentences(findings: Findings) -> list[str]:
         return ["Without runs nothing can be said of drift."]
     found = findings.drift
     said = [
-        _trend(found.over_time, "the study went on", "hour", "over time"),
-        _trend(found.over_temperature, "the package became warmer", "kelvin", "with temperature"),
+        _trend(
+            found.over_time,
+            "over time",
+            "the study went on",
+            "the first to the last run of an attempt",
+        ),
+        _trend(
+            found.over_temperature,
+            "with temperature",
+            "the package became warmer",
+            "the coolest to the warmest",
+        ),
+        *(
+            f"From attempt {step.before} to attempt {step.after} runs became "
+            f"{_slower(step.trend)} by {percent(abs(step.trend.change))} ({_ends(step.trend)})."
+            for step in found.steps
+        ),
     ]
     if any(trend and trend.found for trend in (found.over_time, found.over_temperature)):
         said.append(
@@ -68,18 +90,35 @@ def drift_sentences(findings: Findings) -> list[str]:
     return said
 
 
-def _trend(trend: Trend | None, meanwhile: str, unit: str, over: str) -> str:
+def _trend(trend: Trend | None, over: str, meanwhile: str, span: str) -> str:
     if trend is None:
         return f"Whether runs drifted {over} cannot be told: too few runs, or nothing to go by."
-    low, high = trend.interval.low, trend.interval.high
-    ends = f"95 % interval {percent(low)} to {percent(high)} a {unit}"
-    if not trend.found:
-        return f"No drift {over} was found ({ends}, {trend.n} runs)."
-    became = "slower" if trend.slope > 0 else "faster"
+    if trend.found:
+        return (
+            f"Runs became {_slower(trend)} as {meanwhile}: by {percent(abs(trend.change))} from "
+            f"{span} ({_ends(trend)}; {trend.n} runs)."
+        )
+    if 0.0 in trend.interval:
+        return f"No drift {over} was found (from {span}, {_ends(trend)}; {trend.n} runs)."
     return (
-        f"Runs became {became} as {meanwhile}: {percent(abs(trend.slope))} a {unit} ({ends}), "
-        f"{percent(abs(trend.change))} over the study ({trend.n} runs)."
+        f"No drift {over} was found: a line through the {trend.n} runs rises or falls (from "
+        f"{span}, {_ends(trend)}), but their ranks do not, so that a few runs make it."
     )
+
+
+def _slower(trend: Trend) -> str:
+    return "slower" if trend.slope > 0 else "faster"
+
+
+def _ends(trend: Trend) -> str:
+    """Return the interval of the change over the whole span."""
+    with np.errstate(over="ignore"):
+        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
+    return f"95 % interval {_signed(low)} to {_signed(high)}"
+
+
+def _signed(share: float) -> str:
+    return f"{'+' if share > 0 else '-'}{percent(abs(share))}"
 
 
 def node_alt(name: str, rows: tuple[tuple[str, str], ...]) -> str:

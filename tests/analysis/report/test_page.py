@@ -157,6 +157,26 @@ def test_a_digest_leads_to_no_other_folder(tmp_path: Path) -> None:
     assert "secret" not in report_of(folder).replace("../../secret", "")
 
 
+def test_drift_is_told_from_the_first_run_to_the_last(page: _Texts) -> None:
+    # The model: 2 % slower from the first run to the last.
+    told = re.search(r"Runs became slower as the study went on: by ([0-9.]+) %", page.of("drift"))
+
+    assert told is not None
+    assert 1.5 < float(told[1]) < 2.5
+
+
+def test_a_jump_between_two_attempts_is_told(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, r, attempt=1 + (r > 12), elapsed_s=(45 if r <= 12 else 54) + r % 5 / 100)
+            for r in range(1, 25)
+        ],
+    )
+
+    assert "From attempt 1 to attempt 2 runs became slower by 20 %" in read(tmp_path).of("drift")
+
+
 def test_every_picture_has_an_alt_text_and_its_bytes(page: _Texts) -> None:
     assert len(page.images) == 23  # 6 tables of 4, two of them without energy, and the drift
     for image in page.images:
@@ -186,6 +206,7 @@ def test_a_publication_has_a_report_without_runs() -> None:
 
     assert "Galante" in texts.of("answer")
     assert "only means are known" in texts.of("answer")
+    assert "nan" not in texts.of("answer").split()
     assert "Welch" in texts.of("method")
 
 
