@@ -12,8 +12,7 @@ from types import FrameType
 import click
 
 from configs.errors import UserError
-
-VERSION = "0.1.0"
+from configs.version import VERSION
 
 # name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
 COMMANDS = {

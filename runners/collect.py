@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from configs.model import Study
+from configs.version import VERSION
 from runners.baseline import Baselines
 from runners.case import Case
 from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
@@ -116,7 +117,7 @@ class Collectors:
     def _versions_of(self, case: Case) -> Measured:
         launchers = [needed_tool(case.mechanism), "perf"]
         used = {name: self._versions[name] for name in launchers if name in self._versions}
-        return Measured({"versions": used}, {})
+        return Measured({"versions": {"pinstudy": VERSION} | used}, {})
 
     def _counters(self, case: Case, seen: Observation) -> Measured:
         if seen.perf_problem:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from configs.version import VERSION
 from runners.shards import read_records
 from tests.tools import need_tool
 from tests.trees import build_tree
@@ -109,6 +110,7 @@ def test_software_counters_are_measured_and_the_rest_has_reasons(folder: Path) -
     for record in records(folder):
         for name in ("task_clock_s", "migrations", "context_switches", "cycles", "energy_pkg_j"):
             assert (name in record) != (name in record["unavailable"]), name
+        assert record["versions"]["pinstudy"] == VERSION
         # The nap has one thread that sleeps once; nothing of the harness may be counted.
         if "task_clock_s" in record:
             assert 0 < record["task_clock_s"] < 0.02

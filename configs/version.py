@@ -1,0 +1,3 @@
+"""pinstudy's own version, as pyproject.toml has it."""
+
+VERSION = "0.1.0"
