@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.sources import open_results
 from analysis.tables import make_tables, render, tables_of_cases, write_tables
-from analysis.written import write_file
+from analysis.written import again, write_file
 
 VERDICT_FILE = "verdict.md"
 
@@ -39,9 +39,10 @@ def write_outcome(folder: Path, width: int) -> Outcome:
     results = open_results(str(folder))
     tables = tables_of_cases(results.cases, results.remarks)
     findings = find(results)
+    advice = again(f"pinstudy report {folder}")
     files = [
         *write_tables(tables, folder),
-        write_file(folder / VERDICT_FILE, as_markdown(findings), f"pinstudy verdict {folder}"),
-        write_file(folder / FILE, report_html(results, findings), f"pinstudy report {folder}"),
+        write_file(folder / VERDICT_FILE, as_markdown(findings), advice),
+        write_file(folder / FILE, report_html(results, findings), advice),
     ]
     return Outcome(f"{render(tables, 'text')}\n{headline_text(findings, width)}", tuple(files))

@@ -17,7 +17,7 @@ from analysis.remarks import table_remarks
 from analysis.render import render
 from analysis.sources import open_results
 from analysis.table import Table
-from analysis.written import write_file
+from analysis.written import again, write_file
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 
@@ -53,9 +53,9 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    again = f"pinstudy tables {folder}"
+    advice = again(f"pinstudy tables {folder}")
     return [
-        write_file(folder / name, render(tables, style), again) for style, name in FILES.items()
+        write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
     ]
 
 

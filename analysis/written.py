@@ -1,30 +1,30 @@
-"""Files that are there whole or not at all."""
+"""What analysis writes: tables, verdicts, figures, reports."""
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from configs.errors import UserError
+from configs.whole_file import write_whole
+
+ELSEWHERE = "or name a writable folder with --into"
 
 
-def write_file(path: Path, content: str | bytes, again: str) -> Path:
-    """Write a file of results under a temporary name, then rename it; return its path.
+def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Path:
+    """Write a file, whole or not at all; return its path.
 
-    `again` is the command that makes it. Raises UserError when the folder cannot be written.
+    `advice` follows "make room" in the UserError that is raised when the folder cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    data = content.encode() if isinstance(content, str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        write_whole(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise UserError(
             f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
-            f"room or a writable folder and run `{again}`"
+            f"room, {advice}"
         ) from error
     return path
+
+
+def again(command: str) -> str:
+    """Return the advice to make the file again by a command, in a folder that can be written."""
+    return f"or make the folder writable, and run `{command}`"

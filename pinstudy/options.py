@@ -30,6 +30,20 @@ SITE = click.option(
     help="Who sets governors at this place: a name of configs/sites, or a file; see "
     "docs/settings.md (also: $PINSTUDY_SITE).",
 )
+STYLE = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "markdown", "csv", "latex"]),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+INTO = click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where it is written; without it, in RESULTS.",
+)
 MARGIN = click.option(
     "--margin",
     default="1%",

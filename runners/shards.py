@@ -11,11 +11,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
+from configs.whole_file import write_whole
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -127,12 +127,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises StudyError when the folder cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        write_whole(path, data)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise StudyError(f"{path}: cannot be written ({error.strerror}); make room") from None

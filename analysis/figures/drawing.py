@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from analysis.figures.style import in_style
-from configs.errors import UserError
+from analysis.written import write_file
 
 # What nothing but the time of drawing would change is left out, so that files can be compared.
 _METADATA: dict[str, dict[str, str | None]] = {
@@ -65,20 +63,3 @@ def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMA
     return [
         write_file(folder / f"{drawing.name}.{style}", drawing.data(style)) for style in formats
     ]
-
-
-def write_file(path: Path, data: bytes) -> Path:
-    """Write a file whole or not at all; raises UserError when the folder cannot be written."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise UserError(
-            f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
-            "room, or name a writable folder with --into"
-        ) from error
-    return path

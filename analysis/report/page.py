@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.figures.drawing import Drawing, NotDrawn, write_file
+from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import table_figures
 from analysis.figures.style import in_style
@@ -27,6 +27,7 @@ from analysis.report.reproduction import Reproduction, reproduction
 from analysis.report.words import drift_sentences, extent, node_alt, question
 from analysis.sources import Results, open_results
 from analysis.tables import tables_of_cases
+from analysis.written import write_file
 from configs.errors import UserError
 
 FILE = "report.html"
@@ -68,7 +69,7 @@ def write_report(source: str, into: Path | None = None) -> Path:
     folder = into or results.folder
     if folder is None:
         raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
-    return write_file(folder / FILE, report_html(results, find(results)).encode())
+    return write_file(folder / FILE, report_html(results, find(results)))
 
 
 def report_html(results: Results, findings: Findings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pinstudy.options import JSON, MARGIN, share_option
+from pinstudy.options import JSON, MARGIN, STYLE, share_option
 from pinstudy.output import print_json
 
 
@@ -17,14 +17,7 @@ from pinstudy.output import print_json
     metavar="GOVERNOR",
     help="Take rows that do not tell their governor for rows under this one.",
 )
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "markdown", "csv", "latex"]),
-    default="text",
-    show_default=True,
-    help="How it is printed.",
-)
+@STYLE
 @JSON
 def command(
     a: str, b: str, margin: str, as_governor: str | None, style: str, as_json: bool

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from pinstudy.options import INTO
+
 FORMATS = ("svg", "pdf", "png")
 
 
@@ -27,12 +29,7 @@ def chosen_formats(
 
 @click.command("figures")
 @click.argument("results")
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where they are written; figures/ in RESULTS if nothing is said.",
-)
+@INTO
 @click.option(
     "--format",
     "formats",

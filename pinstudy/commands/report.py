@@ -6,15 +6,12 @@ from pathlib import Path
 
 import click
 
+from pinstudy.options import INTO
+
 
 @click.command("report")
 @click.argument("results")
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Where report.html is written; RESULTS if nothing is said.",
-)
+@INTO
 def command(results: str, into: Path | None) -> None:
     """Write report.html of RESULTS: a folder such as results/quick/mynode, or published:NAME.
 

@@ -7,20 +7,13 @@ from typing import Literal
 
 import click
 
-from pinstudy.options import JSON
+from pinstudy.options import JSON, STYLE
 from pinstudy.output import print_json
 
 
 @click.command("tables")
 @click.argument("results")
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "markdown", "csv", "latex"]),
-    default="text",
-    show_default=True,
-    help="How they are printed.",
-)
+@STYLE
 @click.option(
     "--layout",
     type=click.Choice(["full", "published"]),

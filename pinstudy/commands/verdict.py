@@ -35,9 +35,10 @@ def command(
     written to verdict.md beside the records.
     """
     from analysis.find import find
+    from analysis.outcome import VERDICT_FILE
     from analysis.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
-    from analysis.written import write_file
+    from analysis.written import again, write_file
 
     share = share_option(margin)
     answers = []
@@ -51,8 +52,8 @@ def command(
                 as_text(findings, terminal_width()) if style == "text" else as_markdown(findings)
             )
         if opened.folder is not None and not no_files:
-            again = f"pinstudy verdict {source}"
-            path = write_file(opened.folder / "verdict.md", as_markdown(findings), again)
+            advice = again(f"pinstudy verdict {source}")
+            path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             click.echo(f"written: {path}", err=True)
     if as_json:
         print_json(answers)

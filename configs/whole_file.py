@@ -1,0 +1,23 @@
+"""Files that are there whole or not at all, whatever ends the process that writes them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name beside it, then rename it; its folder is made.
+
+    Raises OSError when the folder cannot be written; nothing is left behind then.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
