@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.frame import TABLE_KEYS
+from analysis.verdict.phrases import leaves_all
 from configs.errors import UserError
 from configs.words import unknown_word
 
@@ -48,7 +49,4 @@ def _runs(case: Mapping[str, Any]) -> float:
 def _is_baseline(case: Mapping[str, Any], mapping: str | None) -> bool:
     if mapping is not None:
         return bool(case["mapping"] == mapping)
-    free = (case["selection"], case["tightness"]) == ("all", "none")
-    if not case["vcpu_mapping"]:
-        return free
-    return free and (case.get("vcpu_selection"), case.get("vcpu_tightness")) == ("all", "none")
+    return leaves_all(case)

@@ -90,9 +90,11 @@ def _cache_misses(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "cache_misses"), _mean(baseline, "cache_misses")
     if not (_differ(mine, theirs, LEAST_COUNT_CHANGE) and theirs > 0):
         return
-    if mine / theirs >= TIMES_FROM:
-        size = f"{rounded(mine / theirs, 0)} times as many cache misses"
+    ratio, under = mine / theirs, f"under #{baseline.number}"
+    if not mine:
+        yield f"no cache misses under #{case.number}, some {under}"
+    elif ratio >= TIMES_FROM:
+        yield f"{rounded(ratio, 0)} times as many cache misses under #{case.number} as {under}"
     else:
-        share, word = abs(mine / theirs - 1) * 100, "fewer" if mine < theirs else "more"
-        size = f"{share:.0f} % {word} cache misses" if mine > 0 else "no cache misses"
-    yield f"{size} under #{case.number} {'than' if '%' in size else 'as'} under #{baseline.number}"
+        share, word = abs(ratio - 1) * 100, "fewer" if ratio < 1 else "more"
+        yield f"{share:.0f} % {word} cache misses under #{case.number} than {under}"

@@ -100,7 +100,8 @@ def _change(ratio: float, half_width: float, objective: Objective) -> Change:
     if ratio <= FRACTIONS_TO:
         part = _fraction(ratio)
         return Change(f"{part} of the {noun}", f"{part} as much")
-    share = rounded(abs(ratio - 1) * 100, half_width * 100)
+    # Whole per cents are kept however little is known of them: 4 % is not "about the same".
+    share = rounded(abs(ratio - 1) * 100, min(half_width * 100, 99))
     if not share.strip("0."):
         return Change(f"about the same {noun}", "about the same", "as")
     size = f"{share} % {_words(objective)[ratio > 1]}"
@@ -116,7 +117,7 @@ def _multiple(ratio: float, half_width: float) -> str:
 
 
 def _fraction(ratio: float) -> str:
-    """Return a small ratio as `1/12`, with three digits at most."""
+    """Return a small ratio as `1/12`: a whole number, with three digits that count at most."""
     times = 1 / ratio if ratio > 0 else math.inf
     if not math.isfinite(times):
         return "next to nothing"
@@ -193,6 +194,15 @@ def place(facts: Mapping[str, Any]) -> str | None:
     """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
     selection = facts.get("vcpu_selection" if facts.get("vcpu_mapping") else "selection")
     return _PLACES.get(str(selection))
+
+
+def leaves_all(facts: Mapping[str, Any]) -> bool:
+    """Return whether a case leaves its threads, and a guest's virtual CPUs, to the OS scheduler."""
+    prefixes = ("", "vcpu_") if facts.get("vcpu_mapping") else ("",)
+    return all(
+        (facts.get(f"{prefix}selection"), facts.get(f"{prefix}tightness")) == ("all", "none")
+        for prefix in prefixes
+    )
 
 
 def do(facts: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from analysis.verdict.phrases import (
     change,
     change_of_means,
     do,
+    leaves_all,
     listed,
     name,
     names,
@@ -210,7 +211,7 @@ def _known(ground: Ground, word: Word) -> str:
 
 def no_difference(ground: Ground) -> tuple[str, ...]:
     """Say that some mappings do as well as the baseline, and none better."""
-    same = ground.having("equivalent")
+    same = sorted(ground.having("equivalent"), key=lambda case: case.number)
     take = ("has", "have") if ground.objective == "edp" else ("takes", "take")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
@@ -290,6 +291,9 @@ def not_compared(
             return f"Not compared: the {noun} needs package energy, which was not measured."
         return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:
+        free = [case for case in cases if leaves_all(case.facts)]
+        if free:
+            return f"Not compared: no run of {names(free)} could be used{_how(free)}."
         return (
             "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
             "put the mapping scheduler into the study, or name another with --baseline."
@@ -302,6 +306,16 @@ def not_compared(
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "
         f"deviations{_by_means(cases, baseline, objective)}."
     )
+
+
+def _how(cases: Sequence[CaseFinding]) -> str:
+    """Return how the runs of some cases ended, in brackets; empty where there were none."""
+    ends = [
+        f"{count} {status}"
+        for case in cases
+        for status, count in (case.facts.get("excluded") or {}).items()
+    ]
+    return f" ({one_line(', '.join(ends))})" if ends else ""
 
 
 def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective) -> str:

@@ -59,6 +59,22 @@ def test_values_without_spread_prove_nothing() -> None:
     assert more_repetitions(found, 0.01, 1) is None
 
 
+def test_what_rounding_leaves_of_equal_times_is_no_spread() -> None:
+    # Pairs of 3.3 s and 1.1 s, and of 2.2 s and 1.1 s twice as long: logarithms differ by an ulp.
+    equal = Difference.of_pairs(np.log([3.3] * 3), np.log([1.1] * 3))
+    doubled = Difference.of_pairs(np.log([2.2, 4.6, 9.4]), np.log([1.1, 2.3, 4.7]))
+    unpaired = Difference.welch(np.log([0.1] * 10), np.log([0.3] * 7))
+    for found in (equal, doubled, unpaired):
+        assert found.standard_error == 0
+        assert found.p_different == found.p_outside(0.01) == 1
+
+
+def test_an_interval_that_nothing_bounds_is_infinite() -> None:
+    two_runs = Difference(1.0, 50.0, 1, 2, paired=True)
+    assert two_runs.interval(0.999).low == 0
+    assert math.isinf(two_runs.interval(0.999).high)
+
+
 def test_holm_of_the_worked_example() -> None:
     # Holm (1979): 0.01 * 4, 0.02 * 3, 0.03 * 2, then no smaller than the one before.
     assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.statistics.drift import trend
+from analysis.statistics.drift import drift_of, trend
 
 HOURS = np.arange(60) / 10
 CASES = np.arange(60) % 3
@@ -42,6 +42,55 @@ def test_no_drift_is_found_in_at_least_95_of_100_steady_studies() -> None:
     rng = np.random.default_rng(4)
     found = [trend(CASES, np.exp(rng.normal(0, 0.01, 60)), HOURS) for _ in range(1000)]
     assert np.mean([t is not None and t.found for t in found]) <= 0.06
+
+
+def test_a_change_between_attempts_is_a_step_and_no_trend() -> None:
+    # Sixty runs, of which the second half was made ten days later and takes 5 % more time.
+    late = np.arange(60) >= 30
+    attempts, hours = np.where(late, 2.0, 1.0), HOURS + 240 * late
+    noise = np.random.default_rng(5).normal(0, 0.002, 60)
+    times = LEVELS[CASES] * np.exp(noise + np.log(1.05) * late)
+    found = drift_of(CASES, attempts, times, hours, np.full(60, np.nan))
+    assert found.over_time is not None
+    assert not found.over_time.found
+    assert found.over_time.span == pytest.approx(2.9)
+    (step,) = found.steps
+    assert (step.before, step.after) == (1, 2)
+    assert np.expm1(step.trend.slope) == pytest.approx(0.05, abs=0.003)
+
+
+def test_a_trend_within_both_attempts_is_found_whatever_lies_between() -> None:
+    late = np.arange(60) >= 30
+    noise = np.random.default_rng(6).normal(0, 0.001, 60)
+    hours = HOURS + 240 * late
+    times = np.exp(0.01 * (HOURS - 3 * late) + noise)
+    found = drift_of(CASES, np.where(late, 2.0, 1.0), times, hours, np.full(60, np.nan))
+    assert found.over_time is not None
+    assert found.over_time.found
+    assert found.over_time.slope == pytest.approx(0.01, rel=0.1)
+    # Over the longest attempt, not over the days between both.
+    assert found.over_time.change == pytest.approx(np.expm1(0.01 * 2.9), rel=0.1)
+    assert found.steps == ()
+
+
+def test_attempts_that_do_not_differ_make_a_step_in_at_most_5_of_100_studies() -> None:
+    rng = np.random.default_rng(7)
+    attempts = np.repeat([1.0, 2.0, 3.0, 4.0], 15)
+    nothing = np.full(60, np.nan)
+    found = [
+        drift_of(CASES, attempts, np.exp(rng.normal(0, 0.01, 60)), HOURS, nothing).steps
+        for _ in range(500)
+    ]
+    assert np.mean([bool(steps) for steps in found]) <= 0.06
+
+
+def test_runs_of_unknown_attempts_are_of_one() -> None:
+    unknown = np.full(60, np.nan)
+    times = np.exp(0.01 * HOURS + np.random.default_rng(8).normal(0, 0.001, 60))
+    found = drift_of(CASES, unknown, times, HOURS, unknown)
+    assert found.over_time is not None
+    assert found.over_time.found
+    assert (found.over_temperature, found.steps) == (None, ())
 
 
 def test_too_few_runs_or_no_temperatures_say_nothing() -> None:

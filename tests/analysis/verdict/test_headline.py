@@ -1,0 +1,94 @@
+"""The headline claims no more than the verdicts that it is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.analysis.made_studies import Study, found
+
+PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
+SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
+LEAVE = {"scheduler": 1.0, "pcores-pin": 1.1}
+SAME = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.1}
+E_CORES = {"scheduler": 1.0, "ecores-pin": 0.9}
+OPEN = {"scheduler": 1.0, "pcores-pin": 0.9999}
+ALONE = {"pcores-set": 1.0, "pcores-pin": 0.9}
+
+
+def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:  # noqa: ANN401
+    """Return the headline's first sentence for tables of apps a, b, c and so on."""
+    records = []
+    for number, mappings in enumerate(tables):
+        noise = 0.02 if mappings is OPEN else 0.001
+        app = "abcdef"[number]
+        records += [
+            run | {"app": app, "case_id": app + run["case_id"], "table_number": number + 1}
+            for run in Study(mappings, noise=noise, seed=number).records()
+        ]
+    return found(folder, records, **options).headline[0].removeprefix("For time: ")
+
+
+ONE = "in the one setting (table and governor) that was compared"
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ([PIN], f"to pin threads on the P-cores, {ONE}."),
+        ([SET], f"to confine threads to the P-cores, {ONE}."),
+        ([LEAVE], f"to leave threads to the OS scheduler, {ONE}."),
+        # Pinning is worse there: the answer is about what gains, not about pinning.
+        ([SAME], f"no mapping gains over scheduler, {ONE}."),
+        ([OPEN], f"undecided, {ONE}."),
+        ([PIN, PIN], "to pin threads on the P-cores, in both settings (table and governor)."),
+        ([PIN, PIN, E_CORES], "to pin threads, in all 3 settings (table and governor)."),
+        ([PIN, OPEN, PIN],
+         "to pin threads on the P-cores in 2, undecided in 1 of 3 settings (table and governor)."),
+        ([PIN, LEAVE],
+         "it depends: to pin threads on the P-cores in 1, to leave threads to the OS scheduler in 1"
+         " of 2 settings (table and governor)."),
+        ([PIN, ALONE, ALONE],
+         f"to pin threads on the P-cores, {ONE}; 2 more could not be compared."),
+        ([{"scheduler": 1.0, "pcores-pin": 0.897, "pcores-set": 0.9}],
+         f"to pin threads on the P-cores, {ONE}; confining does as well, or cannot be told from "
+         "it, in 1 setting."),
+    ],
+)  # fmt: skip
+def test_the_headline_says_what_the_verdicts_come_to(
+    tmp_path: Path, tables: list[Mapping[str, float]], said: str
+) -> None:
+    assert headline(tmp_path, *tables) == said
+
+
+def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
+    said = headline(tmp_path, PIN, baseline="pcores-pin")
+    assert said == f"to pin threads on the P-cores, {ONE}."
+
+
+def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path) -> None:
+    records = Study(SET, SET, governors=("performance", "powersave")).records()
+    findings = found(tmp_path, records)
+    (gain,) = (text for text in findings.headline if text.startswith("The largest gain in time"))
+    best = next(
+        verdict.best
+        for verdict in findings.tables[0].verdicts
+        if verdict.objective == "time" and verdict.governor in gain
+    )
+    assert best is not None
+    interval = best.comparisons["time"].difference.interval(1 - 0.05 / 4)
+    low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
+    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the choice among 4)" in gain
+
+
+def test_tables_of_one_app_are_told_apart(tmp_path: Path) -> None:
+    records = Study(PIN).records()
+    larger = [
+        run | {"size": "large", "case_id": "x" + run["case_id"], "table_number": 2}
+        for run in Study(PIN, seed=2).records()
+    ]
+    assert ", size " in found(tmp_path / "a", records + larger).headline[1]
+    assert ": lulesh with 8 threads, governor" in found(tmp_path / "b", records).headline[1]

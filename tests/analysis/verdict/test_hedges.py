@@ -1,0 +1,195 @@
+"""What could mislead a reader is said: lost runs, other attempts, other nodes, what is open."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.verdict.text import as_data, as_text
+from tests.analysis.made_studies import Study, found, only_table, verdict, words
+from tests.analysis.records import left_out
+
+FASTER = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
+Records = list[dict[str, Any]]
+
+
+def in_attempt(records: Records, attempt: int, mapping: str) -> Records:
+    return [run | ({"attempt": attempt} if run["mapping"] == mapping else {}) for run in records]
+
+
+def test_runs_of_different_attempts_are_no_pairs(tmp_path: Path) -> None:
+    # The pinned case could only be run later: its blocks' numbers are those of the first attempt.
+    records = in_attempt(Study(FASTER).records(), 2, "pcores-pin")
+    cases = only_table(found(tmp_path, records)).cases
+    pinned = next(case for case in cases if case.mapping == "pcores-pin").comparisons["time"]
+    set_ = next(case for case in cases if case.mapping == "pcores-set").comparisons["time"]
+    assert (set_.difference.paired, set_.apart) == (True, False)
+    assert (pinned.difference.paired, pinned.apart) == (False, True)
+
+
+def test_a_comparison_across_attempts_is_hedged(tmp_path: Path) -> None:
+    records = in_attempt(Study(FASTER).records(), 2, "pcores-pin")
+    said = verdict(found(tmp_path, records)).sentences
+    assert said[-1] == (
+        "No attempt at the study made runs of #1 scheduler together with #3 pcores-pin: a change "
+        "of the node between attempts would look like a difference."
+    )
+
+
+def test_a_study_that_was_killed_and_continued_keeps_all_pairs_but_the_cut_one(
+    tmp_path: Path,
+) -> None:
+    records = Study(FASTER).records()
+    for run in records:
+        # The first attempt ended within block 6, after one of its three cases.
+        run["attempt"] = 1 if run["order"] <= 16 else 2
+    by_mapping = {case.mapping: case for case in only_table(found(tmp_path, records)).cases}
+    difference = by_mapping["pcores-pin"].comparisons["time"].difference
+    assert (difference.paired, difference.n) == (True, 9)
+    assert "9 pairs of runs" in verdict(found(tmp_path, records)).sentences[0]
+
+
+def test_few_pairs_among_many_runs_are_not_all_that_is_compared(tmp_path: Path) -> None:
+    # Of ten blocks the case lost the first six to failures, its baseline three of the others.
+    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    for run in records:
+        first = run["repetition"] <= 6
+        if (run["mapping"] == "pcores-pin") == first and run["repetition"] <= 9:
+            run["status"] = "failed"
+    (case,) = (c for c in only_table(found(tmp_path, records)).cases if not c.is_baseline)
+    assert not case.comparisons["time"].difference.paired
+    assert "4 runs against 7" in verdict(found(tmp_path, records)).sentences[0]
+
+
+def test_lost_runs_of_those_compared_are_counted(tmp_path: Path) -> None:
+    records = Study(FASTER).records()
+    for run in records:
+        if run["mapping"] == "pcores-pin" and run["repetition"] in (3, 7):
+            run.update(status="timeout", reason="too long")
+    assert verdict(found(tmp_path, records)).sentences[-1] == (
+        "Not in these numbers, which may flatter a case: 2 of 10 runs of #3 pcores-pin (2 timeout)."
+    )
+
+
+def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
+    missing = left_out(4, "no E-cores") | {"threads": 8, "variant": "libgomp"}
+    said = verdict(found(tmp_path, [*Study(FASTER).records(), missing])).sentences
+    assert said[-1] == "Not compared with #1 scheduler in time: #4 ecores-set."
+
+
+def test_a_baseline_that_failed_is_not_called_missing(tmp_path: Path) -> None:
+    records = Study(FASTER).records()
+    for run in records:
+        if run["mapping"] == "scheduler":
+            run["status"] = "failed"
+    assert verdict(found(tmp_path, records)).sentences == (
+        "Not compared: no run of #1 scheduler could be used (10 failed).",
+    )
+
+
+def test_results_of_two_nodes_in_one_folder_have_no_verdict(tmp_path: Path) -> None:
+    records = Study(FASTER).records()
+    others = [run | {"node_id": "node2", "case_id": run["case_id"] + "b"} for run in records]
+    findings = found(tmp_path, records + others)
+    assert {verdict.answer for verdict in only_table(findings).verdicts} == {"not compared"}
+    assert "paper-serial/node1, paper-serial/node2" in verdict(findings).sentences[0]
+    assert findings.headline[0].startswith("No answer for time")
+
+
+def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
+    mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.99}
+    findings = found(tmp_path, Study(mappings, noise=0.012, seed=4))
+    case = next(case for case in only_table(findings).cases if case.mapping == "m7")
+    comparison = case.comparisons["time"]
+    assert comparison.word == "undecided"
+    assert 1.0 not in comparison.difference.interval()
+    said = verdict(findings).sentences[0]
+    assert re.search(
+        r"#9 m7 [\d.]+ % less time \([\d.]+ to [\d.]+ %, not enough among 30 compar", said
+    )
+    assert said.endswith("; 24 others in the table.")
+
+
+def test_what_may_beat_the_recommended_is_named(tmp_path: Path) -> None:
+    # Two pairs with equal differences decide at once; the faster mapping has noise.
+    records = Study(FASTER, repetitions=2, noise=0.0002).records()
+    for run in records:
+        if run["mapping"] == "pcores-pin":
+            run["elapsed_s"] *= 0.93 + 0.04 * run["repetition"]
+    time = verdict(found(tmp_path, records))
+    assert time.best is not None
+    assert time.best.mapping == "pcores-set"
+    assert [case.mapping for case in time.also] == ["pcores-pin"]
+    assert time.sentences[1] == "#3 pcores-pin cannot be told from #2 pcores-set."
+
+
+def test_equal_times_are_no_proof(tmp_path: Path) -> None:
+    records = Study(FASTER).records()
+    for run in records:
+        run["elapsed_s"] = 3.3 if run["mapping"] == "scheduler" else 1.1
+    findings = found(tmp_path, records)
+    assert set(words(findings).values()) == {"undecided"}
+    assert "no interval: these runs show no spread" in verdict(findings).sentences[0]
+    # Nothing differs from run to run, so that nothing tells how many would do.
+    assert "repetition" not in verdict(findings).sentences[0]
+
+
+@pytest.mark.parametrize("wrong", [0.0, -5.0, 1e200])
+def test_values_that_no_counter_gives_are_said_and_not_used(tmp_path: Path, wrong: float) -> None:
+    records = Study(FASTER, FASTER).records()
+    records[4]["energy_pkg_j"] = wrong
+    findings = found(tmp_path, records)
+    assert [case.samples["energy"].n for case in only_table(findings).cases] == [10, 9, 10]
+    assert findings.remarks[-1].startswith("package energy: 1 value of 0, below or beyond")
+
+
+def test_times_beyond_all_measure_are_no_times(tmp_path: Path) -> None:
+    records = Study(FASTER).records()
+    for run in records:
+        run["elapsed_s"] = 1e308 if run["repetition"] % 2 else 1e-300
+    findings = found(tmp_path, records)
+    assert verdict(findings).answer == "not compared"
+    json.dumps(as_data(findings), allow_nan=False)
+    as_text(findings)
+
+
+def test_two_wild_runs_have_a_verdict_that_json_can_hold(tmp_path: Path) -> None:
+    records = Study(FASTER, repetitions=2).records()
+    records[1]["elapsed_s"] *= 1e20
+    findings = found(tmp_path, records)
+    json.dumps(as_data(findings), allow_nan=False)
+    assert "wider than a factor of 1000" in " ".join(verdict(findings).sentences)
+    assert "e+" not in as_text(findings)
+
+
+def test_the_governor_that_was_in_force_is_named(tmp_path: Path) -> None:
+    records = [
+        run | {"governor": "current", "governor_read": "schedutil"}
+        for run in Study(FASTER).records()
+    ]
+    assert "governor current (schedutil)" in found(tmp_path, records).headline[1]
+
+
+def test_names_of_governors_and_apps_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
+    records = [
+        run | {"governor": run["governor"] + "\x1b[31m", "app": "a\x1b]0;x"}
+        for run in Study(FASTER, FASTER, governors=("a", "b")).records()
+    ]
+    assert "\x1b" not in as_text(found(tmp_path, records))
+
+
+def test_a_change_between_attempts_is_no_drift(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
+    for run in records:
+        if run["repetition"] > 5:
+            run.update(attempt=2, elapsed_s=run["elapsed_s"] * 1.1)
+            run["started_at"] = run["started_at"].replace("03-01", "03-09")
+    text = " ".join(as_text(found(tmp_path, records)).split())
+    assert "drift over time: none found" in text
+    assert re.search(
+        r"runs of attempt 2 took (9|10)\.\d+ % more time than those of attempt 1", text
+    )

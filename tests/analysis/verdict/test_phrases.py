@@ -1,0 +1,121 @@
+"""Numbers in sentences: as many digits as are known, and words that mean something alone."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.findings import OBJECTIVES, Objective
+from analysis.statistics.difference import Difference
+from analysis.verdict.phrases import change, change_of_means, do, names, rounded
+from tests.analysis.made_cases import case
+
+
+def of(ratio: float, error: float) -> Difference:
+    return Difference(math.log(ratio), error, 9, 10, paired=True)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "error", "said"),
+    [
+        # Student's t of 9 degrees of freedom is 2.262 at 95 %.
+        (0.9, 0.001, "10.00 % less time (9.80 to 10.20 %)"),
+        (0.9, 0.02, "10.0 % less time (5.8 to 14.0 %)"),
+        (1.03, 0.02, "3.0 % more time (1.6 % less to 7.8 % more)"),
+        (1.000001, 0.002, "about the same time (0.45 % less to 0.45 % more)"),
+        (1.0, 0.000001, "about the same time (within 0.01 %)"),
+        (2.5, 0.02, "2.50 times the time (2.39 to 2.62 times)"),
+        (1e6, 0.02, "1000000 times the time (956000 to 1046000 times)"),
+        (0.05, 0.02, "1/20 of the time (1/21 to 1/19)"),
+        (1e-6, 0.02, "1/1000000 of the time (1/1050000 to 1/956000)"),
+        (0.5, 10.0, "50 % less time (wider than a factor of 1000)"),
+        (0.5, 0.8, "50 % less time (1/12 to 3.1 times)"),
+        (1.3, 0.0, "30.0 % more time (no interval: these runs show no spread)"),
+    ],
+)
+def test_a_difference_in_words(ratio: float, error: float, said: str) -> None:
+    assert str(change(of(ratio, error), "time")) == said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (0.9, "10.0 % less time than under #1 x"),
+        (1.0, "about the same time as under #1 x"),
+        (3.0, "3.0 times the time under #1 x"),
+        (0.02, "1/50 of the time under #1 x"),
+    ],
+)
+def test_a_difference_against_a_baseline_is_grammatical(ratio: float, said: str) -> None:
+    assert change_of_means(ratio, "time").under("#1 x") == said
+
+
+def test_an_energy_delay_product_is_lower_and_not_less() -> None:
+    assert change_of_means(0.9, "edp").what == "10.0 % lower energy-delay product"
+    assert change_of_means(1.1, "edp").size == "10.0 % higher"
+
+
+@given(
+    st.floats(-40, 40),
+    st.one_of(st.just(0.0), st.floats(1e-9, 100)),
+    st.integers(2, 50),
+    st.sampled_from(list(OBJECTIVES)),
+)
+def test_no_number_has_an_exponent_a_minus_or_says_nothing(
+    log_ratio: float, error: float, n: int, objective: Objective
+) -> None:
+    said = str(change(Difference(log_ratio, error, n - 1, n, paired=True), objective, 0.99))
+    assert not re.search(r"\de[+-]?\d|-\d|nan|inf\b", said)
+    assert not re.search(r"(?<![\d.])0(\.0+)? (% (less|more|lower|higher)|times)", said)
+    assert not re.search(r"1/0|\b\d{20}", said)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0, 1e9))
+def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
+    text = rounded(value, half_width)
+    assert "e" not in text
+    assert abs(float(text) - value) <= max(0.06 * half_width, 0.0501 if not half_width else 0.0051)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"selection": "pcores", "tightness": "pin"}, "pin each thread on the P-cores"),
+        ({"selection": "lpecpus", "tightness": "set"},
+         "confine the threads to all CPUs of the LP-E-cores"),
+        ({"selection": "all", "tightness": "none"}, "leave the threads to the OS scheduler"),
+        ({"selection": "pcores", "tightness": "none"},
+         "leave the threads to the OS scheduler on the P-cores"),
+        ({"selection": "all", "tightness": "none", "threads": 1},
+         "leave the thread to the OS scheduler"),
+        ({"selection": "pcores", "tightness": "pin", "threads": 1},
+         "pin the thread to a CPU of the P-cores"),
+        ({"selection": "lpecores", "tightness": "set", "threads": 1},
+         "confine the thread to the LP-E-cores"),
+        ({"selection": "mine", "tightness": "pin", "mapping": "my\x1b[1mmapping"},
+         "use my [1mmapping"),
+        ({"selection": None, "tightness": None, "mapping": "unknown"}, "use unknown"),
+        ({"vcpu_mapping": "v", "vcpu_selection": "pcores", "vcpu_tightness": "pin",
+          "vm_cpus": None, "selection": "all", "tightness": "none"},
+         "pin each virtual CPU on the P-cores"),
+        ({"vcpu_mapping": "v", "vcpu_selection": "all", "vcpu_tightness": "none", "vm_cpus": 1,
+          "selection": "pcpus", "tightness": "set"},
+         "leave the virtual CPU to the OS scheduler and, in the guest, confine the threads to all "
+         "CPUs of the P-cores"),
+    ],
+)  # fmt: skip
+def test_what_a_mapping_does(facts: dict[str, object], said: str) -> None:
+    assert do({"threads": 8, "mapping": "m"} | facts) == said
+
+
+def test_many_names_are_not_all_listed() -> None:
+    assert names([case(2)]) == "#2 m2"
+    assert names([case(2), case(3)]) == "#2 m2 and #3 m3"
+    assert names([case(at) for at in range(1, 41)]).endswith(
+        "#5 m5, #6 m6 and 34 others in the table"
+    )
+    assert names([case(at) for at in range(1, 8)]).endswith("#6 m6 and 1 other in the table")
