@@ -87,6 +87,18 @@ def _glob(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
+def folders_for(results: str, into: Path | None) -> list[tuple[str, Path | None]]:
+    """Return the sources below `results` with where files about each go; None: beside the records.
+
+    Several sources get folders of their own below `into`, named as below `results`. Raises
+    UserError when there are no sources.
+    """
+    sources = sources_below(results)
+    if into is None or len(sources) == 1:
+        return [(source, into) for source in sources]
+    return [(source, into / Path(source).relative_to(results)) for source in sources]
+
+
 def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")

@@ -44,10 +44,8 @@ def command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
     What was not measured is not drawn, and said.
     """
     from analysis.figures.gallery import write_figures
-    from analysis.sources import sources_below
+    from analysis.sources import folders_for
 
-    sources = sources_below(results)
-    for source in sources:
-        folder = into / Path(source).name if into and len(sources) > 1 else into
+    for source, folder in folders_for(results, into):
         for line in write_figures(source, folder, formats):
             click.echo(line)

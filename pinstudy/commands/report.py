@@ -18,9 +18,7 @@ def command(results: str, into: Path | None) -> None:
     The file needs no network and no other file.
     """
     from analysis.report.page import write_report
-    from analysis.sources import sources_below
+    from analysis.sources import folders_for
 
-    sources = sources_below(results)
-    for source in sources:
-        folder = into / Path(source).name if into and len(sources) > 1 else into
+    for source, folder in folders_for(results, into):
         click.echo(f"written: {write_report(source, folder)}")

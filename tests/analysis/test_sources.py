@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.sources import open_results, sources_below
+from analysis.sources import folders_for, open_results, sources_below
 from configs.errors import UserError
 from tests.analysis.records import record, write
 from tests.analysis.test_summaries import HEADER, ROW
@@ -76,3 +76,14 @@ def test_a_folder_without_results_is_said_to_be_one(tmp_path: Path, name: str) -
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="no results here"):
         open_results(str(tmp_path / name))
+
+
+def test_files_about_one_node_in_two_studies_do_not_meet(tmp_path: Path) -> None:
+    for study in ("a", "b"):
+        write(tmp_path / study / "node1", [record()])
+    into = Path("elsewhere")
+    assert folders_for(str(tmp_path), into) == [
+        (str(tmp_path / study / "node1"), into / study / "node1") for study in ("a", "b")
+    ]
+    assert folders_for(str(tmp_path / "a"), into) == [(str(tmp_path / "a" / "node1"), into)]
+    assert folders_for(str(tmp_path / "a"), None) == [(str(tmp_path / "a" / "node1"), None)]
