@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from analysis.report.reproduction import Reproduction, reproduction
 from analysis.report.words import drift_sentences, extent, node_alt, question
 from analysis.sources import Results, open_results
 from analysis.tables import tables_of_cases
+from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.written import write_file
 from configs.errors import UserError
 
@@ -50,12 +51,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class TableSection:
-    """A table with what belongs to it; `number` counts from 1."""
+    """A table with what belongs to it; `number` counts from 1.
+
+    `beside` are the ratios to the baseline, and what the runs of each case say in each objective.
+    """
 
     number: int
     findings: TableFindings
     table: HtmlTable
     notes: tuple[tuple[str, str], ...]
+    beside: tuple[HtmlTable, ...]
     pictures: tuple[Picture | NotDrawn, ...]
 
 
@@ -127,10 +132,20 @@ def _sections(results: Results, findings: Findings) -> list[TableSection]:
             findings=of_table,
             table=html_table(f"table-{at + 1}", f"Table {at + 1}: means of the runs", table),
             notes=table.notes,
+            beside=tuple(_beside(at + 1, of_table)),
             pictures=tuple(pictures.get(at, ())),
         )
         for at, (of_table, table) in enumerate(zip(findings.tables, tables, strict=True))
     ]
+
+
+def _beside(number: int, findings: TableFindings) -> Iterator[HtmlTable]:
+    compared = comparison_table(findings)
+    if compared is not None:
+        yield html_table(f"ratios-{number}", f"Table {number}: ratios to the baseline", compared)
+    for at, table in enumerate(statistics_tables(findings), 1):
+        of = table.caption.rpartition(": ")[2]
+        yield html_table(f"statistics-{number}-{at}", f"Table {number}: {of}, by case", table)
 
 
 def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:

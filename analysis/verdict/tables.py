@@ -21,10 +21,11 @@ MOST_RATIO_DECIMALS = 9
 
 
 def statistics_tables(table: TableFindings) -> list[Table]:
-    """Return a table for each objective that was measured: n, centre, spread and intervals."""
+    """Return a table of time and one of energy, where measured: n, centre, spread, intervals."""
+    measures: tuple[Objective, ...] = ("time", "energy")
     return [
         _statistics(table, objective)
-        for objective in OBJECTIVES
+        for objective in measures
         if any(objective in case.samples for case in table.cases)
     ]
 

@@ -75,6 +75,22 @@ def test_the_answer_is_the_findings_headline(study: Path, page: _Texts) -> None:
         assert sentence in page.of("answer")
 
 
+def test_ratios_and_statistics_stand_beside_the_means(study: Path) -> None:
+    results = open_results(str(study))
+    findings = find(results)
+    text = report_html(results, findings)
+    assert text.count("ratios to the baseline</caption>") == len(findings.tables)
+    case = findings.tables[0].cases[1]
+    interval = case.samples["time"].mean_interval
+    assert interval is not None
+    assert f"{interval.low:.3f} to {interval.high:.3f}" in text
+    ratio = case.comparisons["time"].difference.interval()
+    assert f"{ratio.low:.3f} to {ratio.high:.3f}" in text
+    for number, table in enumerate(findings.tables, 1):
+        was_measured = "energy" in table.cases[0].samples
+        assert (f"Table {number}: package energy, by case" in text) == was_measured
+
+
 def test_every_excluded_run_stands_with_its_reason(page: _Texts) -> None:
     assert "#5 ecores-pin (performance) 6 placement-violated thread 3 was seen" in page.of("aside")
     assert "#7 pcores-set (powersave) 2 failed exit status 134: mesh volume" in page.of("aside")
