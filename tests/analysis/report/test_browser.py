@@ -97,19 +97,16 @@ def test_a_click_sorts_by_number_and_leaves_what_was_not_measured_at_the_end(
     browser: Browser, report: Path
 ) -> None:
     with visit(browser, report) as visited:
-        table = visited.page.locator("table.sortable", has_text="4 threads need").or_(
-            visited.page.locator("#section-2 table")
-        )
-        button = table.first.get_by_role("button", name="time mean (s)")
-        column = "#section-2 tbody tr td:nth-child(5)"
+        button = visited.page.locator("#table-2").get_by_role("button", name="time mean (s)")
+        column = "#table-2 tbody tr td:nth-child(5)"
         before = visited.page.locator(column).all_inner_texts()
         button.click()
         up = visited.page.locator(column).all_inner_texts()
-        sorted_as = visited.page.locator("#section-2 th[aria-sort]").get_attribute("aria-sort")
+        sorted_as = visited.page.locator("#table-2 th[aria-sort]").get_attribute("aria-sort")
         # By keyboard, the other way round.
         button.press("Enter")
         down = visited.page.locator(column).all_inner_texts()
-        sorted_then = visited.page.locator("#section-2 th[aria-sort]").get_attribute("aria-sort")
+        sorted_then = visited.page.locator("#table-2 th[aria-sort]").get_attribute("aria-sort")
 
     numbers = sorted((text for text in before if text[0].isdigit()), key=float)
     missing = [text for text in before if not text[0].isdigit()]
@@ -122,8 +119,8 @@ def test_a_click_sorts_by_number_and_leaves_what_was_not_measured_at_the_end(
 
 def test_texts_are_sorted_as_texts(browser: Browser, report: Path) -> None:
     with visit(browser, report) as visited:
-        visited.page.locator("#section-1 th").get_by_role("button", name="mapping").click()
-        names = visited.page.locator("#section-1 tbody th").all_inner_texts()
+        visited.page.locator("#table-1 th").get_by_role("button", name="mapping").click()
+        names = visited.page.locator("#table-1 tbody th").all_inner_texts()
 
     assert names == sorted(names)
     assert len(names) == 10
