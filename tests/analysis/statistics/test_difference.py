@@ -44,6 +44,11 @@ def test_published_means_are_tested_as_scipy_tests_them() -> None:
     assert found.p_different == pytest.approx(expected.pvalue, rel=0.02)
 
 
+def test_each_published_deviation_counts_relative_to_its_own_mean() -> None:
+    found = Difference.from_summary(20.0, 1.0, 10, 10.0, 1.0, 5)
+    assert found.standard_error == pytest.approx(math.sqrt(0.05**2 / 10 + 0.1**2 / 5))
+
+
 def test_equivalence_is_two_one_sided_tests() -> None:
     found = Difference.of_pairs(A, B)
     margin = math.log1p(0.05)
@@ -98,6 +103,9 @@ def test_holm_never_makes_a_p_value_smaller_or_changes_their_order(values: list[
         (-0.001, 0.01, 0.01, "equivalent"),
         (0.001, 0.9, 0.01, "equivalent"),
         (0.02, 0.06, 0.9, "undecided"),
+        (0.02, 0.05, 0.051, "worse"),
+        (-0.02, 0.051, 0.05, "equivalent"),
+        (-0.02, 0.051, 0.051, "undecided"),
     ],
 )
 def test_words(log_ratio: float, p_different: float, p_outside: float, word: str) -> None:

@@ -64,6 +64,24 @@ def test_the_headline_says_what_the_verdicts_come_to(
     assert headline(tmp_path, *tables) == said
 
 
+def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
+    tmp_path: Path,
+) -> None:
+    records = []
+    for run in Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902}).records():
+        pinned = run["mapping"] != "scheduler"
+        guest = {
+            "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm",
+            "vcpu_mapping": "pcores-pin" if pinned else "scheduler",
+            "vcpu_selection": "pcores" if pinned else "all",
+            "vcpu_tightness": "pin" if pinned else "none",
+        }  # fmt: skip
+        records.append(run | guest)
+    assert found(tmp_path, records).headline[0] == (
+        f"For time: to pin threads or virtual CPUs on the P-cores, {ONE}."
+    )
+
+
 def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
     said = headline(tmp_path, PIN, baseline="pcores-pin")
     assert said == f"to pin threads on the P-cores, {ONE}."

@@ -8,6 +8,7 @@ from scipy import stats
 from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import open_results
+from analysis.verdict.summaries import difference_of_summaries
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,24 @@ def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> 
     assert "of 56 words change" in remark
 
 
-def test_a_deviation_that_was_rounded_to_nothing_is_no_certainty(findings: Findings) -> None:
+def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repetitions() -> None:
+    case = {"elapsed_s_mean": 20.0, "elapsed_s_sd": 0.1, "elapsed_s_n": 16.0}
+    base = {"elapsed_s_mean": 21.0, "elapsed_s_sd": 0.2, "elapsed_s_n": 9.0}
+    as_given = difference_of_summaries(case, base, "time")
+    as_errors = difference_of_summaries(case, base, "time", sd_is_error=True)
+    assert as_given is not None
+    assert as_errors is not None
+    assert as_given.standard_error**2 == pytest.approx((0.1 / 20) ** 2 / 16 + (0.2 / 21) ** 2 / 9)
+    assert as_errors.standard_error**2 == pytest.approx((0.1 / 20) ** 2 + (0.2 / 21) ** 2)
+
+
+@pytest.mark.parametrize("sd", [0.0, -1.0, 1e200, float("nan")])
+def test_a_deviation_that_is_none_makes_no_comparison(sd: float) -> None:
+    case = {"elapsed_s_mean": 20.0, "elapsed_s_sd": sd, "elapsed_s_n": 10.0}
+    assert difference_of_summaries(case, case, "time") is None
+
+
+def test_a_deviation_that_that_was_rounded_to_nothing_is_no_certainty(findings: Findings) -> None:
     # Table 9, row 4: 10.054 +- 0.000.
     table = findings.tables[6]
     case = next(case for case in table.cases if case.number == 4)
