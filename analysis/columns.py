@@ -49,6 +49,11 @@ class Texts:
             values = [value if isinstance(value, str) else None for value in values]
         return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
 
+    def numbers_of(self, others: Texts) -> NDArray[np.int32]:
+        """Return the numbers here of the texts of another column, by their numbers there."""
+        known = map(self._codes.__getitem__, others._codes)
+        return np.fromiter(known, np.int32, len(others._codes))
+
     def column(self, numbers: NDArray[np.int32]) -> pd.Categorical:
         """Return the column of these numbers; it is missing where there was no text."""
         texts = pd.Index(list(self._codes)[1:], dtype=object)
@@ -76,6 +81,13 @@ class Reasons:
         except TypeError:
             given = ((name, text) for name, text in value.items() if isinstance(text, str))
             return self._sets[tuple(map(pair_of, given))]
+
+    def numbers_of(self, others: Reasons) -> NDArray[np.int32]:
+        """Return the numbers here of the sets of others, by their numbers there."""
+        pairs = [self._pairs[pair] for pair in others._pairs]
+        of_others: list[Any] = list(others._sets)
+        sets = [self._sets[tuple(pairs[at] for at in of)] for of in of_others]
+        return np.array(sets, dtype=np.int32)
 
     def by_case(self, cases: pd.Series[Any], numbers: pd.Series[Any]) -> pd.DataFrame:
         """Return the distinct reasons of runs, given by their cases and the numbers of their sets.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
+from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
 from analysis.table import harmless, joined
 from runners.statuses import LEFT_OUT

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.caption import caption
+from analysis.fields import TABLE_KEYS
 from analysis.findings import (
     OBJECTIVES,
     CaseFinding,
@@ -17,7 +18,6 @@ from analysis.findings import (
     Outlier,
     TableFindings,
 )
-from analysis.frame import TABLE_KEYS
 from analysis.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.csv_file import Field, read_lines, read_text
-from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
 from analysis.table import harmless
 from configs.errors import ConfigError, Problem

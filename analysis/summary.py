@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS, Runs
+from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.frame import Runs
 from runners.statuses import LEFT_OUT, OK
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")

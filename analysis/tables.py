@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.caption import caption
 from analysis.digits import TIME_DECIMALS, time_decimals
 from analysis.exact import exact_row
-from analysis.frame import TABLE_KEYS
+from analysis.fields import TABLE_KEYS
 from analysis.layouts import LAYOUTS, LayoutName, Page, names_as_given
 from analysis.remarks import table_remarks
 from analysis.render import render

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,14 +92,53 @@ def read_lines(folder: Path) -> Iterator[dict[str, Any] | None]:
     A line that is no record, such as one torn by a power cut, is None. Raises UserError when a
     shard cannot be read or was written by a newer pinstudy.
     """
+    for part in parts_of(folder):
+        yield from read_part(part)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The lines of a shard that begin at a byte from `start` on and before `stop`."""
+
+    path: Path
+    start: int
+    stop: int
+
+
+def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
+    """Return the shards of a folder, oldest attempt first, in parts of at most so many bytes.
+
+    Parts begin and end anywhere in a line; which lines they have is `read_part`'s business. Raises
+    UserError when a shard cannot be looked at.
+    """
+    parts = []
     for path in sorted(folder.glob("*.jsonl")):
         try:
-            with path.open("rb") as stream:
-                for number, line in enumerate(stream, 1):
-                    if line.strip():
-                        yield _parse(line, path, number)
+            size = path.stat().st_size
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+        step = most_bytes or max(size, 1)
+        parts += [Part(path, at, min(at + step, size)) for at in range(0, size, step)]
+    return parts
+
+
+def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
+    """Yield the records of a part as `read_lines` does."""
+    try:
+        with part.path.open("rb") as stream:
+            if part.start:
+                # A line belongs to the part in which its first byte is.
+                stream.seek(part.start - 1)
+                stream.readline()
+            at = stream.tell()
+            for line in stream if at < part.stop else ():
+                if line.strip():
+                    yield _parse(line, part.path, at)
+                at += len(line)
+                if at >= part.stop:
+                    break
+    except OSError as error:
+        raise UserError(f"{part.path}: cannot be read ({error.strerror})") from None
 
 
 def read_records(folder: Path) -> Iterator[dict[str, Any]]:
@@ -106,7 +146,7 @@ def read_records(folder: Path) -> Iterator[dict[str, Any]]:
     return (record for record in read_lines(folder) if record is not None)
 
 
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
+def _parse(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -116,10 +156,19 @@ def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
     schema = record.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path}:{number}: record schema {schema!r}; this pinstudy reads schemas up to "
-            f"{SCHEMA}: use the pinstudy that wrote it, or a newer one"
+            f"{path}:{_line_number(path, at)}: record schema {schema!r}; this pinstudy reads "
+            f"schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
         )
     return record
+
+
+def _line_number(path: Path, at: int) -> int:
+    """Return the number of the line that begins at a byte, counted from 1."""
+    number = 1
+    with path.open("rb") as stream:
+        while stream.tell() < at and stream.readline():
+            number += 1
+    return number
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
@@ -20,12 +17,12 @@ from analysis.figures.time_and_energy import draw_time_and_energy
 from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import Results, open_results
+from analysis.workers import how_many, pool
 from configs.errors import UserError
 
 FOLDER = "figures"
 # A process takes a second to start, as long as four tables take to draw.
 LEAST_TABLES = 4
-MOST_WORKERS = 8
 
 # What is told of each table's figures, by the table's place.
 Lines = dict[int, list[str]]
@@ -84,13 +81,14 @@ def _write_tables(
 ) -> Lines:
     """Write the tables' figures; of many tables in as many processes as there are CPUs."""
     places = range(len(findings.tables))
-    workers = min(len(os.sched_getaffinity(0)), MOST_WORKERS, len(places) // LEAST_TABLES)
+    workers = how_many(len(places) // LEAST_TABLES)
     if workers < 2:
         return _write_some(results, findings, folder, formats, places)
-    # A process that is forked would have the threads of numerical libraries half.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with pool(workers) as processes:
         jobs = [
-            pool.submit(_write_some, results, findings, folder, formats, places[first::workers])
+            processes.submit(
+                _write_some, results, findings, folder, formats, places[first::workers]
+            )
             for first in range(workers)
         ]
         return {at: lines for job in jobs for at, lines in job.result().items()}

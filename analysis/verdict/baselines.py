@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.frame import TABLE_KEYS
+from analysis.fields import TABLE_KEYS
 from analysis.verdict.phrases import leaves_all
 from configs.errors import UserError
 from configs.words import unknown_word

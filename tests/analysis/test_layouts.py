@@ -8,7 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.frame import MEASURES, MORE_MEASURES, ROW_FACTS, read_runs
+from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS
+from analysis.frame import read_runs
 from analysis.layouts import LayoutName
 from analysis.published import FOLDER
 from analysis.sources import open_results

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
-from runners.shards import SCHEMA, Shard, read_records
+from runners.shards import SCHEMA, Shard, parts_of, read_lines, read_part, read_records
 
 
 def record(**fields: object) -> dict[str, object]:
@@ -59,6 +61,30 @@ def test_records_of_a_newer_schema_are_refused(tmp_path: Path) -> None:
     (tmp_path / "n-0001.jsonl").write_text('{"schema":99}\n')
     with pytest.raises(UserError, match=r"n-0001.jsonl:1: record schema 99"):
         list(read_records(tmp_path))
+
+
+def test_a_record_of_a_newer_schema_is_named_by_its_line_in_any_part(tmp_path: Path) -> None:
+    path = tmp_path / "n-0001.jsonl"
+    path.write_text('{"schema":1}\n\n{"schema":1}\n{"schema":99}\n')
+    for most_bytes in (1, 5, 30, None):
+        with pytest.raises(UserError, match=r"n-0001.jsonl:4: record schema 99"):
+            for part in parts_of(tmp_path, most_bytes):
+                list(read_part(part))
+
+
+@given(
+    lines=st.lists(st.sampled_from([b'{"schema":1,"n":1}', b"", b" ", b"torn", b"[]"]), max_size=8),
+    ends=st.booleans(),
+    most_bytes=st.integers(1, 60),
+)
+def test_parts_have_every_line_once_wherever_they_are_cut(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ends: bool, most_bytes: int
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    (folder / "n-0001.jsonl").write_bytes(b"\n".join(lines) + (b"\n" if ends else b""))
+    (folder / "n-0002.jsonl").write_bytes(b'{"schema":1,"n":2}')
+    whole = list(read_lines(folder))
+    assert [line for part in parts_of(folder, most_bytes) for line in read_part(part)] == whole
 
 
 def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path) -> None:

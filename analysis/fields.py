@@ -1,0 +1,38 @@
+"""Names of what is kept of a record: what a run is of, and what was measured of it."""
+
+from __future__ import annotations
+
+# What identifies a table; what identifies a row in it; what a row says beside its numbers.
+TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
+ROW_KEYS = ("case_number", "mapping", "governor")
+ROW_FACTS = (
+    "study", "node_id", "selection", "tightness", "mechanism", "cpus",
+    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus",
+    "vm_cpus", "vm_memory_mib", "vm_accelerator",
+)  # fmt: skip
+# Measured numbers that are averaged, in the order of the published tables.
+MEASURES = (
+    "elapsed_s",
+    "freq_mean_ghz",
+    "migrations",
+    "context_switches",
+    "cache_misses",
+    "energy_pkg_j",
+)
+# More numbers for the machine-readable tables.
+MORE_MEASURES = (
+    "task_clock_s",
+    "user_s",
+    "system_s",
+    "max_rss_bytes",
+    "energy_core_j",
+    "energy_uncore_j",
+    "energy_dram_j",
+    "energy_psys_j",
+    "energy_net_j",
+    "idle_power_w",
+    "power_pkg_w",
+    "edp_js",
+    "ed2p_js2",
+    "vcpu_migrations",
+)

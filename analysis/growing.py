@@ -1,0 +1,152 @@
+"""Records to columns: chunk by chunk, checked, and put together with those of other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis import columns
+from analysis.columns import Reasons, Texts
+from analysis.fields import MEASURES, MORE_MEASURES, ROW_KEYS, TABLE_KEYS
+from runners.shards import Part, read_part
+from runners.statuses import BASELINE
+from runners.topology import KIND_ORDER
+
+_TEXTS = (
+    "study", "study_digest", "case_id", "node_id", "node_digest",
+    "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
+    "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
+    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus", "vm_accelerator",
+)  # fmt: skip
+_COUNTS = (
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
+    "vm_cpus", "vm_memory_mib",
+)  # fmt: skip
+_FLAGS = ("warmup", "kinds_declared")
+_VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
+_BY_KIND = ("freq_{}_ghz", "residency_{}")
+_OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
+_NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
+COLUMNS = (
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, "started_s", "temperature_c",
+)  # fmt: skip
+
+# What is taken as it is, and the names of all that `_row` returns.
+_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at")
+_ROW = (*_PLAIN, *_VERDICTS, *_OF_KINDS, "temperature_c", "unavailable")
+_NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
+_NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
+# The column that tells which set of reasons a run has, until these are a frame of their own.
+REASONS = "unavailable"
+# Runs at a time: few enough to stay in a processor's cache.
+CHUNK = 500
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
+    """Return what is kept of a record, unchecked; its long parts can go at once."""
+    get = record.get
+    return (
+        *map(get, _PLAIN),
+        columns.member(get("placement"), "verdict"),
+        columns.member(get("vcpu_placement"), "verdict"),
+        *columns.by_kind(get("freq_ghz")),
+        *columns.by_kind(get("residency")),
+        columns.highest(get("temperature_before_c")),
+        reasons.number(get("unavailable")),
+    )
+
+
+class Growing:
+    """The columns of a frame while records come in; a chunk leaves one array a column.
+
+    `torn` counts lines that are no records, `unusable` records that do not say of which case.
+    """
+
+    def __init__(self) -> None:
+        self.torn = self.unusable = 0
+        self.reasons = Reasons()
+        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS)}
+        self._parts: dict[str, list[NDArray[Any]]] = {}
+
+    def read(self, part: Part) -> None:
+        """Add the records of a part of a shard; idle baselines are no runs."""
+        rows = self._rows(part)
+        while chunk := list(islice(rows, CHUNK)):
+            self._add(dict(zip(_ROW, zip(*chunk, strict=True), strict=True)))
+
+    def _rows(self, part: Part) -> Iterator[tuple[object, ...]]:
+        for record in read_part(part):
+            if record is None:
+                self.torn += 1
+            elif record.get("status") != BASELINE:
+                yield _row(record, self.reasons)
+
+    def merge(self, others: Growing) -> None:
+        """Add what others hold, whose texts and reasons have other numbers."""
+        self.torn += others.torn
+        self.unusable += others.unusable
+        numbers = {
+            name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
+        }
+        numbers[REASONS] = self.reasons.numbers_of(others.reasons)
+        for name, arrays in others._parts.items():
+            here = [numbers[name][array] for array in arrays] if name in numbers else arrays
+            self._parts.setdefault(name, []).extend(here)
+
+    def _add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
+        """Add the rows of a chunk, given by field, that say which case they belong to."""
+        arrays = self._arrays(chunk)
+        known = [
+            ~np.isnan(arrays[name]) if name in _COUNTS else arrays[name] > 0 for name in _NEEDED
+        ]
+        usable = np.logical_and.reduce(known)
+        if not usable.all():
+            self.unusable += int((~usable).sum())
+            arrays = {name: array[usable] for name, array in arrays.items()}
+        for name, array in arrays.items():
+            self._parts.setdefault(name, []).append(array)
+
+    def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
+        arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
+        arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
+        arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
+        arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
+        arrays["started_s"] = columns.unix_seconds(chunk["started_at"])
+        arrays[REASONS] = np.array(chunk["unavailable"], dtype=np.int32)
+        return arrays
+
+    def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return all rows and the kinds of which there are numbers; the parts are used up."""
+        if not self._parts:
+            self._add(dict.fromkeys(_ROW, ()))
+        data: dict[str, Any] = {}
+        for name in (*COLUMNS, *_OF_KINDS, REASONS):
+            array = np.concatenate(self._parts.pop(name))
+            if name in self._texts:
+                data[name] = self._texts[name].column(array)
+            else:
+                data[name] = array.astype(np.int64) if name in _NEEDED_COUNTS else array
+        kinds = []
+        for kind in KIND_ORDER:
+            names = [pattern.format(kind) for pattern in _BY_KIND]
+            if all(np.isnan(data[name]).all() for name in names):
+                for name in names:
+                    del data[name]
+            else:
+                kinds.append(kind)
+        # Without a copy, or all numbers would be there twice for a while.
+        return pd.DataFrame(data, copy=False), tuple(kinds)
+
+
+def grow(part: Part) -> Growing:
+    """Return the columns of one part, as a process of its own makes them."""
+    growing = Growing()
+    growing.read(part)
+    return growing
