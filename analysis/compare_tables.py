@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -151,6 +152,8 @@ def _ratio_cells(ratio: Ratio | None) -> tuple[str, str]:
     value = fixed(ratio.value, RATIO_DECIMALS)
     if ratio.interval is None:
         return value, NOTHING
+    if not math.isfinite(ratio.interval.high):
+        return value, "too wide to tell"
     low, high = (fixed(end, RATIO_DECIMALS) for end in (ratio.interval.low, ratio.interval.high))
     return value, f"{low} to {high}"
 
@@ -204,5 +207,5 @@ def _exact_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
     return {
         name: ratio.value if ratio else None,
         f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
+        f"{name}_high": interval.high if interval and math.isfinite(interval.high) else None,
     }

@@ -33,3 +33,9 @@ def mean_count(value: float) -> str:
     if abs(value) < 100 and not math.isclose(value, round(value), abs_tol=0.05):
         return f"{value:.1f}"
     return f"{value:.0f}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with two digits, `+3.1 %` and `-0.4 %` left to the caller."""
+    value = 100 * share
+    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"

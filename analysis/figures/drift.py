@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import MOST_DOTS, MOST_DRAWN_DOTS, put_legend, put_title
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
-from analysis.figures.words import count, number, percent, sentences
+from analysis.figures.words import count, number, sentences
 from analysis.findings import Findings
 from analysis.sources import Results
 from analysis.statistics.drift import Trend

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.reasons import why_not_measured
 from analysis.figures.rows import Entry, Panel, put_words, row_figure, why_empty
@@ -21,7 +22,7 @@ from analysis.figures.style import (
     in_style,
     label_text,
 )
-from analysis.figures.words import extremes, named, percent, sentences
+from analysis.figures.words import extremes, named, sentences
 from analysis.findings import CaseFinding, TableFindings
 from analysis.sources import Results
 

@@ -17,12 +17,6 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage with two digits, `+3.1 %` and `-0.4 %` left to the caller."""
-    value = 100 * share
-    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
-
-
 def named(case: CaseFinding) -> str:
     """Return a case's name as it may stand in a sentence."""
     return one_line(case.label)

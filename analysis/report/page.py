@@ -24,9 +24,10 @@ from analysis.node_files import NodeSheet, node_sheets
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
 from analysis.report.reproduction import Reproduction, reproduction
-from analysis.report.words import drift_sentences, extent, node_alt, question
+from analysis.report.words import extent, node_alt, question
 from analysis.sources import Results, open_results
 from analysis.tables import tables_of_cases
+from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.written import write_file
 from configs.errors import UserError
@@ -99,7 +100,7 @@ def report_html(results: Results, findings: Findings) -> str:
         data_uri=_data_uri,
         sections=sections,
         drift=drift,
-        drift_sentences=drift_sentences(findings),
+        drift_sentences=drift_sentences(findings.drift),
         outliers=_outliers(findings),
         **_aside(results, findings, places, sheets),
         style=style,

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from textwrap import TextWrapper
 from typing import Any
 
 from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
 from analysis.render import markdown_text, render
-from analysis.statistics.drift import Step, Trend
-from analysis.verdict.phrases import NOUNS, governor, listed, rounded
+from analysis.verdict.drift_words import drift_sentences
+from analysis.verdict.phrases import NOUNS, governor, listed
 from analysis.verdict.tables import (
     comparison_table,
     exact_comparisons,
     exact_statistics,
     statistics_tables,
 )
-
-# A trend by hour or kelvin is often a small share of the time.
-MOST_TREND_DECIMALS = 4
 
 QUESTION = "To pin or not to pin?"
 
@@ -95,11 +90,7 @@ def _joined(verdict: Verdict) -> str:
 def notes(findings: Findings) -> list[str]:
     """Return how the words came about, what drifted, and what the results' readers should know."""
     lines = [_of_words(findings)] if findings.comparisons else []
-    drift = findings.drift
-    if drift is not None:
-        lines.append(f"drift over time: {trend_text(drift.over_time, 'hour')}")
-        lines.append(f"drift with temperature: {trend_text(drift.over_temperature, 'kelvin')}")
-        lines += [_step_text(step) for step in drift.steps]
+    lines += drift_sentences(findings.drift)
     return [*lines, *findings.remarks]
 
 
@@ -110,47 +101,6 @@ def _of_words(findings: Findings) -> str:
         f"a ratio's 95 % interval is of that comparison alone; words take {together}, so that at "
         "most about 5 of 100 studies call a difference that is none; equivalent: within "
         f"{findings.margin * 100:g} %; (+N): about N more repetitions would decide"
-    )
-
-
-def trend_text(trend: Trend | None, unit: str) -> str:
-    """Return a trend in words."""
-    if trend is None:
-        return "not tested, because too few runs have both numbers, or all have the same"
-    size = _size(trend, "an" if unit == "hour" else "a", unit)
-    if not trend.found:
-        return f"none found in {trend.n} runs: {size}"
-    whole = rounded(
-        trend.change * 100, trend.interval.half_width * trend.span * 100, MOST_TREND_DECIMALS
-    )
-    over = rounded(trend.span, trend.span / 10, MOST_TREND_DECIMALS)
-    return (
-        f"found in {trend.n} runs: {size}, by {whole} % over {over} {unit}s; it falls on both runs "
-        "of a pair alike"
-    )
-
-
-def _size(trend: Trend, article: str, unit: str) -> str:
-    half_width = trend.interval.half_width * 100
-    slope, low, high = (
-        rounded(share * 100, half_width, MOST_TREND_DECIMALS)
-        for share in (trend.slope, trend.interval.low, trend.interval.high)
-    )
-    return f"a run's time changes by {slope} % {article} {unit} (95 % interval {low} to {high} %)"
-
-
-def _step_text(step: Step) -> str:
-    """Return a change between attempts in words; its interval is on one side of no change."""
-    trend = step.trend
-    share, *ends = (abs(math.expm1(by)) for by in (trend.slope, *astuple(trend.interval)))
-    size, low, high = (
-        rounded(part * 100, trend.interval.half_width * 100) for part in (share, *sorted(ends))
-    )
-    return (
-        f"change between attempts: runs of attempt {step.after} took {size} % "
-        f"{'more' if trend.slope > 0 else 'less'} time than those of attempt {step.before} (95 % "
-        f"interval {low} to {high} %, {trend.n} runs); runs of different attempts are no pairs, "
-        "but the means in the tables mix them"
     )
 
 
