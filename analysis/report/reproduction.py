@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from analysis.columns import number_or_nan
 from analysis.node_files import NodeSheet, read_limited
 from analysis.report.left_aside import Places
 from analysis.sources import Results
+from configs.model import PRECISION_OF
 from runners.shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
 
@@ -34,7 +37,10 @@ class CaseCommand:
 
 @dataclass
 class Reproduction:
-    """What it takes: commands to type, the study's text (None if not kept), versions, commands."""
+    """What it takes: commands to type, the study's text (None if not kept), versions, commands.
+
+    `rules` are in words what ended the repetitions of a case, where a precision did.
+    """
 
     commands: list[str]
     study_name: str
@@ -42,6 +48,7 @@ class Reproduction:
     digests: list[str]
     versions: dict[str, list[str]] = field(default_factory=dict)
     cases: list[CaseCommand] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
 
 
 def reproduction(
@@ -78,6 +85,9 @@ def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
             known = found.versions.setdefault(what, [])
             if version not in known and len(known) < 20:
                 known.append(version)
+        rule = _rule(record.get("repetition_rule"))
+        if rule and rule not in found.rules and len(found.rules) < 20:
+            found.rules.append(rule)
         case_id = record.get("case_id")
         line = _line(record)
         if isinstance(case_id, str) and case_id in places and case_id not in seen and line:
@@ -96,6 +106,21 @@ def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(("OpenMP runtime", runtime.get("version")))
     found.append(("program", record.get("build")))
     return [(what, version) for what, version in found if isinstance(version, str) and version]
+
+
+def _rule(rule: object) -> str:
+    """Return the rule of `repetitions: {min, max, until}` in words; empty for what is none."""
+    if not isinstance(rule, dict):
+        return ""
+    least, most, share = (number_or_nan(rule.get(key)) for key in ("min", "max", "ci_half_width"))
+    named = rule.get("of")
+    measures = [name for name in PRECISION_OF if isinstance(named, list) and name in named]
+    if math.isnan(least + most + share) or not measures:
+        return ""
+    return (
+        f"Each case was repeated {least:g} to {most:g} times: until the 95 % interval of its mean "
+        f"{' and '.join(measures)} reached no further than {share * 100:g} % to each side."
+    )
 
 
 def _line(record: Mapping[str, Any]) -> str:

@@ -130,6 +130,27 @@ def test_the_study_its_command_and_the_versions_are_kept(page: _Texts) -> None:
     assert "OMP_NUM_THREADS=4 taskset -c 0-15 bin/lu-libgomp -s 30" in again
 
 
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            {"min": 5, "max": 50, "ci_half_width": 0.01, "of": ["time", "energy"]},
+            "repeated 5 to 50 times: until the 95 % interval of its mean time and energy reached no "
+            "further than 1 %",
+        ),
+        ({"min": 5, "max": 50, "ci_half_width": 0.01, "of": 3}, ""),
+        ({"min": "<b>", "max": 50, "ci_half_width": 0.01, "of": ["time"]}, ""),
+        ("soon", ""),
+        (None, ""),
+    ],
+)
+def test_what_ended_the_repetitions_is_said(tmp_path: Path, rule: object, said: str) -> None:
+    write(tmp_path, [record(1, r, repetition_rule=rule) for r in (1, 2)])
+    method = read(tmp_path).of("method")
+    assert said in method
+    assert ("was repeated" in method) == bool(said)
+
+
 def test_the_command_repeats_declared_core_kinds(tmp_path: Path, study: Path) -> None:
     make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
     node = tmp_path / "nodes" / f"{DIGEST}.json"
