@@ -135,8 +135,8 @@ def test_the_study_its_command_and_the_versions_are_kept(page: _Texts) -> None:
     [
         (
             {"min": 5, "max": 50, "ci_half_width": 0.01, "of": ["time", "energy"]},
-            "repeated 5 to 50 times: until the 95 % interval of its mean time and energy reached no "
-            "further than 1 %",
+            "repeated 5 to 50 times: until the 95 % interval of its mean time and energy reached "
+            "no further than 1 %",
         ),
         ({"min": 5, "max": 50, "ci_half_width": 0.01, "of": 3}, ""),
         ({"min": "<b>", "max": 50, "ci_half_width": 0.01, "of": ["time"]}, ""),
