@@ -9,6 +9,7 @@ from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
 from analysis.statistics.decision import Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
+from analysis.verdict.not_compared import not_compared
 from analysis.verdict.sentences import Ground
 
 # How two cases differ that are not each other's baseline; None where it cannot be told.
@@ -46,7 +47,7 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
     if rules.mixed:
         return Verdict(objective, governor, "not compared", None, (rules.mixed,))
     if baseline is None or not compared:
-        why = sentences.not_compared(cases, baseline, objective)
+        why = not_compared(cases, baseline, objective)
         return Verdict(objective, governor, "not compared", None, (why,))
     lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
     ground = Ground(

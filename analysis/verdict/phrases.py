@@ -233,3 +233,7 @@ def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -
     if tightness == "set":
         return f"confine {all_} to {where}"
     return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"
+
+
+def and_others(cases: Sequence[CaseFinding]) -> list[str]:
+    return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []

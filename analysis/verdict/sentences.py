@@ -7,20 +7,18 @@ from dataclasses import dataclass
 
 from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
 from analysis.statistics.decision import ALPHA, Word
-from analysis.table import joined, one_line
+from analysis.table import one_line
 from analysis.verdict.explanation import explanation
+from analysis.verdict.not_compared import mean_change
 from analysis.verdict.phrases import (
     MOST_NAMED,
     NOUNS,
-    Change,
+    and_others,
     change,
-    change_of_means,
     do,
-    leaves_all,
     listed,
     name,
     names,
-    others,
     sentence,
 )
 
@@ -56,16 +54,12 @@ class Ground:
     def changes(self, cases: Sequence[CaseFinding]) -> str:
         """Return the rows and changes of some cases, and how many more there are."""
         shown = [self.change(case) for case in cases[:MOST_NAMED]]
-        return "; ".join([*shown, *_rest(cases)])
+        return "; ".join([*shown, *and_others(cases)])
 
     @property
     def within(self) -> str:
         """The margin in words."""
         return f"within {self.margin * 100:g} %"
-
-
-def _rest(cases: Sequence[CaseFinding]) -> list[str]:
-    return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []
 
 
 def recommended(
@@ -142,18 +136,10 @@ def _other_objective(case: CaseFinding, ground: Ground, objective: Objective) ->
             "equivalent": f"{noun} the same {ground.within}",
             "undecided": f"{noun} undecided, {sized}",
         }[comparison.word]
-    by_means = _mean_change(case, ground.baseline, objective)
+    by_means = mean_change(case, ground.baseline, objective)
     if by_means is None:
         return f"{noun} not measured"
     return f"{noun} {by_means.size} by the means alone"
-
-
-def _mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> Change | None:
-    """Return how the means differ, where there is no interval: `8.8 % less`; None if unknown."""
-    mine, theirs = case.samples.get(objective), baseline.samples.get(objective)
-    if not (mine and theirs):
-        return None
-    return change_of_means(mine.mean / theirs.mean, objective)
 
 
 def _open(ground: Ground) -> str:
@@ -163,7 +149,7 @@ def _open(ground: Ground) -> str:
         return ""
     cases.sort(key=lambda case: ground.comparison(case).more or float("inf"))
     needs = [_in_doubt(ground, case) for case in cases[:MOST_NAMED]]
-    said = "; ".join([*needs, *_rest(cases)])
+    said = "; ".join([*needs, *and_others(cases)])
     return f"Undecided against {name(ground.baseline)}, with 95 % intervals: {said}."
 
 
@@ -277,65 +263,3 @@ def _lacking(ground: Ground) -> str:
         return ""
     noun = NOUNS[ground.objective]
     return f"Not compared with {name(ground.baseline)} in {noun}: {names(ground.lacking)}."
-
-
-def not_compared(
-    cases: Sequence[CaseFinding], baseline: CaseFinding | None, objective: Objective
-) -> str:
-    """Say why there is no verdict."""
-    noun = NOUNS[objective]
-    if not any(objective in case.samples for case in cases):
-        if not any(case.samples for case in cases):
-            return "Not compared: no run of these cases could be used."
-        if objective == "edp":
-            return f"Not compared: the {noun} needs package energy, which was not measured."
-        return f"Not compared: {noun} was not measured{_because(cases, objective)}."
-    if baseline is None:
-        free = [case for case in cases if leaves_all(case.facts)]
-        if free:
-            return f"Not compared: no run of {names(free)} could be used{_how(free)}."
-        return (
-            "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
-            "put the mapping scheduler into the study, or name another with --baseline."
-        )
-    if objective not in baseline.samples:
-        return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
-    if not any(objective in case.samples for case in cases if case is not baseline):
-        return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
-    return (
-        f"Not compared: a spread of {noun} needs two good runs of each case, or published "
-        f"deviations{_by_means(cases, baseline, objective)}."
-    )
-
-
-def _how(cases: Sequence[CaseFinding]) -> str:
-    """Return how the runs of some cases ended, in brackets; empty where there were none."""
-    ends = [
-        f"{count} {status}"
-        for case in cases
-        for status, count in (case.facts.get("excluded") or {}).items()
-    ]
-    return f" ({one_line(', '.join(ends))})" if ends else ""
-
-
-def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Objective) -> str:
-    """Return what the means alone say of each case; empty where they do not."""
-    changes = [
-        (case, of_means)
-        for case in cases
-        if case is not baseline and (of_means := _mean_change(case, baseline, objective))
-    ]
-    if not changes:
-        return ""
-    shown = [f"{name(case)} {of_means.size}" for case, of_means in changes[:MOST_NAMED]]
-    said = ", ".join([*shown, *_rest([case for case, _ in changes])])
-    return f"; by the means alone, against {name(baseline)}: {said}"
-
-
-def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
-    reasons = dict.fromkeys(
-        one_line(reason)
-        for case in cases
-        for reason in case.facts["reasons"].get(OBJECTIVES[objective], ())
-    )
-    return f", because {joined(reasons)}" if reasons else ""
