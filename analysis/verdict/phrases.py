@@ -236,4 +236,5 @@ def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -
 
 
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
+    """Return how many cases come after those that a sentence names; nothing when none do."""
     return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []
