@@ -77,16 +77,21 @@ def _show_outcome(folder: Path, report: bool) -> None:
 
     try:
         from analysis.outcome import write_outcome, write_tables_only
-
+    except ImportError as error:
+        again = f"numpy, pandas and tabulate are installed: pinstudy tables {folder}"
+        _say_missing("tables", error, again)
+        return
+    try:
         outcome = write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
     except ImportError as error:
-        reason = " ".join(str(error).split())[:200]
-        click.echo(
-            f"no tables: {reason}; where numpy, pandas, scipy, tabulate, matplotlib and jinja2 are "
-            f"installed: pinstudy tables {folder}; pinstudy report {folder}",
-            err=True,
-        )
-        return
+        again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {folder}"
+        _say_missing("verdict and no report", error, again)
+        outcome = write_tables_only(folder)
     click.echo(outcome.text)
     for path in outcome.files:
         click.echo(f"written: {path}")
+
+
+def _say_missing(what: str, error: ImportError, again: str) -> None:
+    reason = " ".join(str(error).split())[:200]
+    click.echo(f"no {what}: {reason}; where {again}", err=True)

@@ -264,6 +264,26 @@ def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
     assert f"written: {(records.parent / 'report.html').relative_to(folder)}" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("module", "told", "files"),
+    [
+        ("pandas", "no tables: no pandas here; where numpy, pandas and tabulate", []),
+        ("matplotlib", "no verdict and no report: no matplotlib here; where scipy", ["tables.md"]),
+    ],
+)
+def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, told: str, files: list[str]
+) -> None:
+    (folder / "lacking").mkdir()
+    (folder / "lacking" / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
+    monkeypatch.setenv("PYTHONPATH", str(folder / "lacking"))
+    done = pinstudy(folder, "run", "short.yaml", "--report")
+    assert done.returncode == 0, done.stderr
+    assert told in done.stderr
+    assert [path.name for path in folder.glob("results/short/*/*.md")] == files
+    assert records(folder)
+
+
 def test_tables_are_printed_again_in_every_format(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
     for style, sign in {
