@@ -102,8 +102,9 @@ def _frequencies(axes: Axes, cases: Sequence[CaseFinding], kinds: Sequence[str])
             marker=KIND_MARKERS.get(kind, "X"), markersize=5.5,
             color=KIND_COLOURS.get(kind, PURPLE), markerfacecolor=KIND_FILLS.get(kind, "white"),
         )  # fmt: skip
-    axes.margins(x=0.06)
-    axes.set_xlim(left=0.0)
+    # Room for the markers at both ends; margins are of the data's range, which begins above 0.
+    highest = max((v for case in cases for v in _frequencies_of(case).values()), default=0.0)
+    axes.set_xlim(0, 1.06 * highest if highest > 0 else 1.0)
 
 
 def _residencies(axes: Axes, cases: Sequence[CaseFinding], kinds: Sequence[str]) -> None:
