@@ -36,7 +36,8 @@ def headline_text(findings: Findings, width: int = 100) -> str:
 
 def _wrapped(lines: Sequence[str], width: int) -> list[str]:
     wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
-    return [wrap.fill(line) for line in lines]
+    # A number and its percent sign stay on one line.
+    return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
 
 
 def as_markdown(findings: Findings) -> str:

@@ -253,6 +253,14 @@ def test_names_of_governors_and_apps_cannot_reach_a_terminal_raw(tmp_path: Path)
     assert "\x1b" not in as_text(found(tmp_path, records))
 
 
+def test_no_line_begins_with_a_percent_sign(tmp_path: Path) -> None:
+    findings = found(tmp_path, Study(FASTER, FASTER))
+    for width in range(60, 120):
+        assert not [
+            line for line in as_text(findings, width).splitlines() if line.split()[:1] == ["%"]
+        ]
+
+
 def test_a_change_between_attempts_is_no_drift(tmp_path: Path) -> None:
     records = Study({"scheduler": 1.0, "pcores-pin": 1.0}).records()
     for run in records:
