@@ -7,7 +7,10 @@ parts (threads, counters, stderr) never pile up in memory: a run takes some 500 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from analysis.fields import ROW_KEYS, TABLE_KEYS
 from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
 from configs.errors import UserError
-from runners.shards import parts_of
+from runners.shards import Part, parts_of
 from runners.statuses import INTERRUPTED, LEFT_OUT, OK
 
 # Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
@@ -74,11 +77,21 @@ def _grown(folder: Path) -> Growing:
     """Return the columns of all shards, read by several processes where that is faster."""
     parts = parts_of(folder, PART_BYTES)
     workers = how_many(len(parts))
+    if workers > 1 and sum(part.stop - part.start for part in parts) >= PARALLEL_FROM_BYTES:
+        with suppress(BrokenProcessPool):
+            return _grown_together(parts, workers)
     growing = Growing()
-    if workers < 2 or sum(part.stop - part.start for part in parts) < PARALLEL_FROM_BYTES:
-        for part in parts:
-            growing.read(part)
-        return growing
+    for part in parts:
+        growing.read(part)
+    return growing
+
+
+def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
+    """Return the columns of the parts, in their order.
+
+    Raises BrokenProcessPool when a process was killed, as for lack of memory.
+    """
+    growing = Growing()
     waiting: deque[Future[Growing]] = deque()
     with pool(workers) as processes:
         for part in parts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
@@ -82,8 +84,17 @@ def _write_tables(
     """Write the tables' figures; of many tables in as many processes as there are CPUs."""
     places = range(len(findings.tables))
     workers = how_many(len(places) // LEAST_TABLES)
-    if workers < 2:
-        return _write_some(results, findings, folder, formats, places)
+    if workers > 1:
+        # One that was killed, as for lack of memory, leaves the work to this process.
+        with suppress(BrokenProcessPool):
+            return _write_together(results, findings, folder, formats, workers)
+    return _write_some(results, findings, folder, formats, places)
+
+
+def _write_together(
+    results: Results, findings: Findings, folder: Path, formats: Sequence[str], workers: int
+) -> Lines:
+    places = range(len(findings.tables))
     with pool(workers) as processes:
         jobs = [
             processes.submit(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +210,21 @@ def test_several_processes_read_what_one_reads(
     texts = dict.fromkeys(alone.frame.select_dtypes("category"), object)
     pd.testing.assert_frame_equal(together.frame.astype(texts), alone.frame.astype(texts))
     pd.testing.assert_frame_equal(together.reasons, alone.reasons)
+
+
+def be_killed(_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_when_processes_are_killed_one_reads_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shard = write(tmp_path, [record(1, r) for r in range(1, 30)])
+    monkeypatch.setattr("analysis.frame.PART_BYTES", shard.stat().st_size // 3)
+    monkeypatch.setattr("analysis.frame.PARALLEL_FROM_BYTES", 0)
+    monkeypatch.setattr("analysis.workers.os.sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("analysis.frame.grow", be_killed)
+    assert len(read_runs(tmp_path).frame) == 29
 
 
 def test_a_record_that_cannot_be_read_is_told_by_any_process(
