@@ -64,6 +64,11 @@ class Case:
         return self.vcpus.mask if self.vcpus else self.mask
 
     @property
+    def boot(self) -> str:
+        """What names the boot of the guest that the case shares with others; empty without one."""
+        return self.vcpus.mapping.name if self.vcpus else ""
+
+    @property
     def mask(self) -> tuple[int, ...]:
         """The CPUs ascending: each thread's own under `none` and `set`, their union under `pin`."""
         return tuple(sorted(self.cpus))

@@ -8,18 +8,9 @@ from itertools import groupby
 from runners.case import Case
 from runners.forecast import Forecast
 from runners.history import History
-from runners.order import PlannedRun, plan_groups
+from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.stopping import Stopping
-
-
-def runs_of(plan: Plan) -> list[PlannedRun]:
-    """Return every run of the plan's cases, in order; with a precision, as many as may be made."""
-    study = plan.study
-    boots: dict[str, list[str]] = {}
-    for case in plan.cases:
-        boots.setdefault(_boot_of(case), []).append(case.case_id)
-    return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
 
 
 def runs_left(
@@ -33,10 +24,10 @@ def runs_left(
     """
     study = plan.study
     if study.precision is None:
-        yield from (planned for planned in runs_of(plan) if planned.key not in history.done)
+        yield from (planned for planned in plan.runs if planned.key not in history.done)
         return
     stopping = Stopping(plan.cases, study.precision)
-    for (_, number), runs in groupby(runs_of(plan), block_of(plan)):
+    for (_, number), runs in groupby(plan.runs, block_of(plan)):
         block = [planned for planned in runs if planned.case_id not in stopping.stopped]
         for planned in block:
             if planned.key not in history.done:
@@ -70,12 +61,8 @@ def block_of(plan: Plan) -> Callable[[PlannedRun], tuple[str, int]]:
     Warm-up runs are in block 0.
     """
     alone = plan.study.order == "sequential"
-    within = {case.case_id: case.case_id if alone else _boot_of(case) for case in plan.cases}
+    within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
     return lambda planned: (within[planned.case_id], planned.block)
-
-
-def _boot_of(case: Case) -> str:
-    return case.vcpus.mapping.name if case.vcpus else ""
 
 
 def forecast(cases: Collection[Case], left: Iterable[PlannedRun], history: History) -> Forecast:

@@ -11,7 +11,7 @@ from configs.cpulist import format_cpulist
 from configs.model import Baseline, Study
 from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
-from runners.course import fewest_left, forecast, runs_left, runs_of
+from runners.course import fewest_left, forecast, runs_left
 from runners.forecast import duration, estimate_s
 from runners.history import History
 from runners.launch import Launch
@@ -47,7 +47,7 @@ class Outline:
     @property
     def done(self) -> int:
         """How many of them were made already."""
-        return sum(1 for planned in runs_of(self.plan) if planned.key in self.history.done)
+        return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
 
     @property
     def left(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from configs.model import Mapping as StudyMapping
 from runners.case import Case, LeftOut, Vcpus
 from runners.launch import FALLBACK_SCHEDULE
 from runners.mappings import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
+from runners.order import PlannedRun, plan_groups
 from runners.topology import Topology, flat_topology
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
@@ -26,6 +28,15 @@ class Plan:
     cases: tuple[Case, ...]
     left_out: tuple[LeftOut, ...]
     programs: dict[str, Path]
+
+    @cached_property
+    def runs(self) -> list[PlannedRun]:
+        """Every run of the cases, in order; with a precision, as many as may be made."""
+        study = self.study
+        boots: dict[str, list[str]] = {}
+        for case in self.cases:
+            boots.setdefault(case.boot, []).append(case.case_id)
+        return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
 
     def program_of(self, case: Case) -> Path:
         """Return the absolute path of the case's program."""

@@ -75,8 +75,7 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:
-        boot = case.vcpus.mapping.name if case.vcpus else ""
-        groups.setdefault((case.table, case.governor, boot), []).append(case)
+        groups.setdefault((case.table, case.governor, case.boot), []).append(case)
     found = {}
     for group in groups.values():
         free = [case for case in group if _is_free(case)]

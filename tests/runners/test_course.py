@@ -17,7 +17,7 @@ from scipy import stats
 
 from configs.model import Mapping, Precision
 from runners.case import Case, Vcpus
-from runners.course import fewest_left, runs_left, runs_of
+from runners.course import fewest_left, runs_left
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
@@ -143,7 +143,7 @@ def precise_from(world: World, case_id: str) -> Callable[[int], bool]:
     """Return whether a case is known precisely after so many repetitions, as scipy says it."""
     asked = world.plan.study.precision
     assert asked
-    runs = {planned.repetition: planned for planned in runs_of(world.plan)
+    runs = {planned.repetition: planned for planned in world.plan.runs
             if planned.case_id == case_id and not planned.warmup}  # fmt: skip
 
     def precise(after: int) -> bool:
@@ -210,7 +210,7 @@ def test_a_comparison_has_its_baseline_in_every_block(world: World) -> None:
 
 @given(WORLDS)
 def test_cases_that_end_leave_the_order_of_the_others_as_it_was(world: World) -> None:
-    order = [planned.key for planned in runs_of(world.plan)]
+    order = [planned.key for planned in world.plan.runs]
     made = keys(world.uncut)
     assert made == [key for key in order if key in set(made)]
 
@@ -243,8 +243,8 @@ def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Worl
 def test_a_plain_number_is_made_whatever_the_times_are(world: World) -> None:
     plan = plan_of("randomised-blocks", world.seed, None, guests=False)
     plain = replace(world, plan=plan)
-    assert keys(plain.uncut) == [planned.key for planned in runs_of(plan)]
-    assert fewest_left(plan, History()) == list(runs_left(plan, History())) == runs_of(plan)
+    assert keys(plain.uncut) == [planned.key for planned in plan.runs]
+    assert fewest_left(plan, History()) == list(runs_left(plan, History())) == plan.runs
 
 
 def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
@@ -254,7 +254,7 @@ def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
     # A failed run each: the others end at block 4, where the baseline may jump.
     before = []
     for block in range(5):
-        for planned in runs_of(plan):
+        for planned in plan.runs:
             if planned.block == block and (block < 4 or planned.case_id != baseline):
                 before.append(world.record(planned))
                 if block == 3 and planned.case_id != baseline:

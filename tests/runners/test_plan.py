@@ -10,7 +10,6 @@ from pathlib import Path
 
 from configs.library import load_study
 from configs.model import AppChoice, Study, Vm
-from runners.course import runs_of
 from runners.plan import Plan, make_plan
 from runners.topology import Topology
 from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, SCHEDULER, SERIAL, SMALL, study
@@ -267,7 +266,7 @@ def test_emulated_guests_are_cases_of_their_own() -> None:
 def test_all_runs_of_a_boot_are_made_one_after_the_other() -> None:
     made = plan(in_guests(governors=("performance", "powersave")))
     mapping_of = {case.case_id: case.vcpus.mapping.name for case in made.cases if case.vcpus}
-    runs = runs_of(made)
+    runs = made.runs
     boots = [name for name, _ in groupby(mapping_of[run.case_id] for run in runs)]
     assert len(boots) == 7
     # Both governors x (a warm-up and three repetitions) in each boot.
