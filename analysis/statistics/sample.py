@@ -132,7 +132,8 @@ def _intervals(
         low[lost], high[lost] = _bootstrap(
             rows[lost], statistic, resamples, level, seed, "percentile"
         )
-    return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    # Between equal values percentiles may be a rounding apart, the lower one above the upper.
+    return [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(low, high, strict=True)]
 
 
 def _bootstrap(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -76,6 +76,7 @@ def test_a_sample_is_described_the_same_alone_and_among_others() -> None:
 
 
 @given(st.lists(FINITE, min_size=1, max_size=12))
+@example([109330149.86978738] * 6)
 def test_whatever_is_measured_can_be_described(values: list[float]) -> None:
     (sample,) = describe([np.array(values)])
     assert min(values) <= sample.median <= max(values)
