@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.table import one_line
+from configs.words import plural
 
 
 def caption(case: Mapping[str, Any]) -> str:
     """Return the caption of the table that a row of `summarise` belongs to."""
-    threads = "1 thread" if case["threads"] == 1 else f"{case['threads']} threads"
+    threads = plural(case["threads"], "thread")
     return one_line(
         f"{case['app']} ({case['variant']}), size {case['size']}, {threads}, "
         f"schedule {case['schedule']}, wait policy {case['wait_policy']}{_guest(case)}"

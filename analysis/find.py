@@ -18,6 +18,7 @@ from analysis.findings import (
     Outlier,
     TableFindings,
 )
+from analysis.frame import good_runs
 from analysis.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of
@@ -45,7 +46,7 @@ from analysis.verdict.values import (
     by_objective,
     values_by_case,
 )
-from runners.statuses import OK
+from configs.words import plural
 
 # Differences of less are called none that matter, unless the user says otherwise.
 MARGIN = 0.01
@@ -117,13 +118,13 @@ def _no_measurements(results: Results) -> Iterator[str]:
     if results.runs is None:
         return
     frame = results.runs.frame
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good_runs(frame)
     for objective, measure in OBJECTIVES.items():
         values = good[measure]
         wrong = int((values.notna() & ~values.between(LEAST, MOST, inclusive="neither")).sum())
         if wrong:
             yield (
-                f"{NOUNS[objective]}: {wrong} value{'' if wrong == 1 else 's'} of 0, below or "
+                f"{NOUNS[objective]}: {plural(wrong, 'value')} of 0, below or "
                 "beyond all measure, and not used for verdicts"
             )
 
@@ -205,7 +206,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
 
 
 def _drift(frame: pd.DataFrame) -> Drift:
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good_runs(frame)
     numbers, _ = pd.factorize(good["case_id"])
     times = good["elapsed_s"].where(good["elapsed_s"].between(LEAST, MOST)).to_numpy(dtype=float)
     hours = good["started_s"].to_numpy(dtype=float) / 3600

@@ -68,9 +68,19 @@ def read_runs(folder: Path) -> Runs:
     frame = _each_run_once(frame)
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
-    good = (frame["status"] == OK) & ~frame["warmup"]
+    good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     return Runs(frame, kinds, reasons, growing.torn, growing.unusable)
+
+
+def are_good(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return which of the runs are averaged: those with status ok that are no warm-ups."""
+    return (frame["status"] == OK) & ~frame["warmup"]
+
+
+def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs that are averaged."""
+    return frame[are_good(frame)]
 
 
 def _grown(folder: Path) -> Growing:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.sources import Results
+from configs.words import plural
 from runners.lstopo import picture_path
 
 # Larger files are none that pinstudy has written.
@@ -134,7 +135,7 @@ def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
     name = _word(kind, "name")
     count = sum(_word(core, "kind") == name for core in cores)
     declared = ", declared by hand" if kind.get("declared") is True else ""
-    return f"{count} {name}-core{'' if count == 1 else 's'} (CPUs {_word(kind, 'cpus')}{declared})"
+    return f"{plural(count, f'{name}-core')} (CPUs {_word(kind, 'cpus')}{declared})"
 
 
 def _declared(kinds: list[dict[str, Any]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.frame import Runs
 from analysis.table import joined, one_line
+from configs.words import plural
 
 
 def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -103,17 +104,15 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         kinds = joined(_declared_kinds(folder / "nodes" / f"{digest}.json") for digest in digests)
         remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     if runs.torn:
+        lines = plural(runs.torn, "line")
         remarks.append(
-            f"{_lines(runs.torn)} of the records cut off or damaged, and not used (a run that was "
-            "killed leaves one; `pinstudy run` makes it again)"
+            f"{lines} of the records cut off or damaged, and not used (a run that was killed "
+            "leaves one; `pinstudy run` makes it again)"
         )
     if runs.unusable:
-        remarks.append(f"{_lines(runs.unusable)} of the records without a case, and not used")
+        lines = plural(runs.unusable, "line")
+        remarks.append(f"{lines} of the records without a case, and not used")
     return remarks
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count} lines"
 
 
 def _declared_kinds(path: Path) -> str:

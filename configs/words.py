@@ -1,4 +1,4 @@
-"""How a mistake is told: the value as it was written, the nearest valid word, what is allowed."""
+"""Words for messages: a value as it was written, the nearest valid word, a count and its noun."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     folded = {candidate.lower(): candidate for candidate in known}
     found = get_close_matches(word[:MAX_SHOWN_CHARACTERS].lower(), folded, n=1, cutoff=0.6)
     return folded[found[0]] if found else None
+
+
+def plural(count: int, what: str) -> str:
+    """Return the count with its noun: `1 run`, `2 runs`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -9,6 +9,7 @@ from typing import Any
 
 from configs.cpulist import format_cpulist
 from configs.model import Baseline, Study
+from configs.words import plural
 from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
 from runners.course import fewest_left, forecast, runs_left
@@ -192,11 +193,6 @@ class Outline:
 def _range(least: str, most: str) -> str:
     """Return what lies between two texts; the second alone when it says the same with its unit."""
     return most if least in (most, most.split()[0]) else f"{least} to {most}"
-
-
-def plural(count: int, what: str) -> str:
-    """Return the count with its noun: `1 run`, `2 runs`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _left_out_row(item: LeftOut) -> dict[str, Any]:

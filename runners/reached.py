@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from configs.model import Precision
+from configs.words import plural
 from runners.case import Case
 from runners.history import History
 from runners.plan import Plan
@@ -76,7 +77,7 @@ def _of_energy(wanted: Precision, outcomes: list[_Outcome]) -> list[str]:
 def _of_other(outcome: _Outcome, most: int) -> str:
     known = outcome.known
     widths = " and ".join(f"{word} ±{percent(width)}" for word, width in known.half_widths.items())
-    good = "1 good run" if known.runs == 1 else f"{known.runs} good runs"
+    good = plural(known.runs, "good run")
     state = "not reached" if outcome.repetitions >= most else "not finished"
     found = f"{widths} by {good}" if widths else good
     return f"precision {state} after {outcome.repetitions}: {outcome.case.label}: {found}"

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from configs.cpulist import format_cpulist
 from configs.model import CURRENT_GOVERNOR, Site, Study
+from configs.words import plural
 from runners.case import Case
 from runners.engine import without_estimates
 from runners.governors import Governors
 from runners.history import History, read_history
 from runners.launch import Launch, build_launch
 from runners.node import Node, open_node
-from runners.outline import Outline, plural
+from runners.outline import Outline
 from runners.plan import Plan, make_plan
 from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
 

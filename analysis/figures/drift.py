@@ -13,11 +13,12 @@ from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import MOST_DOTS, MOST_DRAWN_DOTS, put_legend, put_title
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
-from analysis.figures.words import count, number, sentences
+from analysis.figures.words import number, sentences
 from analysis.findings import Findings
+from analysis.frame import good_runs
 from analysis.sources import Results
 from analysis.statistics.drift import Trend
-from runners.statuses import OK
+from configs.words import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"
 # Runs beyond this many times the middle half's width stand at the edge, so that the rest is seen.
@@ -78,7 +79,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
     caption = sentences(
         "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
         "together.",
-        f"{count(beyond, 'run')} further away stand{'s' if beyond == 1 else ''} at the edge."
+        f"{plural(beyond, 'run')} further away stand{'s' if beyond == 1 else ''} at the edge."
         if beyond
         else "",
         "A vertical line is where the study was continued." if runs.attempt.any() else "",
@@ -91,7 +92,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
 def _runs(results: Results) -> _Runs:
     assert results.runs is not None
     frame = results.runs.frame
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good_runs(frame)
     good = good[np.isfinite(good["started_s"]) & np.isfinite(good["elapsed_s"])]
     good = good.sort_values("started_s", kind="stable")
     times = good["elapsed_s"]

@@ -13,7 +13,7 @@ from analysis.figures.kinds import draw_kinds
 from analysis.figures.migrations import draw_migrations
 from analysis.figures.node import draw_nodes
 from analysis.figures.plane import draw_plane
-from analysis.figures.rows import RunsByCase, good_runs
+from analysis.figures.rows import RunsByCase, runs_by_case
 from analysis.figures.style import in_style
 from analysis.figures.time_and_energy import draw_time_and_energy
 from analysis.find import find
@@ -37,7 +37,7 @@ def table_figures(
 
     `tables` are the places that are wanted, all of them if nothing is said.
     """
-    runs: RunsByCase = good_runs(results.runs.frame) if results.runs is not None else {}
+    runs: RunsByCase = runs_by_case(results.runs.frame) if results.runs is not None else {}
     for at in range(len(findings.tables)) if tables is None else tables:
         table, number = findings.tables[at], at + 1
         yield at, draw_time_and_energy(results, table, runs, f"table-{number}-time-and-energy")

@@ -31,8 +31,8 @@ from analysis.figures.style import (
     new_figure,
 )
 from analysis.findings import CaseFinding
+from analysis.frame import good_runs
 from analysis.statistics.sample import Sample
-from runners.statuses import OK
 
 Array = NDArray[np.float64]
 # The good runs of each case, by case_id, with the columns of `analysis.frame`.
@@ -60,9 +60,9 @@ _GAP_IN, _RIGHT_IN = 0.22, 0.14
 _ENTRY_IN, _LEGEND_LETTER = 0.42, 0.06
 
 
-def good_runs(frame: pd.DataFrame) -> RunsByCase:
+def runs_by_case(frame: pd.DataFrame) -> RunsByCase:
     """Return the runs that are averaged, by case."""
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good_runs(frame)
     return {str(case): runs for case, runs in good.groupby("case_id", sort=False, observed=True)}
 
 

@@ -24,9 +24,10 @@ from analysis.figures.rows import (
     why_empty,
 )
 from analysis.figures.style import BLACK, in_style
-from analysis.figures.words import count, extremes, sentences
+from analysis.figures.words import extremes, sentences
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings
 from analysis.sources import Results
+from configs.words import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {
     "time": ("time (s)", "Mean time", "s"),
@@ -132,5 +133,5 @@ def _seen(cases: Sequence[CaseFinding], shown: Sequence[Objective]) -> str:
         parts.append(extremes(what, unit, means, cases))
         outliers = sum(o.objective == objective for case in cases for o in case.outliers)
         if outliers:
-            parts.append(f"{count(outliers, 'run')} far from the others of the case.")
+            parts.append(f"{plural(outliers, 'run')} far from the others of the case.")
     return sentences(*parts)

@@ -39,11 +39,6 @@ def extremes(
     )
 
 
-def count(of: int, noun: str) -> str:
-    """Return `1 run`, `2 runs`."""
-    return f"{of} {noun}" if of == 1 else f"{of} {noun}s"
-
-
 def sentences(*parts: str) -> str:
     """Return the parts that say something as one paragraph."""
     return " ".join(part for part in parts if part)

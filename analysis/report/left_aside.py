@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from analysis.findings import CaseFinding, Findings
 from analysis.node_files import NodeSheet
 from analysis.sources import Results
+from configs.words import plural
 from runners.statuses import LEFT_OUT, OK
 
 # Beyond that a list is no longer read; what is left of it is counted by reason.
@@ -157,8 +158,9 @@ def _unproved(findings: Findings) -> list[Missing]:
     runs = sum(case.facts["unproved"] for _, case in cases)
     if not cases:
         return []
-    noun = "run" if runs == 1 else "runs"
-    return [Missing(f"the placement in {runs} {noun}", _rows(cases), "see the tables' notes")]
+    return [
+        Missing(f"the placement in {plural(runs, 'run')}", _rows(cases), "see the tables' notes")
+    ]
 
 
 def _rows(cases: Sequence[tuple[int, CaseFinding]]) -> str:

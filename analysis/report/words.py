@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analysis.figures.words import count
 from analysis.findings import Findings
 from analysis.sources import Results
 from analysis.table import joined
+from configs.words import plural
 
 _MOST_NAMED = 6
 
@@ -31,11 +31,11 @@ def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured."""
     counts = [float(case.facts["n"]) for table in findings.tables for case in table.cases]
     known = [number for number in counts if not math.isnan(number)]
-    parts = [count(len(findings.tables), "table"), count(len(counts), "case")]
-    runs = count(int(sum(known)), "run")
+    parts = [plural(len(findings.tables), "table"), plural(len(counts), "case")]
+    runs = plural(int(sum(known)), "run")
     text = f"{', '.join(parts)} and {runs} that are averaged"
     if len(known) < len(counts):
-        unknown = count(len(counts) - len(known), "case")
+        unknown = plural(len(counts) - len(known), "case")
         text = f"{text}, beside the runs of {unknown} whose number is not known"
     if results.runs is None:
         return f"{text}; only means are known, not the runs"

@@ -9,6 +9,7 @@ from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings,
 from analysis.statistics.decision import ALPHA
 from analysis.table import one_line
 from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
+from configs.words import plural
 
 _ANSWERS = {
     "pin": "to pin {what}",
@@ -91,12 +92,10 @@ def _hedge(verdicts: Verdicts) -> str:
             for _, verdict in verdicts
         )
         if count:
-            parts.append(f"{other} does as well, or cannot be told from it, in {_of(count)}")
+            parts.append(
+                f"{other} does as well, or cannot be told from it, in {plural(count, 'setting')}"
+            )
     return f"; {'; '.join(parts)}" if parts else ""
-
-
-def _of(count: int) -> str:
-    return f"{count} setting{'' if count == 1 else 's'}"
 
 
 def _does(case: CaseFinding, tightness: str) -> bool:
@@ -135,5 +134,4 @@ def _where(table: TableFindings, tables: Sequence[TableFindings]) -> str:
     short = ("app", "threads")
     if sum(all(other.keys[key] == table.keys[key] for key in short) for other in tables) > 1:
         return table.title
-    plural = "" if table.keys["threads"] == 1 else "s"
-    return one_line(f"{table.keys['app']} with {table.keys['threads']} thread{plural}")
+    return one_line(f"{table.keys['app']} with {plural(table.keys['threads'], 'thread')}")

@@ -12,6 +12,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
 from configs.model import CURRENT_GOVERNOR
+from configs.words import plural
 
 NOUNS: Mapping[Objective, str] = {
     "time": "time",
@@ -169,7 +170,7 @@ def names(cases: Sequence[CaseFinding]) -> str:
 
 def others(count: int) -> str:
     """Return how many more rows the table has of what a sentence names."""
-    return f"{count} other{'' if count == 1 else 's'} in the table"
+    return f"{plural(count, 'other')} in the table"
 
 
 def listed(parts: Sequence[str]) -> str:

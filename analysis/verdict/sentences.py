@@ -21,6 +21,7 @@ from analysis.verdict.phrases import (
     names,
     sentence,
 )
+from configs.words import plural
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _in_doubt(ground: Ground, case: CaseFinding) -> str:
     if more is None:
         why.append("even a thousand repetitions might not decide")
     else:
-        why.append(f"about {more} more repetition{'' if more == 1 else 's'} would decide")
+        why.append(f"about {plural(more, 'more repetition')} would decide")
     return f"{name(case)} {found.what} ({'; '.join(why)})"
 
 

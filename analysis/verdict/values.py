@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.findings import OBJECTIVES, Objective
+from analysis.frame import good_runs
 from analysis.statistics.difference import Difference
-from runners.statuses import OK
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Values:
 
 def values_by_case(frame: pd.DataFrame) -> dict[str, Values]:
     """Return the good runs' values by case_id; warm-up runs and others are not among them."""
-    good = frame[(frame["status"] == OK) & ~frame["warmup"]]
+    good = good_runs(frame)
     codes, case_ids = pd.factorize(good["case_id"])
     names = ("block", "order", "attempt", "repetition", *OBJECTIVES.values())
     numbers = {name: _numbers(good, name) for name in names}

@@ -24,10 +24,10 @@ def command(sysroot: Path, forget: bool) -> None:
     setting is read back; exit status 1 when one could not be verified. Its journal then stays.
     """
     from configs.errors import StudyError
+    from configs.words import plural
     from runners.journal import STUDY, TUNE, Journal, state_folder
     from runners.leftover import others_leftovers, told_problems
     from runners.node_lock import NodeLock
-    from runners.outline import plural
     from runners.restore import restore
 
     folder = state_folder(sysroot, os.environ)
