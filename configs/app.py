@@ -8,7 +8,7 @@ from marshmallow import ValidationError, post_load, validates_schema
 
 from configs.containers import Named, OneOrMore, Section
 from configs.fields import Arguments, Count, Duration, Flag, Name, Pattern, Text, Word
-from configs.model import RUNTIMES, App, Check, Metric, Size, Variant
+from configs.model import RUNTIMES, App, Check, Metric, OwnPlacement, Size, Variant
 from configs.schedules import KINDS, Schedule, kind_of
 from configs.schema import Strict
 from configs.words import shown, unknown_word
@@ -64,6 +64,23 @@ class CheckSchema(Strict):
         return Check(**data)
 
 
+class OwnPlacementSchema(Strict):
+    """How a program is told about its threads' CPUs."""
+
+    pin = Arguments("the arguments by which the program pins its threads, with {cpus}")
+    expect = Arguments("the arguments by which the program checks its threads, with {cpus}")
+
+    @validates_schema(skip_on_field_errors=False)
+    def _refuse_arguments_without_cpus(self, data: dict[str, Any], **_: object) -> None:
+        for key, arguments in data.items():
+            if not any("{cpus}" in argument for argument in arguments):
+                raise ValidationError({key: ["has no {cpus}, the place of the CPU of each thread"]})
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> OwnPlacement:
+        return OwnPlacement(**data)
+
+
 class AppSchema(Strict):
     """A program under study."""
 
@@ -77,6 +94,7 @@ class AppSchema(Strict):
     schedules = OneOrMore(Word("kind of schedule", KINDS))
     default_schedule = Schedule()
     limit = Duration("a time, such as 10 min")
+    placement = Section(OwnPlacementSchema, "a table with the keys pin and expect")
 
     @validates_schema(skip_on_field_errors=False)
     def _refuse_contradictions(self, data: dict[str, Any], **_: object) -> None:
@@ -102,6 +120,7 @@ class AppSchema(Strict):
             schedules=tuple(data.get("schedules", ())),
             default_schedule=data.get("default_schedule"),
             limit_s=data.get("limit", App.limit_s),
+            placement=data.get("placement"),
         )
 
 

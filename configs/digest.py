@@ -10,6 +10,8 @@ from configs.model import Study
 
 # Where the study stands, what it is called in tables, and forecasts: they change no run.
 _NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s")
+# Keys inside a study's parts that came later: where they are not used, they are left out.
+_LATER = ("placement", "mappings")
 
 
 def study_digest(study: Study) -> str:
@@ -24,7 +26,11 @@ def study_digest(study: Study) -> str:
 
 def _asked_for(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _asked_for(inner) for key, inner in value.items() if key not in _NOT_ASKED_FOR}
+        return {
+            key: _asked_for(inner)
+            for key, inner in value.items()
+            if key not in _NOT_ASKED_FOR and not (inner is None and key in _LATER)
+        }
     if isinstance(value, (list, tuple)):
         return [_asked_for(inner) for inner in value]
     return value

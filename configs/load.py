@@ -120,5 +120,6 @@ def _build_study(
         baseline=valid.get("baseline"),
         vm=vm,
         precision=valid["repetitions"].precision,
+        latency=valid.get("latency"),
     )
     return replace(study, digest=study_digest(study))

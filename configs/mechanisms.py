@@ -2,7 +2,8 @@
 
 An affinity mask (taskset, numactl) is one set of CPUs that all threads of a program inherit, so
 it pins only where there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can
-be one CPU or a whole set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES).
+be one CPU or a whole set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). A program that pins
+its threads itself gives each one CPU.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from configs.model import Mapping
 EXPRESSED_BY = {
     "none": (),
     "set": ("taskset", "numactl", "omp-places"),
-    "pin": ("omp-places", "likwid-pin", "taskset", "numactl"),
+    "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
 }
 PINS_ONE_THREAD = ("taskset", "numactl")
 
@@ -23,6 +24,11 @@ def why_contradictory(selection: str, tightness: str, mechanism: str | None) -> 
         return "selection", (
             f"tightness 'none' leaves threads on all CPUs, which selection {selection!r} is not; "
             "use selection 'all', or tightness 'set' or 'pin'"
+        )
+    if selection == "same-cpu" and tightness != "pin":
+        return "tightness", (
+            f"{tightness!r} cannot put two threads on one CPU, as selection 'same-cpu' says; "
+            "use 'pin'"
         )
     if mechanism is None or mechanism in EXPRESSED_BY[tightness]:
         return "", ""

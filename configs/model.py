@@ -18,7 +18,14 @@ SELECTIONS = {
     "compact": "CPUs close together: SMT siblings, then shared caches, then packages",
     "spread": "CPUs far apart: packages in turn, then caches, SMT siblings last",
     "siblings": "both SMT siblings of a core, core by core",
+    "same-cpu": "each CPU twice, one of each core: two threads take turns on it",
+    "same-cluster": "neighbouring cores that share a cache which not all cores share",
+    "across-kinds": "a P-core and an E-core in turn, or the first two kinds that the node has",
+    "across-packages": "a core of one package and a core of the next in turn",
 }
+# Selections in which threads 2i and 2i + 1 are neighbours; the programs' own words for the same
+# stand in apps/common/placements.hpp.
+PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
 TIGHTNESSES = {
     "none": "threads are left to the OS scheduler",
     "set": "every thread may use every CPU of the selection",
@@ -29,8 +36,9 @@ MECHANISMS = {
     "likwid-pin": "likwid-pin with physical CPU numbers",
     "taskset": "taskset: one CPU mask for the whole program",
     "numactl": "numactl --physcpubind: one CPU mask for the whole program",
+    "program": "the program pins its threads itself, as its option asks",
 }
-RUNTIMES = ("none", "libgomp", "libomp", "other")
+RUNTIMES = ("none", "pthreads", "libgomp", "libomp", "other")
 ORDERS = {
     "randomised-blocks": "each repetition is a shuffled pass over all cases",
     "sequential": "all repetitions of a case, then the next case",
@@ -40,6 +48,11 @@ ENGINES = {
     "vm": "in a guest on this node, whose virtual CPUs the node maps",
 }
 COLLECTORS = ("perf", "energy")
+# Which pairs of CPUs core-to-core latency is measured of.
+LATENCY_PLANS = {
+    "all": "every pair of CPUs",
+    "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
+}
 WAIT_POLICIES = ("active", "passive", "runtime-default")
 
 # What a study may want to know with a precision, and the field of a record that holds it.
@@ -137,6 +150,18 @@ class Check:
 
 
 @dataclass(frozen=True)
+class OwnPlacement:
+    """How a program is told about its threads' CPUs; `{cpus}` stands for them, one a thread.
+
+    With `pin` it pins its threads itself; with `expect` it checks, thread by thread, that something
+    else has. Either is empty for a program that cannot.
+    """
+
+    pin: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class App:
     """A program under study: how it is started, its sizes, how its output is read.
 
@@ -155,17 +180,19 @@ class App:
     schedules: tuple[str, ...] = ()
     default_schedule: str | None = None
     limit_s: float = 600.0
+    placement: OwnPlacement | None = None
 
 
 @dataclass(frozen=True)
 class AppChoice:
-    """What a study takes of one app."""
+    """What a study takes of one app; `mappings` are its own, None the study's."""
 
     app: App
     variants: tuple[Variant, ...]
     sizes: tuple[Size, ...]
     threads: tuple[int, ...]
     schedules: tuple[str, ...] = ()
+    mappings: tuple[Mapping, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +247,9 @@ class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
     `repetitions` is how often a case is run; with a `precision`, how often at most.
-    `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
+    `latency` are the pairs of CPUs whose latency is measured beside the cases, a word of
+    LATENCY_PLANS. `digest` identifies what the study asks for: the hexadecimal SHA-256 of its
+    canonical form.
     """
 
     name: str
@@ -241,6 +270,7 @@ class Study:
     baseline: Baseline | None = None
     vm: Vm | None = None
     precision: Precision | None = None
+    latency: str | None = None
 
     @property
     def engine(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import prod
 from typing import Any, Protocol
 
@@ -51,10 +51,15 @@ class Resolver:
         """Return what could be resolved; it is all of it when there are no mistakes."""
         choices = self._choices()
         vm = self._vm()
-        mappings = self._mappings("mappings", self._threads(choices), self._default_mappings())
+        mappings = self._study_mappings(choices)
         conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
-        placements = len(mappings) * (len(vm.vcpu_mappings) if vm else 1)
-        runs = _count_rows(choices) * placements * prod(conditions) * self._repetitions()
+        rows = sum(
+            _count_tables(choice)
+            * len(mappings if choice.mappings is None else choice.mappings)
+            * (len(vm.vcpu_mappings) if vm else 1)
+            for choice in choices
+        )
+        runs = rows * prod(conditions) * self._repetitions()
         if runs > MAX_RUNS:
             self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
         return choices, mappings, vm
@@ -81,11 +86,13 @@ class Resolver:
             for key in given:
                 self._mistake((key,), f"{key!r} is for guests: write engine: vm beside it")
             return None
+        if "latency" in self.data:
+            self._mistake(("latency",), "latency is measured on the node, and engine is vm")
         for key in _OF_A_GUEST:
             if key not in given:
                 self._mistake(("engine",), f"engine vm needs the key {key!r}")
         guest = self.data.get("vm") or {}
-        mappings = self._mappings("vcpu_mapping", (), ())
+        mappings = self._mappings(self.data.get("vcpu_mapping", ()), ("vcpu_mapping",), ())
         for index, mapping in enumerate(mappings):
             if mapping.mechanism is not None:
                 self._mistake(
@@ -99,15 +106,18 @@ class Resolver:
         """Return the engine, None when the file names one that is not known."""
         return self.data.get("engine", None if "engine" in self.keys else "local")
 
-    def _default_mappings(self) -> tuple[str, ...]:
-        """Return the mappings of a study that names none: a guest's scheduler is the usual one."""
-        if self._engine() == "local" and "mappings" not in self.keys:
-            self._mistake((), "'mappings' is missing; expected the names of mappings")
-        return ("scheduler",)
+    def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
+        """Return the mappings of all choices that have none of their own.
 
-    @staticmethod
-    def _threads(choices: tuple[AppChoice, ...]) -> tuple[int, ...]:
-        return tuple(count for choice in choices for count in choice.threads)
+        A study that names none means the scheduler's: in a guest that is the usual one.
+        """
+        shared = [choice for choice in choices if choice.mappings is None]
+        if self._engine() == "local" and "mappings" not in self.keys and (shared or not choices):
+            self._mistake((), "'mappings' is missing; expected the names of mappings")
+        if choices and not shared and "mappings" in self.keys:
+            self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
+        threads = tuple(count for choice in shared for count in choice.threads)
+        return self._mappings(self.data.get("mappings", ("scheduler",)), ("mappings",), threads)
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
@@ -168,6 +178,11 @@ class Resolver:
             sizes=self._named(entry, "sizes", app.sizes, app, path),
             threads=tuple(threads),
             schedules=tuple(filter(None, entry.get("schedules", ()))),
+            mappings=(
+                self._mappings(entry["mappings"], (*path, "mappings"), tuple(threads))
+                if "mappings" in entry
+                else None
+            ),
         )
 
     def _named(
@@ -184,12 +199,12 @@ class Resolver:
         return tuple(found)
 
     def _mappings(
-        self, key: str, threads: tuple[int, ...], default: tuple[str, ...]
+        self, items: Iterable[object], place: Path, threads: tuple[int, ...]
     ) -> tuple[Mapping, ...]:
-        """Return the mappings that a key names for these thread counts."""
+        """Return the mappings that the list at a place names for these thread counts."""
         found: dict[str, Mapping] = {}
-        for index, item in enumerate(self.data.get(key, default)):
-            path: Path = (key, index)
+        for index, item in enumerate(items):
+            path: Path = (*place, index)
             mapping = self._mapping(item, path)
             if mapping is None:
                 continue
@@ -222,11 +237,11 @@ def _rows(choice: AppChoice) -> Iterator[tuple[object, ...]]:
                     yield choice.app.name, variant.name, size.name, threads, schedule
 
 
-def _count_rows(choices: tuple[AppChoice, ...]) -> int:
-    return sum(
+def _count_tables(choice: AppChoice) -> int:
+    """Return how many tables a choice has under one wait policy."""
+    return (
         len(choice.variants)
         * len(choice.sizes)
         * len(choice.threads)
         * max(1, len(choice.schedules))
-        for choice in choices
     )

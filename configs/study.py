@@ -11,7 +11,14 @@ from configs.events import event_problem
 from configs.fields import Count, Name, Text, Word
 from configs.gate import TemperatureGateSchema
 from configs.mapping import InlineMappingSchema
-from configs.model import COLLECTORS, CURRENT_GOVERNOR, ENGINES, ORDERS, WAIT_POLICIES
+from configs.model import (
+    COLLECTORS,
+    CURRENT_GOVERNOR,
+    ENGINES,
+    LATENCY_PLANS,
+    ORDERS,
+    WAIT_POLICIES,
+)
 from configs.repetitions import RepetitionsField
 from configs.schedules import Schedule
 from configs.schema import Strict
@@ -42,6 +49,15 @@ class Event(Text):
         return text
 
 
+def _mappings() -> OneOrMore:
+    return OneOrMore(
+        Reference(
+            Text("the name of a mapping"),
+            Section(InlineMappingSchema, "a mapping with name, selection, tightness"),
+        )
+    )
+
+
 class ChoiceSchema(Strict):
     """What a study takes of one app."""
 
@@ -54,15 +70,7 @@ class ChoiceSchema(Strict):
     sizes = OneOrMore(Text("the name of a size"), required=True)
     threads = OneOrMore(Count("a thread count", 1, MAX_THREADS), required=True)
     schedules = OneOrMore(Schedule())
-
-
-def _mappings() -> OneOrMore:
-    return OneOrMore(
-        Reference(
-            Text("the name of a mapping"),
-            Section(InlineMappingSchema, "a mapping with name, selection, tightness"),
-        )
-    )
+    mappings = _mappings()
 
 
 class StudySchema(Strict):
@@ -85,3 +93,4 @@ class StudySchema(Strict):
     events = OneOrMore(Event("an event of perf list, one an item"))
     temperature_gate = Section(TemperatureGateSchema, "a gate with the keys within and limit")
     baseline = BaselineField()
+    latency = Word("pairs of CPUs", LATENCY_PLANS)

@@ -27,7 +27,7 @@ class Vcpus:
     @property
     def mask(self) -> tuple[int, ...]:
         """The CPUs ascending."""
-        return tuple(sorted(self.cpus))
+        return tuple(sorted(set(self.cpus)))
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Case:
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
-    pinned threads take them. With `vcpus` the case runs in a guest, whose CPUs `cpus` are.
+    pinned threads take them; one that two threads share stands there twice. With `vcpus` the case
+    runs in a guest, whose CPUs `cpus` are.
     """
 
     table: int
@@ -71,7 +72,7 @@ class Case:
     @property
     def mask(self) -> tuple[int, ...]:
         """The CPUs ascending: each thread's own under `none` and `set`, their union under `pin`."""
-        return tuple(sorted(self.cpus))
+        return tuple(sorted(set(self.cpus)))
 
     @property
     def case_id(self) -> str:

@@ -65,14 +65,26 @@ def build_launch(
 
 
 def program_arguments(case: Case) -> list[str]:
-    """Return the program's arguments; the item `{size}` becomes the arguments of the size."""
+    """Return the program's arguments; the item `{size}` becomes the arguments of the size.
+
+    Last come those that tell it where its threads are to be, if they are pinned and it can be told.
+    """
     arguments: list[str] = []
     for argument in case.app.arguments:
         if argument == "{size}":
             arguments.extend(case.size.arguments)
         else:
             arguments.append(argument.replace("{threads}", str(case.threads)))
-    return arguments
+    return arguments + _placement_arguments(case)
+
+
+def _placement_arguments(case: Case) -> list[str]:
+    own = case.app.placement
+    if own is None or case.mapping.tightness != "pin":
+        return []
+    wanted = own.pin if case.mechanism == "program" else own.expect
+    cpus = ",".join(map(str, case.cpus))
+    return [argument.replace("{cpus}", cpus) for argument in wanted]
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
@@ -108,13 +120,13 @@ def places_of(case: Case) -> str:
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
     """Return what stands before the program.
 
-    Places are combined with taskset on the same CPUs: the program's start and its serial phases
-    belong to the selection too. likwid-pin stands alone, since it takes CPU numbers as logical
-    ones inside a restricted set; `-s 0x0` says that no thread is to be skipped, which its
-    detection gets wrong where libgomp has no symbols (likwid issue 750).
+    Places, and a program's own pinning, are combined with taskset on the same CPUs: the program's
+    start and its serial phases belong to the selection too. likwid-pin stands alone, since it takes
+    CPU numbers as logical ones inside a restricted set; `-s 0x0` says that no thread is to be
+    skipped, which its detection gets wrong where libgomp has no symbols (likwid issue 750).
     """
     cpus = format_cpulist(case.mask)
-    if case.mechanism in ("taskset", "omp-places"):
+    if case.mechanism in ("taskset", "omp-places", "program"):
         return (tools["taskset"], "-c", cpus)
     if case.mechanism == "numactl":
         return (tools["numactl"], f"--physcpubind={cpus}", "--")

@@ -11,12 +11,10 @@ from itertools import zip_longest
 
 from configs.cpulist import format_cpulist
 from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
-from configs.model import Mapping
+from configs.model import PAIRS, App, Mapping
+from runners.pairs import PAIR_SELECTIONS
 from runners.topology import KIND_ORDER, Core, Topology
-
-
-class CannotMapError(Exception):
-    """The node, the thread count or the program's build rules this mapping out; says why."""
+from runners.unmappable import CannotMapError
 
 
 def resolve_cpus(
@@ -24,9 +22,9 @@ def resolve_cpus(
 ) -> tuple[int, ...]:
     """Return the CPUs that the mapping gives to `threads` threads, in the order they take them.
 
-    Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and
-    `siblings`, which order CPUs rather than choose them, the first `threads`); under `pin` the
-    first `threads`. `what` is what they are, for messages. Raises CannotMapError with the reason
+    Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and those of
+    pairs, which order CPUs rather than choose them, the first `threads`); under `pin` the first
+    `threads`. `what` is what they are, for messages. Raises CannotMapError with the reason
     when the node cannot do it.
     """
     cpus = _candidates(mapping, topology, threads)
@@ -35,51 +33,63 @@ def resolve_cpus(
             f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"
         )
-    ordered_only = mapping.selection in ("compact", "spread", "siblings")
+    ordered_only = mapping.selection in ("compact", "spread", *PAIRS)
     if mapping.tightness == "pin" or (mapping.tightness == "set" and ordered_only):
         return cpus[:threads]
     return cpus
 
 
 def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return the CPUs of the selection; those of pairs raise when they are too few."""
     cpus = _SELECT[mapping.selection](topology, threads)
     if not cpus:
         raise CannotMapError(_why_empty(mapping.selection, topology))
     return cpus
 
 
-def choose_mechanism(mapping: Mapping, runtime: str, threads: int) -> str | None:
-    """Return what realises the mapping for a program linked with this OpenMP runtime.
+def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> str | None:
+    """Return what realises the mapping for a build of an app that has this OpenMP runtime.
 
     A named mechanism is kept or refused, an unnamed one is the best that can express it: a
-    program without OpenMP is pinned by taskset. Raises CannotMapError with the reason.
+    program without OpenMP is pinned by taskset, its threads, if it has several, by itself. Raises
+    CannotMapError with the reason.
     """
     able = EXPRESSED_BY[mapping.tightness]
     if mapping.mechanism is None:
-        if mapping.tightness == "pin" and (
-            runtime == "none" or (runtime == "other" and threads == 1)
-        ):
-            return _checked("taskset", runtime)
+        without_openmp = runtime in ("none", "pthreads")
+        if mapping.tightness == "pin" and threads == 1 and (without_openmp or runtime == "other"):
+            return "taskset"
+        if mapping.tightness == "pin" and without_openmp:
+            return _checked("program", app, runtime)
         return able[0] if able else None
     if mapping.mechanism not in able:
         raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.tightness}")
-    return _checked(mapping.mechanism, runtime)
+    return _checked(mapping.mechanism, app, runtime)
 
 
-def _checked(mechanism: str, runtime: str) -> str:
-    if mechanism == "omp-places" and runtime == "none":
-        raise CannotMapError("a program without OpenMP does not read OMP_PLACES; use taskset")
+def _checked(mechanism: str, app: App, runtime: str) -> str:
+    if mechanism == "omp-places" and runtime in ("none", "pthreads"):
+        instead = "taskset" if runtime == "none" else "likwid-pin"
+        raise CannotMapError(f"a program without OpenMP does not read OMP_PLACES; use {instead}")
+    if mechanism == "program" and not (app.placement and app.placement.pin):
+        raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
     return mechanism
 
 
 def check_mechanism(
-    mechanism: str | None, tightness: str, threads: int, topology: Topology, tools: Iterable[str]
+    mechanism: str | None,
+    mapping: Mapping,
+    threads: int,
+    topology: Topology,
+    tools: Iterable[str],
 ) -> None:
     """Raise CannotMapError when this node cannot run the mechanism; `tools` are its launchers."""
-    if tightness == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
+    if mapping.tightness == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
         raise CannotMapError(
             f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
         )
+    if mechanism == "likwid-pin" and mapping.selection == "same-cpu":
+        raise CannotMapError("likwid-pin does not put two threads on one CPU; use omp-places")
     needed = needed_tool(mechanism)
     if needed is not None and needed not in tools:
         raise CannotMapError(f"{needed} is not installed; install it with `make setup`")
@@ -91,13 +101,14 @@ def check_mechanism(
 
 
 def needed_tool(mechanism: str | None) -> str | None:
-    """Return the launcher that a mechanism needs: places are combined with taskset."""
-    return "taskset" if mechanism == "omp-places" else mechanism
+    """Return the launcher that a mechanism needs.
+
+    Places, and a program that pins its own threads, are combined with taskset.
+    """
+    return "taskset" if mechanism in ("omp-places", "program") else mechanism
 
 
 def _why_empty(selection: str, topology: Topology) -> str:
-    if selection == "siblings":
-        return "no core has two usable CPUs (SMT is off or absent)"
     if selection == "mixed":
         return f"the node has one core kind ({topology.kinds[0].name})"
     kind = _KIND_OF_SELECTION.get(selection)
@@ -203,10 +214,6 @@ def _in_turn(
     return [cpus for one_each in rounds for cpus in one_each if cpus is not None]
 
 
-def _siblings(topology: Topology, _threads: int) -> tuple[int, ...]:
-    return tuple(cpu for _, cpus in _near_order(topology) if len(cpus) > 1 for cpu in cpus)
-
-
 _KIND_OF_SELECTION = {
     "pcores": "P",
     "ecores": "E",
@@ -226,7 +233,7 @@ _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "mixed": _mixed,
     "compact": _compact,
     "spread": _spread,
-    "siblings": _siblings,
+    **PAIR_SELECTIONS,
 }
 
 

@@ -138,22 +138,23 @@ def program_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
 def prove(
     threads: Iterable[ThreadTrace],
     tightness: str,
-    mask: tuple[int, ...],
+    cpus: tuple[int, ...],
     wanted_threads: int,
     elapsed_s: float,
 ) -> Proof:
     """Compare what was seen with what the mapping says.
 
-    `mask` is the set of CPUs that the mapping gives the program, ascending. Under `none` and
-    `set` every thread must be allowed exactly these; under `pin` each of the `wanted_threads`
-    threads must be allowed exactly one of them, no two the same.
+    `cpus` are those that the mapping gives the program, in any order. Under `none` and `set` every
+    thread must be allowed exactly these; under `pin` each of the `wanted_threads` threads must be
+    allowed exactly one of them, and no CPU may have more threads than times it stands there.
     """
+    mask = tuple(sorted(set(cpus)))
     everyone = list(threads)
     team = program_threads(everyone)
     if not team:
         return Proof("unproved", f"no thread was seen: the run lasted {elapsed_s:.4g} s")
     problem = _outside(everyone, mask) or (
-        _not_pinned(team, mask) if tightness == "pin" else _not_free(team, mask)
+        _not_pinned(team, Counter(cpus)) if tightness == "pin" else _not_free(team, mask)
     )
     if problem:
         thread, reason = problem
@@ -191,16 +192,22 @@ def _not_free(team: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None
     return None
 
 
-def _not_pinned(team: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
-    owner: dict[int, int] = {}
+def _not_pinned(team: list[ThreadTrace], places: Counter[int]) -> _Problem | None:
+    owners: dict[int, list[int]] = {}
     for thread in team:
         cpus = format_cpulist(thread.allowed)
-        if len(thread.allowed) != 1 or thread.allowed[0] not in mask:
+        if len(thread.allowed) != 1 or thread.allowed[0] not in places:
             return thread, (
                 f"thread {thread.tid} was allowed CPU {cpus}; "
-                f"the mapping pins each thread to one CPU of {format_cpulist(mask)}"
+                f"the mapping pins each thread to one CPU of {format_cpulist(places)}"
             )
-        other = owner.setdefault(thread.allowed[0], thread.tid)
-        if other != thread.tid:
-            return thread, f"threads {other} and {thread.tid} were both pinned to CPU {cpus}"
+        there = owners.setdefault(thread.allowed[0], [])
+        there.append(thread.tid)
+        if len(there) > places[thread.allowed[0]]:
+            listed = " and ".join(map(str, there))
+            return thread, f"threads {listed} were {_all(there)} pinned to CPU {cpus}"
     return None
+
+
+def _all(things: list[int]) -> str:
+    return "both" if len(things) == 2 else "all"

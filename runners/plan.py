@@ -12,9 +12,10 @@ from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
 from runners.case import Case, LeftOut, Vcpus
 from runners.launch import FALLBACK_SCHEDULE
-from runners.mappings import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
+from runners.mappings import check_mechanism, choose_mechanism, resolve_cpus
 from runners.order import PlannedRun, plan_groups
 from runners.topology import Topology, flat_topology
+from runners.unmappable import CannotMapError
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
 GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
@@ -53,6 +54,7 @@ class _Row:
     threads: int
     schedule: str
     wait_policy: str
+    mappings: tuple[StudyMapping, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def make_plan(
     left_out: list[LeftOut] = []
     for table, row in enumerate(_rows(study), 1):
         for number, (governor, on_host, mapping) in enumerate(
-            product(study.governors, _vcpu_mappings(study), study.mappings), 1
+            product(study.governors, _vcpu_mappings(study), row.mappings), 1
         ):
             place = (table, number)
             if on_host and study.vm:
@@ -107,12 +109,15 @@ def make_plan(
 
 def _rows(study: Study) -> Iterable[_Row]:
     for choice in study.apps:
+        mappings = study.mappings if choice.mappings is None else choice.mappings
         for size in choice.sizes:
             for threads in choice.threads:
                 for variant in choice.variants:
                     for schedule in _schedules(choice):
                         for wait_policy in study.wait_policies:
-                            yield _Row(choice.app, variant, size, threads, schedule, wait_policy)
+                            yield _Row(
+                                choice.app, variant, size, threads, schedule, wait_policy, mappings
+                            )
 
 
 def _schedules(choice: AppChoice) -> tuple[str, ...]:
@@ -135,9 +140,9 @@ def _bind(
     try:
         if row.variant.runtime == "none" and row.threads > 1:
             raise CannotMapError(f"the variant {row.variant.name} has no threads")
-        mechanism = choose_mechanism(mapping, row.variant.runtime, row.threads)
+        mechanism = choose_mechanism(mapping, row.app, row.variant.runtime, row.threads)
         cpus = resolve_cpus(mapping, topology, row.threads)
-        check_mechanism(mechanism, mapping.tightness, row.threads, topology, tools)
+        check_mechanism(mechanism, mapping, row.threads, topology, tools)
     except CannotMapError as problem:
         reason = str(problem)
     case = Case(

@@ -65,7 +65,7 @@ def run_record(
     """
     before, after = states
     ending = seen.ending
-    proof = prove(seen.threads, case.mapping.tightness, case.mask, case.threads, ending.elapsed_s)
+    proof = prove(seen.threads, case.mapping.tightness, case.cpus, case.threads, ending.elapsed_s)
     status, reason = judge(case, seen, proof, changes(before.fields, after.fields))
     metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}

@@ -67,7 +67,7 @@ class VcpuSampler:
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""
         vcpus, wanted = self._vcpus, len(self._threads)
-        found = prove(self._traces(), vcpus.mapping.tightness, vcpus.mask, wanted, elapsed_s)
+        found = prove(self._traces(), vcpus.mapping.tightness, vcpus.cpus, wanted, elapsed_s)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:

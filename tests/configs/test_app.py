@@ -6,7 +6,7 @@ import pytest
 
 from configs.errors import ConfigError
 from configs.load import parse_app
-from configs.model import App, Size
+from configs.model import App, OwnPlacement, Size
 from tests.configs.shelves import LU
 
 
@@ -108,3 +108,16 @@ def test_a_mistake_is_told_with_its_place(old: bytes, new: bytes, said: str) -> 
 def test_an_app_s_file_must_have_a_name_that_can_name_an_app() -> None:
     with pytest.raises(ConfigError, match="'my app' is no name"):
         app_of(LU, "my app.yaml")
+
+
+def test_an_app_says_how_it_is_told_where_its_threads_are_to_be() -> None:
+    text = LU + b"placement: {pin: [--pin, '{cpus}'], expect: '--expect={cpus}'}\n"
+
+    assert app_of(text).placement == OwnPlacement(("--pin", "{cpus}"), ("--expect={cpus}",))
+    assert app_of(LU).placement is None
+
+
+def test_arguments_that_name_no_cpus_say_nothing_of_a_placement() -> None:
+    said = mistake(b"schedules:", b"placement: {pin: --pin}\nschedules:")
+
+    assert said.endswith("has no {cpus}, the place of the CPU of each thread")

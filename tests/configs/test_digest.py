@@ -60,3 +60,16 @@ def test_another_command_of_an_app_changes_the_digest() -> None:
     apps = {"lu": LU.replace(b"'100'", b"'101'")}
 
     assert study_of(STUDY, apps).digest != DIGEST
+
+
+def test_keys_that_came_later_leave_older_studies_what_they_were() -> None:
+    # What an installation without these keys gave for this study.
+    assert DIGEST == "a170bb19e8170985e8b27e4c79bb024fbaf4af1c7aeb57554ecd8c938e43d298"
+
+
+def test_mappings_of_an_entry_and_latency_are_asked_for() -> None:
+    own = STUDY.replace("    threads: [1]\n", "    threads: [1]\n    mappings: scheduler\n")
+    own = own.replace("mappings: [scheduler, pcores-pin]\n", "")
+
+    assert study_of(own).digest != DIGEST
+    assert study_of(STUDY + "latency: all\n").digest != DIGEST

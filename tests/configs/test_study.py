@@ -121,7 +121,7 @@ EVENT_EXPECTED = "expected a name of 'perf list', such as branch-misses or cpu_c
             "    treads: [1]\n    threads: [1]\n",
             (
                 "x.yaml:6:5: key 'treads' is not known here; did you mean 'threads'? "
-                "(known: app, variants, sizes, threads, schedules)"
+                "(known: app, variants, sizes, threads, schedules, mappings)"
             ),
         ),
         (
@@ -306,3 +306,33 @@ def test_a_file_that_is_no_table_of_keys_is_told_which_keys_there_are(text: str)
     (problem,) = mistakes(text)
 
     assert problem.startswith("x.yaml:1:1: expected keys and values; known keys: name, title, ")
+
+
+def test_an_entry_may_have_mappings_of_its_own() -> None:
+    another = "  - {app: lu, variants: libgomp, sizes: small, threads: 2}\n"
+    study = study_of(changed("[1]\n", f"[1]\n    mappings: scheduler\n{another}"))
+
+    first, second = study.apps
+    assert [mapping.name for mapping in first.mappings or ()] == ["scheduler"]
+    assert second.mappings is None
+    assert [mapping.name for mapping in study.mappings] == ["scheduler", "pcores-pin"]
+
+
+def test_mappings_are_needed_once_and_not_twice() -> None:
+    own = changed("    threads: [1]\n", "    threads: [1]\n    mappings: scheduler\n")
+
+    assert mistakes(own) == ["x.yaml:8:11: every entry of 'apps' has mappings of its own"]
+    assert not mistakes(own.replace("mappings: [scheduler, pcores-pin]\n", ""))
+    wrong = own.replace("mappings: scheduler", "mappings: shceduler")
+    assert mistakes(wrong.replace("mappings: [scheduler, pcores-pin]\n", "")) == [
+        (
+            "x.yaml:7:15: mapping 'shceduler' is not known; did you mean 'scheduler'? "
+            "(known: scheduler, pcores-set, pcores-pin)"
+        )
+    ]
+
+
+def test_latency_is_measured_of_pairs_of_the_node_s_cpus() -> None:
+    assert study_of(STUDY + "latency: representative\n").latency == "representative"
+    assert study_of(STUDY).latency is None
+    assert "pairs of CPUs 'some' is not known" in mistakes(STUDY + "latency: some\n")[0]

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from runners.launch import build_launch
-from tests.runners.cases import ECORES_SET, PCORES_PIN, SCHEDULER, SERIAL, case
+from configs.model import OwnPlacement
+from runners.launch import (
+    build_launch,
+    launcher_of,
+    openmp_variables,
+    places_of,
+    program_arguments,
+)
+from tests.runners.cases import DEMO, ECORES_SET, PCORES_PIN, PCORES_SET, SCHEDULER, SERIAL, case
 
 TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
 PROGRAM = Path("/opt/demo-libgomp")
@@ -90,3 +98,28 @@ def test_the_shell_line_does_the_same_by_hand() -> None:
         "OMP_WAIT_POLICY=active 'OMP_PLACES={4},{2}' OMP_PROC_BIND=close "
         "/usr/bin/taskset -c 2,4 '/my dir/demo' -q -s 10"
     )
+
+
+def test_a_program_is_told_where_its_threads_are_to_be_only_when_they_are_pinned() -> None:
+    placement = OwnPlacement(pin=("--pin={cpus}",), expect=("--expect", "{cpus}"))
+    app = replace(DEMO, placement=placement)
+
+    def arguments(**changes: object) -> list[str]:
+        return program_arguments(case(app=app, cpus=(0, 0, 1, 1), **changes))
+
+    assert arguments(mechanism="omp-places")[-2:] == ["--expect", "0,0,1,1"]
+    assert arguments(mechanism="likwid-pin")[-2:] == ["--expect", "0,0,1,1"]
+    assert arguments(mechanism="program")[-1] == "--pin=0,0,1,1"
+    assert arguments(mechanism="taskset", mapping=PCORES_SET) == ["-q", "-s", "10"]
+    assert program_arguments(case()) == ["-q", "-s", "10"]
+
+
+def test_a_program_that_pins_its_threads_is_started_on_their_cpus() -> None:
+    pinned = case(mechanism="program", cpus=(3, 3, 5, 5))
+
+    assert launcher_of(pinned, {"taskset": "/usr/bin/taskset"}) == ("/usr/bin/taskset", "-c", "3,5")
+    assert "OMP_PLACES" not in openmp_variables(pinned)
+
+
+def test_two_threads_of_a_cpu_get_a_place_each() -> None:
+    assert places_of(case(cpus=(3, 3, 5, 5))) == "{3},{3},{5},{5}"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import SELECTIONS, Mapping
-from runners.mappings import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
+from configs.model import SELECTIONS, Mapping, OwnPlacement
+from runners.mappings import check_mechanism, choose_mechanism, resolve_cpus
 from runners.topology import Topology
+from runners.unmappable import CannotMapError
+from tests.runners.cases import DEMO
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,
@@ -19,6 +24,8 @@ from tests.runners.topologies import (
 I9 = i9_14900k_without_smt()
 ULTRA = core_ultra_7_164u()
 SERVER = two_packages_with_smt()
+PIN = Mapping("m", "pcores", "pin")
+PINS_ITSELF = replace(DEMO, placement=OwnPlacement(pin=("--pin", "{cpus}")))
 
 
 def cpus(selection: str, tightness: str, threads: int, node: Topology = I9) -> tuple[int, ...]:
@@ -80,6 +87,41 @@ def test_a_kind_the_node_lacks_is_a_reason() -> None:
         cpus("siblings", "pin", 2)
 
 
+def test_pairs_are_on_one_cpu_in_one_cluster_across_kinds_or_packages() -> None:
+    assert cpus("same-cpu", "pin", 4) == (0, 0, 1, 1)
+    assert cpus("same-cpu", "pin", 4, ULTRA) == (0, 0, 2, 2)
+    assert cpus("siblings", "pin", 4, ULTRA) == (0, 1, 2, 3)
+    assert cpus("same-cluster", "pin", 6) == (8, 9, 10, 11, 12, 13)
+    # LP-E-cores are a cluster too, and come after the E-cores.
+    assert cpus("same-cluster", "pin", 10, ULTRA) == (*range(4, 12), 12, 13)
+    assert cpus("across-kinds", "pin", 4) == (0, 8, 1, 9)
+    assert cpus("across-kinds", "pin", 4, ULTRA) == (0, 4, 2, 5)
+    assert cpus("across-packages", "pin", 4, SERVER) == (0, 2, 1, 3)
+    # No cores of the server share an L2, and each package's share an L3.
+    assert cpus("same-cluster", "pin", 4, SERVER) == (0, 1, 2, 3)
+    assert cpus("across-kinds", "set", 2) == (0, 8)
+
+
+def test_pairs_that_a_node_has_no_room_for_are_a_reason() -> None:
+    def refusal(selection: str, threads: int, node: Topology) -> str:
+        with pytest.raises(CannotMapError) as refused:
+            cpus(selection, "pin", threads, node)
+        return str(refused.value)
+
+    alone = topology([("0", "P", 0)], [(3, "0")])
+    all_alike = topology([("0", "P", 0), ("1", "P", 0)], [(2, "0"), (2, "1"), (3, "0-1")])
+    assert "same-cpu has room for 1 pair here" in refusal("same-cpu", 4, alone)
+    assert "share a cache that others do not" in refusal("same-cluster", 2, all_alike)
+    assert refusal("across-kinds", 2, all_alike) == "the node has one core kind (P)"
+    assert refusal("across-packages", 2, I9) == "the node has one package"
+    only_e = i9_14900k_without_smt(allowed="8-23")
+    assert "across-kinds has room for 0 pairs here" in refusal("across-kinds", 2, only_e)
+    assert (
+        refusal("same-cluster", 4, i9_14900k_without_smt(allowed="0-7,9,11,12"))
+        == "4 threads are 2 pairs; same-cluster has room for 1 pair here"
+    )
+
+
 def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() -> None:
     batch_job = i9_14900k_without_smt(allowed="2-5")
     assert cpus("pcores", "pin", 2, batch_job) == (2, 3)
@@ -89,30 +131,43 @@ def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() ->
 
 def test_mechanisms_follow_tightness_and_runtime() -> None:
     pin = Mapping("m", "pcores", "pin")
-    assert choose_mechanism(pin, "libgomp", 2) == "omp-places"
-    assert choose_mechanism(pin, "none", 1) == "taskset"
-    assert choose_mechanism(Mapping("m", "pcores", "set"), "libomp", 2) == "taskset"
-    assert choose_mechanism(Mapping("m", "all", "none"), "libomp", 2) is None
+    assert choose_mechanism(pin, DEMO, "libgomp", 2) == "omp-places"
+    assert choose_mechanism(pin, DEMO, "none", 1) == "taskset"
+    assert choose_mechanism(pin, DEMO, "pthreads", 1) == "taskset"
+    assert choose_mechanism(pin, PINS_ITSELF, "pthreads", 2) == "program"
+    assert choose_mechanism(Mapping("m", "pcores", "set"), DEMO, "libomp", 2) == "taskset"
+    assert choose_mechanism(Mapping("m", "all", "none"), DEMO, "libomp", 2) is None
 
 
 def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
     with pytest.raises(CannotMapError, match="likwid-pin cannot express set"):
-        choose_mechanism(Mapping("m", "pcores", "set", "likwid-pin"), "libgomp", 2)
-    with pytest.raises(CannotMapError, match="does not read OMP_PLACES"):
-        choose_mechanism(Mapping("m", "pcores", "pin", "omp-places"), "none", 1)
+        choose_mechanism(Mapping("m", "pcores", "set", "likwid-pin"), DEMO, "libgomp", 2)
+    by_places = Mapping("m", "pcores", "pin", "omp-places")
+    with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use taskset"):
+        choose_mechanism(by_places, DEMO, "none", 1)
+    with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use likwid-pin"):
+        choose_mechanism(by_places, DEMO, "pthreads", 2)
+    with pytest.raises(CannotMapError, match="demo cannot pin its threads itself"):
+        choose_mechanism(Mapping("m", "pcores", "pin", "program"), DEMO, "libgomp", 2)
     with pytest.raises(CannotMapError, match="one mask for all threads"):
-        check_mechanism("taskset", "pin", 2, I9, ["taskset"])
+        check_mechanism("taskset", PIN, 2, I9, ["taskset"])
+
+
+def test_likwid_pin_is_refused_where_two_threads_share_a_cpu() -> None:
+    # It puts all four threads on CPU 0 when it is given -c 0,0,1,1 (5.2).
+    with pytest.raises(CannotMapError, match="two threads on one CPU"):
+        check_mechanism("likwid-pin", Mapping("m", "same-cpu", "pin"), 4, I9, ["likwid-pin"])
 
 
 def test_likwid_pin_is_refused_inside_a_restricted_cpu_set() -> None:
     with pytest.raises(CannotMapError, match="logical"):
-        check_mechanism("likwid-pin", "pin", 2, i9_14900k_without_smt("0-3"), ["likwid-pin"])
-    check_mechanism("likwid-pin", "pin", 2, I9, ["likwid-pin"])
+        check_mechanism("likwid-pin", PIN, 2, i9_14900k_without_smt("0-3"), ["likwid-pin"])
+    check_mechanism("likwid-pin", PIN, 2, I9, ["likwid-pin"])
 
 
 def test_a_missing_tool_is_a_reason() -> None:
     with pytest.raises(CannotMapError, match="numactl is not installed"):
-        check_mechanism("numactl", "set", 2, I9, ["taskset"])
+        check_mechanism("numactl", Mapping("m", "pcores", "set"), 2, I9, ["taskset"])
 
 
 @given(
@@ -136,7 +191,9 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
     except CannotMapError as reason:
         assert str(reason)
         return
-    assert len(found) == len(set(found)) >= threads
+    each = 2 if selection == "same-cpu" else 1
+    assert set(Counter(found).values()) == {each} or (threads % 2 and each == 2)
+    assert len(found) >= threads
     assert set(found) <= set(node.allowed)
     if tightness == "pin":
         assert len(found) == threads

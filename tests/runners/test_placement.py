@@ -39,6 +39,16 @@ def test_two_threads_on_one_cpu_are_a_violation() -> None:
     assert "both pinned to CPU 0" in prove(team, "pin", (0, 1), 2, 1.0).reason
 
 
+def test_threads_share_a_cpu_only_where_the_mapping_gives_it_twice() -> None:
+    def on(*cpus: int) -> list[ThreadTrace]:
+        return [trace(100 + i, (cpu,), {cpu: 5}) for i, cpu in enumerate(cpus)]
+
+    assert prove(on(0, 0, 1, 1), "pin", (0, 0, 1, 1), 4, 1.0).verdict == "proved"
+    crowded = prove(on(0, 0, 0, 1), "pin", (0, 0, 1, 1), 4, 1.0)
+    assert crowded.verdict == "violated"
+    assert crowded.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
+
+
 def test_a_smaller_team_than_asked_for_is_a_violation() -> None:
     team = [trace(100, (0,), {0: 9})]
     assert prove(team, "pin", (0, 1), 2, 1.0).reason == "only 1 of 2 threads ran"
