@@ -6,13 +6,33 @@ include(GoogleTest)
 # All that is needed to run a study: the programs without their tests and benchmarks.
 add_custom_target(programs)
 
-# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [FULL_VECTORS <source>...])
+# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [FULL_VECTORS <source>...] [PTHREADS]
+#              [GOOGLE_BENCHMARK])
 #
 # Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
 # of all sources except main.cpp, so that tests and benchmarks reach the program's parts. Those of
-# the sources that are named again in FULL_VECTORS use the widest vectors of the processor.
+# the sources that are named again in FULL_VECTORS use the widest vectors of the processor. With
+# PTHREADS the program forms a team in every variant (apps/common/team.hpp), and its serial build is
+# the variant pthreads. With GOOGLE_BENCHMARK the program times by that library; nothing is built
+# without it.
 function(pinstudy_app)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;FULL_VECTORS")
+  cmake_parse_arguments(
+    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES;FULL_VECTORS"
+  )
+  set(variants ${PINSTUDY_VARIANTS})
+  if(arg_PTHREADS)
+    set(variants ${PINSTUDY_TEAM_VARIANTS})
+  endif()
+  set(link_flags ${PINSTUDY_PROGRAM_LINK_FLAGS})
+  set(libraries "")
+  if(arg_GOOGLE_BENCHMARK)
+    if(NOT PINSTUDY_HAVE_GOOGLE_BENCHMARK)
+      message(STATUS "${arg_NAME} needs Google Benchmark: it is not built")
+      return()
+    endif()
+    set(link_flags ${PINSTUDY_BENCHMARK_LINK_FLAGS})
+    set(libraries benchmark::benchmark)
+  endif()
   if(arg_FULL_VECTORS)
     set_property(
       SOURCE ${arg_FULL_VECTORS}
@@ -22,27 +42,32 @@ function(pinstudy_app)
   endif()
   set(parts ${arg_SOURCES})
   list(REMOVE_ITEM parts main.cpp)
-  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+  foreach(variant IN LISTS variants)
     set(program ${arg_NAME}-${variant})
     add_library(${program}-lib STATIC ${parts})
-    target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant})
+    target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant} ${libraries})
     add_executable(${program} main.cpp)
     target_link_libraries(${program} PRIVATE ${program}-lib)
-    target_link_options(${program} PRIVATE ${PINSTUDY_PROGRAM_LINK_FLAGS})
+    target_link_options(${program} PRIVATE ${link_flags})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PINSTUDY_BIN_DIR}")
     add_dependencies(programs ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endforeach()
 endfunction()
 
-# pinstudy_app_test(NAME <app> SOURCES <test>... [LABELS <label>...] [TIMEOUT <seconds>])
+# pinstudy_app_test(NAME <app> SOURCES <test>... [LABELS <label>...] [TIMEOUT <seconds>] [PTHREADS])
 #
 # Builds, for each variant, a GoogleTest program of the sources, linked with <app>-<variant>-lib,
 # and registers its tests as <app>-<variant>.<suite>.<test>. The sources find the path of the
 # program in PINSTUDY_PROGRAM and the name of its variant in PINSTUDY_VARIANT (both text). Tests
-# with other labels or time limits go into a further call with the same NAME.
+# with other labels or time limits go into a further call with the same NAME. PTHREADS is the word
+# of pinstudy_app(); what that did not build is not tested.
 function(pinstudy_app_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME;TIMEOUT" "SOURCES;LABELS")
+  set(variants ${PINSTUDY_VARIANTS})
+  if(arg_PTHREADS)
+    set(variants ${PINSTUDY_TEAM_VARIANTS})
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -53,7 +78,10 @@ function(pinstudy_app_test)
     string(PREPEND suffix "-")
     list(APPEND properties LABELS "${arg_LABELS}")
   endif()
-  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+  foreach(variant IN LISTS variants)
+    if(NOT TARGET ${arg_NAME}-${variant}-lib)
+      continue()
+    endif()
     set(test_program test-${arg_NAME}${suffix}-${variant})
     add_executable(${test_program} ${arg_SOURCES})
     target_link_libraries(
@@ -78,10 +106,14 @@ endfunction()
 
 # pinstudy_app_benchmark(NAME <app> SOURCES <source>...)
 #
-# Builds, for each variant, the Google Benchmark program bench-<app>-<variant>.
+# Builds, for each variant that the app is built in, the Google Benchmark program
+# bench-<app>-<variant>.
 function(pinstudy_app_benchmark)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
-  foreach(variant IN LISTS PINSTUDY_VARIANTS)
+  foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
+    if(NOT TARGET ${arg_NAME}-${variant}-lib)
+      continue()
+    endif()
     set(program bench-${arg_NAME}-${variant})
     add_executable(${program} ${arg_SOURCES})
     target_link_libraries(${program} PRIVATE ${arg_NAME}-${variant}-lib benchmark::benchmark)

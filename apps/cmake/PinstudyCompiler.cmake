@@ -2,6 +2,8 @@
 #
 # Targets: pinstudy::flags, and on top of it pinstudy::flags-<variant>
 # Result:  PINSTUDY_VARIANTS, the variants to build with this compiler
+#          PINSTUDY_TEAM_VARIANTS, those of programs that form a team without OpenMP, too
+#          PINSTUDY_ALL_VARIANTS, both
 #          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
 #          PINSTUDY_FULL_VECTORS, further flags for sources that compute with whole vectors
 #          PINSTUDY_PROGRAM_LINK_FLAGS, further link flags for what is installed
@@ -24,6 +26,12 @@ foreach(variant IN LISTS PINSTUDY_VARIANTS)
                         "${pinstudy_runtime}, not '${variant}'")
   endif()
 endforeach()
+# Programs whose serial build forms its team of C++ threads are pthreads in it: what they are, not
+# what they lack, and another build of the common parts, because --version says it.
+set(PINSTUDY_TEAM_VARIANTS "${PINSTUDY_VARIANTS}")
+list(TRANSFORM PINSTUDY_TEAM_VARIANTS REPLACE "^serial$" "pthreads")
+set(PINSTUDY_ALL_VARIANTS ${PINSTUDY_VARIANTS} ${PINSTUDY_TEAM_VARIANTS})
+list(REMOVE_DUPLICATES PINSTUDY_ALL_VARIANTS)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -105,17 +113,22 @@ if(PINSTUDY_SANITIZE)
   target_link_options(pinstudy-flags INTERFACE "-fsanitize=${PINSTUDY_SANITIZE}")
 endif()
 
-foreach(variant IN LISTS PINSTUDY_VARIANTS)
+foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
   add_library(pinstudy-flags-${variant} INTERFACE)
   add_library(pinstudy::flags-${variant} ALIAS pinstudy-flags-${variant})
   target_link_libraries(pinstudy-flags-${variant} INTERFACE pinstudy::flags)
 
-  if(variant STREQUAL "serial")
+  if(variant MATCHES "^(serial|pthreads)$")
     # Vectorisation hints ("omp simd") are honoured, every other OpenMP line is a comment.
     set(pinstudy_openmp_flags -fopenmp-simd)
     target_compile_options(
-      pinstudy-flags-serial INTERFACE ${pinstudy_openmp_flags} -Wno-unknown-pragmas
+      pinstudy-flags-${variant} INTERFACE ${pinstudy_openmp_flags} -Wno-unknown-pragmas
     )
+    if(variant STREQUAL "pthreads")
+      set(THREADS_PREFER_PTHREAD_FLAG ON)
+      find_package(Threads REQUIRED)
+      target_link_libraries(pinstudy-flags-pthreads INTERFACE Threads::Threads)
+    endif()
   else()
     find_package(OpenMP COMPONENTS CXX)
     if(NOT OpenMP_CXX_FOUND)

@@ -1,7 +1,8 @@
 # The libraries that are used: CLI11 always, GoogleTest and Google Benchmark on demand.
 #
 # Targets: pinstudy::cli11
-# Result:  PINSTUDY_BUILD_TESTS, PINSTUDY_BUILD_BENCHMARKS
+# Result:  PINSTUDY_BUILD_TESTS, PINSTUDY_BUILD_BENCHMARKS, PINSTUDY_HAVE_GOOGLE_BENCHMARK
+#          PINSTUDY_BENCHMARK_LINK_FLAGS, further link flags for programs with Google Benchmark
 
 find_package(CLI11 CONFIG QUIET)
 if(TARGET CLI11::CLI11)
@@ -40,5 +41,16 @@ endmacro()
 # if() takes the word AUTO for the name of a variable.
 set(AUTO ON)
 pinstudy_optional(PINSTUDY_TESTS GTest PINSTUDY_BUILD_TESTS)
+pinstudy_optional(PINSTUDY_GOOGLE_BENCHMARK benchmark PINSTUDY_HAVE_GOOGLE_BENCHMARK)
 pinstudy_optional(PINSTUDY_BENCHMARKS benchmark PINSTUDY_BUILD_BENCHMARKS)
 unset(AUTO)
+
+# A shared Google Benchmark brings the shared C++ library; a program that had another one inside
+# would have two. Debian, Ubuntu and Fedora have the shared one only.
+set(PINSTUDY_BENCHMARK_LINK_FLAGS "")
+if(PINSTUDY_HAVE_GOOGLE_BENCHMARK)
+  get_target_property(pinstudy_benchmark_type benchmark::benchmark TYPE)
+  if(pinstudy_benchmark_type STREQUAL "STATIC_LIBRARY")
+    set(PINSTUDY_BENCHMARK_LINK_FLAGS ${PINSTUDY_PROGRAM_LINK_FLAGS})
+  endif()
+endif()
