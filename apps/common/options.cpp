@@ -6,6 +6,7 @@
 #include <charconv>
 #include <functional>
 #include <iostream>
+#include <stdexcept>
 
 #include "apps/common/exit_status.hpp"
 
@@ -48,6 +49,8 @@ struct Options::Parser {
 
     void number(const std::string& names, std::int64_t& value, const std::string& help,
                 const std::string& expected, std::function<bool(std::int64_t)> allowed);
+    CLI::Option* option(const std::string& names, const Store& store, const std::string& type,
+                        const std::string& help);
     std::vector<std::string> prepared(const std::vector<std::string>& arguments) const;
 
     CLI::App cli;
@@ -68,22 +71,27 @@ void Options::Parser::number(const std::string& names, std::int64_t& value, cons
         }
         value = *number;
     };
-    CLI::Option* option = cli.add_option(
+    CLI::Option* const made = option(names, store, "N", help + ": " + expected);
+    if (is_positional(names)) {
+        store_positional = store;
+        return;
+    }
+    made->default_str(std::to_string(value));
+    for (const std::string& name : CLI::detail::split(names, ',')) {
+        names_with_value.push_back(name);
+    }
+}
+
+CLI::Option* Options::Parser::option(const std::string& names, const Store& store,
+                                     const std::string& type, const std::string& help) {
+    CLI::Option* const made = cli.add_option(
         names,
         [store](const CLI::results_t& texts) {
             store(texts.front());
             return true;
         },
-        help + ": " + expected);
-    option->type_name("N")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-    if (is_positional(names)) {
-        store_positional = store;
-        return;
-    }
-    option->default_str(std::to_string(value));
-    for (const std::string& name : CLI::detail::split(names, ',')) {
-        names_with_value.push_back(name);
-    }
+        help);
+    return made->type_name(type)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
 // The arguments in CLI11's order (last first), with what CLI11 would misread taken care of: it
@@ -134,6 +142,33 @@ void Options::one_of(const std::string& names, std::int64_t& value,
     parser_->number(names, value, help, expected, [allowed](std::int64_t number) {
         return std::find(allowed.begin(), allowed.end(), number) != allowed.end();
     });
+}
+
+void Options::word(const std::string& names, std::string& value,
+                   const std::vector<std::string>& allowed, const std::string& help) {
+    std::string expected;
+    for (const std::string& word : allowed) {
+        expected += (expected.empty() ? "" : " or ") + word;
+    }
+    const auto store = [&value, names, allowed, expected](const std::string& given) {
+        if (std::find(allowed.begin(), allowed.end(), given) == allowed.end()) {
+            throw CLI::ValidationError(names, "expected " + expected + ", got '" + given + "'");
+        }
+        value = given;
+    };
+    parser_->option(names, store, "WORD", help + ": " + expected)->default_str(value);
+}
+
+void Options::text(const std::string& names, const std::string& type,
+                   std::function<void(const std::string&)> store, const std::string& help) {
+    const auto checked = [names, store = std::move(store)](const std::string& given) {
+        try {
+            store(given);
+        } catch (const std::invalid_argument& error) {
+            throw CLI::ValidationError(names, error.what());
+        }
+    };
+    parser_->option(names, checked, type, help);
 }
 
 void Options::flag(const std::string& names, bool& value, const std::string& help) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,15 @@ class Options {
     // Takes one of the whole numbers in `allowed`.
     void one_of(const std::string& names, std::int64_t& value,
                 const std::vector<std::int64_t>& allowed, const std::string& help);
+
+    // Takes one of the words in `allowed`.
+    void word(const std::string& names, std::string& value, const std::vector<std::string>& allowed,
+              const std::string& help);
+
+    // Takes a text, which --help names `type`. `store` keeps what it means; it throws
+    // std::invalid_argument, whose text says what is wrong, for one that it cannot take.
+    void text(const std::string& names, const std::string& type,
+              std::function<void(const std::string&)> store, const std::string& help);
 
     // Takes no value; sets `value`. A long name with one dash ("-test") is accepted with two also.
     void flag(const std::string& names, bool& value, const std::string& help);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apps/common/affinity.hpp"
 #include "apps/common/build_info.hpp"
 
 namespace pinstudy {
@@ -146,6 +147,44 @@ TEST(Options, TakeOneOfAList) {
     EXPECT_EQ(result.exit_status, 2);
     EXPECT_NE(result.error.find("--escape: expected 2 or 4, got '3'"), std::string::npos)
         << result.error;
+}
+
+struct Words {
+    std::optional<int> exit_status;
+    std::string method = "cas";
+    Cpus cpus;
+    std::string error;
+};
+
+Words parse_words(const std::vector<std::string>& arguments) {
+    Words words;
+    Options options("program", "Does something.", version_text("program"));
+    options.word("-m,--method", words.method, {"cas", "store"}, "How");
+    options.text(
+        "--cpus", "LIST", [&](const std::string& text) { words.cpus = parse_cpus(text); }, "Where");
+    ::testing::internal::CaptureStderr();
+    words.exit_status = options.parse(arguments);
+    words.error = ::testing::internal::GetCapturedStderr();
+    return words;
+}
+
+TEST(Options, TakeOneOfSomeWords) {
+    EXPECT_EQ(parse_words({}).method, "cas");
+    EXPECT_EQ(parse_words({"-m", "store"}).method, "store");
+    const Words wrong = parse_words({"--method", "load"});
+    EXPECT_EQ(wrong.exit_status, 2);
+    EXPECT_EQ(wrong.error,
+              "program: -m,--method: expected cas or store, got 'load' (see --help)\n");
+}
+
+TEST(Options, TakeTextsAsTheyAreUnderstood) {
+    EXPECT_EQ(parse_words({}).cpus, Cpus{});
+    EXPECT_EQ(parse_words({"--cpus", "3,0-1"}).cpus, (Cpus{3, 0, 1}));
+    const Words wrong = parse_words({"--cpus", "0-"});
+    EXPECT_EQ(wrong.exit_status, 2);
+    EXPECT_EQ(wrong.error,
+              "program: --cpus: '0-' is no list of CPUs; expected one such as 0,2,4-6 "
+              "(see --help)\n");
 }
 
 TEST(Options, RejectTheSameOptionTwice) {
