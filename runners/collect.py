@@ -13,7 +13,7 @@ from configs.version import VERSION
 from runners.baseline import Baselines
 from runners.case import Case
 from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
-from runners.counters import no_counters, read_counters
+from runners.counters import fields_of, no_counters, read_counters
 from runners.energy import choose_energy, no_energy
 from runners.energy_figures import run_figures
 from runners.execute import Harness, Meter, Observation
@@ -65,6 +65,7 @@ class Collectors:
         perf = shutil.which("perf") if "perf" in study.collect else None
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         self.perf, problem = perf or "", _no_perf(study, perf)
+        self._counter_fields = fields_of(study.events)
         self._events = event_list(
             study.events, read_permission(root).user_only, events_by_pmu(root, self._pmus)
         )
@@ -121,7 +122,7 @@ class Collectors:
 
     def _counters(self, case: Case, seen: Observation) -> Measured:
         if seen.perf_problem:
-            reading = no_counters(seen.perf_problem)
+            reading = no_counters(seen.perf_problem, self._counter_fields)
         else:
             cpu_s = seen.ending.user_s + seen.ending.system_s
             reading = read_counters(

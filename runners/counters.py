@@ -8,7 +8,7 @@ no value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from runners.measured import Measured
 from runners.perf_output import PerfOutput
@@ -27,14 +27,23 @@ _TOTALS = {
 # Every field that this collector fills; each is in `fields` or has its reason in `unavailable`.
 FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_ghz", "residency")
 
+# Filled only where a study asks for both events.
+L1D_MISS_RATE = "l1d_miss_rate"
+L1D_EVENTS = ("L1-dcache-load-misses", "L1-dcache-loads")
+
 # Cycles of user mode over a time that includes the kernel's understate the frequency by the
 # kernel's share of the time; up to this share it is smaller than what perf itself costs.
 MAX_KERNEL_SHARE = 0.01
 
 
-def no_counters(reason: str) -> Measured:
+def fields_of(events: Collection[str]) -> tuple[str, ...]:
+    """Return the fields that this collector fills when a study asks for these events as well."""
+    return (*FIELDS, L1D_MISS_RATE) if set(L1D_EVENTS) <= set(events) else FIELDS
+
+
+def no_counters(reason: str, fields: Iterable[str] = FIELDS) -> Measured:
     """Return the reading of a run without perf, with the same reason for every field."""
-    return Measured({}, dict.fromkeys(FIELDS, reason))
+    return Measured({}, dict.fromkeys(fields, reason))
 
 
 def read_counters(
@@ -55,7 +64,8 @@ def read_counters(
     `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
     one object per PMU and event: `value`, `enabled_ns`, `running_ns`, `multiplexed`, `kinds`),
     `counted_modes`, `residency` and `freq_ghz` (objects by core kind), `residency_pmu` (by PMU),
-    `freq_mean_ghz`.
+    `freq_mean_ghz`; where both events were asked for, `l1d_miss_rate` (by core kind):
+    L1-dcache-load-misses / L1-dcache-loads.
     """
     if not output.rows:
         said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
@@ -73,6 +83,7 @@ def read_counters(
         _add_total(reading, raw, name, event)
     _add_residency(reading, raw, kinds_of)
     _add_frequency(reading, raw, kinds_of, kernel_share)
+    _add_miss_rate(reading, raw, kinds_of)
     return reading
 
 
@@ -192,17 +203,45 @@ def _add_frequency(
     if partial := _why_partial(raw, "cycles", cycles):
         reading.unavailable["freq_mean_ghz"] = partial
     else:
-        reading.fields["freq_mean_ghz"] = _gigahertz(cycles)
+        reading.fields["freq_mean_ghz"] = _per_ns(cycles)
     by_kind: dict[str, float] = {}
     for kind in _all_kinds(kinds_of):
-        counts = [count for count in cycles if kind in kinds_of.get(count.pmu or "", ())]
+        counts = _counts_on(cycles, kind, kinds_of)
         if not counts:
-            reading.unavailable[f"freq_ghz.{kind}"] = _why_no_cycles(raw, kind, kinds_of)
+            reading.unavailable[f"freq_ghz.{kind}"] = _why_none_on(raw, "cycles", kind, kinds_of)
         elif shared := _shared([count.pmu for count in counts], kinds_of):
             reading.unavailable[f"freq_ghz.{kind}"] = shared
         else:
-            by_kind[kind] = _gigahertz(counts)
+            by_kind[kind] = _per_ns(counts)
     reading.fields["freq_ghz"] = by_kind
+
+
+def _add_miss_rate(
+    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
+) -> None:
+    """Add the share of loads that missed the L1 data cache, if both events were asked for."""
+    asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
+    if not set(L1D_EVENTS) <= asked:
+        return
+    found = {event: _counts_of(raw, event) for event in L1D_EVENTS}
+    for event, counts in found.items():
+        if not counts:
+            reading.unavailable[L1D_MISS_RATE] = _why_absent(raw, event)
+            return
+    by_kind: dict[str, float] = {}
+    for kind in _all_kinds(kinds_of):
+        misses, loads = (_counts_on(found[event], kind, kinds_of) for event in L1D_EVENTS)
+        field = f"{L1D_MISS_RATE}.{kind}"
+        if not misses or not loads:
+            lacking = L1D_EVENTS[0] if not misses else L1D_EVENTS[1]
+            reading.unavailable[field] = _why_none_on(raw, lacking, kind, kinds_of)
+        elif shared := _shared([count.pmu for count in misses], kinds_of):
+            reading.unavailable[field] = shared
+        elif (rate := _per_ns(loads)) > 0:
+            by_kind[kind] = _per_ns(misses) / rate
+        else:
+            reading.unavailable[field] = f"{L1D_EVENTS[1]}: none was counted"
+    reading.fields[L1D_MISS_RATE] = by_kind
 
 
 def _why_no_frequency(
@@ -220,16 +259,21 @@ def _why_no_frequency(
     return ""
 
 
-def _why_no_cycles(raw: RawCounts, kind: str, kinds_of: Mapping[str, Sequence[str]]) -> str:
+def _why_none_on(
+    raw: RawCounts, event: str, kind: str, kinds_of: Mapping[str, Sequence[str]]
+) -> str:
     pmus = [pmu for pmu, kinds in kinds_of.items() if kind in kinds]
     if all(raw.never_ran_on(pmu) for pmu in pmus):
         return f"the program never ran on {a_core_of([kind], None)}"
-    reasons = (raw.problems.get((pmu, "cycles")) for pmu in pmus)
-    return next(filter(None, reasons), "cycles: perf printed no row for it")
+    reasons = (raw.problems.get((pmu, event)) for pmu in pmus)
+    return next(filter(None, reasons), f"{event}: perf printed no row for it")
 
 
-def _gigahertz(counts: Sequence[RawCount]) -> float:
-    """Cycles per nanosecond is GHz; a multiplexed count is a sample, its rate is as good."""
+def _per_ns(counts: Sequence[RawCount]) -> float:
+    """Return counts per nanosecond, which of cycles is GHz.
+
+    A multiplexed count is a sample, its rate is as good.
+    """
     return sum(count.value for count in counts) / sum(count.running_ns for count in counts)
 
 
@@ -244,6 +288,12 @@ def _shared(pmus: Iterable[str | None], kinds_of: Mapping[str, Sequence[str]]) -
 
 def _all_kinds(kinds_of: Mapping[str, Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds))
+
+
+def _counts_on(
+    counts: Iterable[RawCount], kind: str, kinds_of: Mapping[str, Sequence[str]]
+) -> list[RawCount]:
+    return [count for count in counts if kind in kinds_of.get(count.pmu or "", ())]
 
 
 def _counts_of(raw: RawCounts, event: str) -> list[RawCount]:

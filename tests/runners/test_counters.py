@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.counters import FIELDS, no_counters, read_counters
+from runners.counters import FIELDS, fields_of, no_counters, read_counters
 from runners.measured import Measured
 from runners.perf_output import parse_perf_output
 
@@ -353,3 +353,51 @@ _lines = st.builds(
 def test_any_rows_give_each_field_a_value_or_a_reason(lines: list[str], kinds_of: Kinds) -> None:
     reading = read("\n".join(lines), kinds_of)
     assert set(FIELDS) <= set(reading.fields) | set(reading.unavailable)
+
+
+L1D = ("L1-dcache-load-misses", "L1-dcache-loads")
+
+
+def test_the_share_of_loads_that_missed_is_known_for_each_kind_that_counts_both_events() -> None:
+    # The program spends 60 of 100 ms on P-cores; perf prints counts x 100 / 60 there, x 100 / 40 on
+    # E-cores, where misses are not supported (hybrid-facts, 2.1).
+    reading = read(
+        """
+100.00;msec;task-clock;100000000;100.00
+5000000;;cpu_core/L1-dcache-load-misses/;60000000;60.00
+100000000;;cpu_core/L1-dcache-loads/;60000000;60.00
+<not supported>;;cpu_atom/L1-dcache-load-misses/;0;100.00
+50000000;;cpu_atom/L1-dcache-loads/;40000000;40.00
+""",
+        HYBRID,
+    )
+
+    assert reading.fields["l1d_miss_rate"] == {"P": pytest.approx(0.05)}
+    assert "not supported by cpu_atom" in reading.unavailable["l1d_miss_rate.E"]
+    assert "l1d_miss_rate.P" not in reading.unavailable
+
+
+def test_a_kind_without_a_single_load_has_no_share_of_them() -> None:
+    reading = read(
+        """
+100.00;msec;task-clock;100000000;100.00
+0;;L1-dcache-load-misses;100000000;100.00
+0;;L1-dcache-loads;100000000;100.00
+""",
+        HOMOGENEOUS,
+    )
+
+    assert reading.fields["l1d_miss_rate"] == {}
+    assert reading.unavailable["l1d_miss_rate.P"] == "L1-dcache-loads: none was counted"
+
+
+def test_the_share_of_misses_is_spoken_of_only_where_it_was_asked_for() -> None:
+    line = "100.00;msec;task-clock;100000000;100.00\n1000;;L1-dcache-loads;100000000;100.00"
+    reading = read(line, HOMOGENEOUS)
+    assert "l1d_miss_rate" not in reading.fields | reading.unavailable
+
+    assert fields_of(["L1-dcache-loads"]) == FIELDS
+    assert no_counters("no perf", fields_of(L1D)).unavailable["l1d_miss_rate"] == "no perf"
+    unsupported = "\n".join(f"<not supported>;;{event};0;100.00" for event in L1D)
+    refused = read(f"100.00;msec;task-clock;100000000;100.00\n{unsupported}", HOMOGENEOUS)
+    assert "not supported by this node" in refused.unavailable["l1d_miss_rate"]
