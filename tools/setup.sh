@@ -88,7 +88,7 @@ main() {
             if lacks GoogleTest; then programs; else programs -D PINSTUDY_TESTS=ON; fi
             ;;
         bench)
-            system_packages python build run bench
+            system_packages python build run
             python_environment requirements.txt
             if lacks benchmark; then programs; else programs -D PINSTUDY_BENCHMARKS=ON; fi
             ;;
