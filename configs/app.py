@@ -95,6 +95,7 @@ class AppSchema(Strict):
     default_schedule = Schedule()
     limit = Duration("a time, such as 10 min")
     placement = Section(OwnPlacementSchema, "a table with the keys pin and expect")
+    c2c = Flag("true or false")
 
     @validates_schema(skip_on_field_errors=False)
     def _refuse_contradictions(self, data: dict[str, Any], **_: object) -> None:
@@ -121,6 +122,7 @@ class AppSchema(Strict):
             default_schedule=data.get("default_schedule"),
             limit_s=data.get("limit", App.limit_s),
             placement=data.get("placement"),
+            c2c=data.get("c2c", False),
         )
 
 

@@ -15,7 +15,16 @@ from configs.digest import study_digest
 from configs.errors import ConfigError, Problem
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
-from configs.model import COLLECTORS, CURRENT_GOVERNOR, App, AppChoice, Mapping, Site, Study, Vm
+from configs.model import (
+    CURRENT_GOVERNOR,
+    DEFAULT_COLLECTORS,
+    App,
+    AppChoice,
+    Mapping,
+    Site,
+    Study,
+    Vm,
+)
 from configs.resolve import Resolver, Shelf
 from configs.schema import Strict, load, placed
 from configs.site import SiteSchema
@@ -112,7 +121,7 @@ def _build_study(
         order=valid.get("order", DEFAULT_ORDER),
         seed=valid.get("seed", DEFAULT_SEED),
         wait_policies=tuple(valid.get("wait_policy", (DEFAULT_WAIT_POLICY,))),
-        collect=tuple(valid.get("collect", COLLECTORS)),
+        collect=tuple(valid.get("collect", DEFAULT_COLLECTORS)),
         events=tuple(valid.get("events", ())),
         path=path,
         digest="",

@@ -47,7 +47,9 @@ ENGINES = {
     "local": "on this node",
     "vm": "in a guest on this node, whose virtual CPUs the node maps",
 }
-COLLECTORS = ("perf", "energy")
+DEFAULT_COLLECTORS = ("perf", "energy")
+# `c2c` costs one further execution of each case of an app that says c2c, so it is asked for.
+COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
 # Which pairs of CPUs core-to-core latency is measured of.
 LATENCY_PLANS = {
     "all": "every pair of CPUs",
@@ -167,7 +169,8 @@ class App:
 
     `command` follows the program's name; `{size}` stands for the size's arguments.
     `schedules` are the kinds of OMP_SCHEDULE that its loops take; none when it has no such loops.
-    `limit_s` is the time in seconds after which a run is stopped.
+    `limit_s` is the time in seconds after which a run is stopped. `c2c` says that its threads
+    share cache lines on purpose, so that looking for these with `perf c2c` tells something.
     """
 
     name: str
@@ -181,6 +184,7 @@ class App:
     default_schedule: str | None = None
     limit_s: float = 600.0
     placement: OwnPlacement | None = None
+    c2c: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import COLLECTORS, App, AppChoice, Mapping, Vm
+from configs.model import DEFAULT_COLLECTORS, App, AppChoice, Mapping, Vm
 from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
@@ -70,7 +70,7 @@ class Resolver:
         if not isinstance(found, Repetitions):
             return 1
         measures = found.precision.of if found.precision else ()
-        if "energy" in measures and "energy" not in self.data.get("collect", COLLECTORS):
+        if "energy" in measures and "energy" not in self.data.get("collect", DEFAULT_COLLECTORS):
             self._mistake(
                 ("repetitions", "until", "of"),
                 "the precision of energy is asked for, and 'collect' leaves energy out",

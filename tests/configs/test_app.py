@@ -121,3 +121,11 @@ def test_arguments_that_name_no_cpus_say_nothing_of_a_placement() -> None:
     said = mistake(b"schedules:", b"placement: {pin: --pin}\nschedules:")
 
     assert said.endswith("has no {cpus}, the place of the CPU of each thread")
+
+
+def test_an_app_says_that_its_threads_share_cache_lines() -> None:
+    assert app_of(LU + b"c2c: true\n").c2c is True
+    assert app_of(LU).c2c is False
+    assert mistake(b"schedules:", b"c2c: maybe\nschedules:").endswith(
+        "'maybe' is not true or false"
+    )

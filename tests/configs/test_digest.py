@@ -42,6 +42,10 @@ def test_a_better_estimate_changes_nothing() -> None:
     assert study_of(STUDY, apps).digest == DIGEST
 
 
+def test_what_is_done_beside_an_apps_runs_changes_nothing() -> None:
+    assert study_of(STUDY, {"lu": LU + b"c2c: true\n"}).digest == DIGEST
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

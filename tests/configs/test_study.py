@@ -336,3 +336,8 @@ def test_latency_is_measured_of_pairs_of_the_node_s_cpus() -> None:
     assert study_of(STUDY + "latency: representative\n").latency == "representative"
     assert study_of(STUDY).latency is None
     assert "pairs of CPUs 'some' is not known" in mistakes(STUDY + "latency: some\n")[0]
+
+
+def test_contended_cache_lines_are_looked_for_only_when_they_are_asked_for() -> None:
+    assert study_of(STUDY).collect == ("perf", "energy")
+    assert study_of(STUDY + "collect: [perf, c2c]\n").collect == ("perf", "c2c")
