@@ -23,7 +23,7 @@ from analysis.compare_rows import (
 )
 from analysis.find import MARGIN, find
 from analysis.findings import CaseFinding, Findings, Objective, TableFindings
-from analysis.sources import PUBLISHED, Results
+from analysis.sources import Results
 from analysis.statistics.decision import Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
@@ -125,10 +125,6 @@ class _Opened:
         values = values_by_case(results.runs.frame) if results.runs else {}
         return cls(results, find(results, margin), values)
 
-    @property
-    def is_published(self) -> bool:
-        return self.results.name.startswith(PUBLISHED)
-
 
 def compare(
     a: Results, b: Results, margin: float = MARGIN, as_governor: str | None = None
@@ -177,7 +173,8 @@ def _pairs(
 ) -> Iterator[Pair]:
     matched = matched_rows(a.cases, b.cases, as_governor)
     reference = first_common_baseline(matched)
-    is_direct = not (one.is_published or other.is_published) and _are_the_same_work(a, b)
+    published = one.results.is_published or other.results.is_published
+    is_direct = not published and _are_the_same_work(a, b)
     remarks = (*differences_in_kind(a, b), *unknown_governors(matched))
     for objective in COMPARED:
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
@@ -214,12 +211,12 @@ def _side(
     return Side(
         case,
         sample.mean if sample else None,
-        _tofirst_common_baseline(opened, case, reference, objective),
+        _to_reference(opened, case, reference, objective),
         comparison.word if comparison else None,
     )
 
 
-def _tofirst_common_baseline(
+def _to_reference(
     opened: _Opened, case: CaseFinding, reference: CaseFinding | None, objective: Objective
 ) -> Ratio | None:
     if reference is None or objective not in reference.samples or objective not in case.samples:

@@ -72,7 +72,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results))
     tables = _tables(found, rules)
     remarks = (*results.remarks, *_no_measurements(results))
-    if results.folder is None:
+    if results.is_published:
         remarks += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     return Findings(margin, tables, drift, headline_of(tables), len(comparisons), remarks)

@@ -32,6 +32,11 @@ class Results:
     cases: pd.DataFrame
     remarks: tuple[str, ...]
 
+    @property
+    def is_published(self) -> bool:
+        """Whether these are a publication's results."""
+        return self.folder is None
+
 
 def open_results(source: str) -> Results:
     """Return the results in a folder, or those of `published:NAME`.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.fields import TABLE_KEYS
 from analysis.imports.identity import Identifier, Identity, mapping_fields
 from analysis.imports.numbers import Numbers
 from analysis.imports.perf_block import Block
@@ -168,8 +169,7 @@ class _History:
             self._remember(record, imported)
 
     def _remember(self, record: Mapping[str, Any], imported: Mapping[str, Any]) -> None:
-        names = ("app", "variant", "size", "threads", "schedule", "wait_policy")
-        table = tuple(record.get(name) for name in names)
+        table = tuple(record.get(name) for name in TABLE_KEYS)
         row = (record.get("mapping"), record.get("governor"))
         numbers = record.get("table_number"), record.get("case_number")
         if all(isinstance(number, int) for number in numbers):

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analysis.csv_file import read_lines, read_text
+from analysis.fields import TABLE_KEYS
 from analysis.imports.identity import Identity
 from analysis.imports.numbers import Numbers
 from analysis.summaries import FILE, read_summaries
 from configs.errors import UserError
-
-_TABLE = ("app", "variant", "size", "threads", "schedule", "wait_policy")
 
 
 def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
@@ -104,4 +103,4 @@ def _numbers_of(row: dict[str, str]) -> tuple[int, int]:
 
 def _table_of(row: dict[str, str]) -> tuple[str | int, ...]:
     """Return what identifies a row's table, as `Identity.table` has it."""
-    return tuple(int(row[name]) if name == "threads" else row.get(name, "") for name in _TABLE)
+    return tuple(int(row[name]) if name == "threads" else row.get(name, "") for name in TABLE_KEYS)
