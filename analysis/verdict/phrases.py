@@ -37,6 +37,10 @@ _PLACES = {
     "compact": "CPUs close together",
     "spread": "CPUs far apart",
     "siblings": "SMT siblings",
+    "same-cpu": "CPUs that two threads share",
+    "same-cluster": "cores of one cluster",
+    "across-kinds": "cores of two kinds in turn",
+    "across-packages": "cores of two packages in turn",
     "all": "all CPUs",
 }
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from analysis.findings import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
+from configs.model import SELECTIONS
 from tests.analysis.made_cases import case
 
 
@@ -110,6 +111,13 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
 )  # fmt: skip
 def test_what_a_mapping_does(facts: dict[str, object], said: str) -> None:
     assert do({"threads": 8, "mapping": "m"} | facts) == said
+
+
+@pytest.mark.parametrize("selection", sorted(SELECTIONS))
+def test_every_selection_has_its_words(selection: str) -> None:
+    facts = {"mapping": "mine", "selection": selection, "tightness": "pin", "threads": 4}
+
+    assert do(facts).startswith("pin each thread on ")
 
 
 def test_many_names_are_not_all_listed() -> None:
