@@ -30,8 +30,9 @@ struct Topology {
 };
 
 // Reads the kernel's files below `root` ("/" for this machine). `kinds`, such as
-// "P=0-7,E=8-15", declares the kinds instead; empty to look for them. Throws std::runtime_error
-// when the files do not say which CPUs there are, std::invalid_argument for bad `kinds`.
+// "P=0-7,E=8-15", declares the kinds instead; empty to look for them. Of `allowed` those that are
+// online are kept; an empty list stands for all that are. Throws std::runtime_error when the files
+// do not say which CPUs there are, std::invalid_argument for bad `kinds`.
 Topology read_topology(const std::string& root, const std::string& kinds, const Cpus& allowed);
 
 }  // namespace pinstudy

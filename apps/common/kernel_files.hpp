@@ -1,0 +1,35 @@
+// The kernel's small files below a root: a value, or nothing where they do not say.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/affinity.hpp"
+
+namespace pinstudy {
+
+// The files of this machine ("/"), or of a recorded one. Paths are those of the machine, such as
+// "/sys/devices/system/cpu/online". Nothing here throws for what a file is or holds.
+class KernelFiles {
+  public:
+    explicit KernelFiles(std::string root);
+
+    // What the file holds without the white space around it; nothing if it cannot be read or is
+    // larger than 64 KiB.
+    std::optional<std::string> text(const std::string& path) const;
+
+    // A decimal whole number.
+    std::optional<long long> number(const std::string& path) const;
+
+    // The CPUs that the file lists, ascending and each once; an empty file is an empty list.
+    std::optional<Cpus> cpus(const std::string& path) const;
+
+    // The N of each "prefixN" in a directory, ascending.
+    std::vector<int> numbered(const std::string& directory, const std::string& prefix) const;
+
+  private:
+    std::string root_;
+};
+
+}  // namespace pinstudy
