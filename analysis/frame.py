@@ -38,7 +38,9 @@ class Runs:
     `kinds`, the core kinds of which anything was measured, best first. Texts are categoricals
     (which may have categories that no row uses), numbers floats and NaN where nothing was measured,
     `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
-    of the hottest package before the run.
+    of the hottest package before the run. Where any record has them, `l1d_miss_rate_<kind>` and
+    `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
+    than the 32 that are kept.
 
     `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
     `reason`, each combination once. `torn` counts lines that are no JSON objects, `unusable` those
@@ -50,6 +52,7 @@ class Runs:
     reasons: pd.DataFrame
     torn: int = 0
     unusable: int = 0
+    more_metrics: bool = False
 
 
 def read_runs(folder: Path) -> Runs:
@@ -70,7 +73,8 @@ def read_runs(folder: Path) -> Runs:
     numbers = frame.pop(REASONS)
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
-    return Runs(frame, kinds, reasons, growing.torn, growing.unusable)
+    more = growing.sparse["metrics"].more
+    return Runs(frame, kinds, reasons, growing.torn, growing.unusable, more)
 
 
 def are_good(frame: pd.DataFrame) -> pd.Series[bool]:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from analysis import columns
 from analysis.columns import Reasons, Texts
-from analysis.fields import MEASURES, MORE_MEASURES, ROW_KEYS, TABLE_KEYS
+from analysis.fields import (
+    L1D_MISS_RATE,
+    MEASURES,
+    METRIC,
+    MORE_MEASURES,
+    MOST_METRICS,
+    ROW_KEYS,
+    TABLE_KEYS,
+)
+from analysis.sparse import Sparse
 from runners.shards import Part, read_part
 from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
@@ -36,9 +45,11 @@ COLUMNS = (
     *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, "started_s", "temperature_c",
 )  # fmt: skip
 
+# Objects from names to numbers, of which only some records have any.
+_SPARSE = ("l1d_miss_rate", "metrics")
 # What is taken as it is, and the names of all that `_row` returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at")
-_ROW = (*_PLAIN, *_VERDICTS, *_OF_KINDS, "temperature_c", "unavailable")
+_ROW = (*_PLAIN, *_VERDICTS, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
@@ -59,6 +70,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         columns.highest(get("temperature_before_c")),
+        *map(get, _SPARSE),
         reasons.number(get("unavailable")),
     )
 
@@ -67,6 +79,7 @@ class Growing:
     """The columns of a frame while records come in; a chunk leaves one array a column.
 
     `torn` counts lines that are no records, `unusable` records that do not say of which case.
+    `sparse` has the columns that only some records have.
     """
 
     def __init__(self) -> None:
@@ -74,6 +87,10 @@ class Growing:
         self.reasons = Reasons()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
+        self.sparse = {
+            "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
+            "metrics": Sparse(METRIC, str.isprintable, MOST_METRICS),
+        }
 
     def read(self, part: Part) -> None:
         """Add the records of a part of a shard; idle baselines are no runs."""
@@ -99,6 +116,8 @@ class Growing:
         for name, arrays in others._parts.items():
             here = [numbers[name][array] for array in arrays] if name in numbers else arrays
             self._parts.setdefault(name, []).extend(here)
+        for name, sparse in self.sparse.items():
+            sparse.merge(others.sparse[name])
 
     def _add(self, chunk: Mapping[str, tuple[object, ...]]) -> None:
         """Add the rows of a chunk, given by field, that say which case they belong to."""
@@ -112,6 +131,8 @@ class Growing:
             arrays = {name: array[usable] for name, array in arrays.items()}
         for name, array in arrays.items():
             self._parts.setdefault(name, []).append(array)
+        for name, sparse in self.sparse.items():
+            sparse.add(chunk[name], usable)
 
     def _arrays(self, chunk: Mapping[str, tuple[object, ...]]) -> Arrays:
         arrays: Arrays = {name: texts.numbered(chunk[name]) for name, texts in self._texts.items()}
@@ -141,6 +162,8 @@ class Growing:
                     del data[name]
             else:
                 kinds.append(kind)
+        for sparse in self.sparse.values():
+            data |= sparse.columns()
         # Without a copy, or all numbers would be there twice for a while.
         return pd.DataFrame(data, copy=False), tuple(kinds)
 

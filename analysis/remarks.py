@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
 from analysis.table import joined, one_line
 from configs.words import plural
@@ -112,6 +113,11 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     if runs.unusable:
         lines = plural(runs.unusable, "line")
         remarks.append(f"{lines} of the records without a case, and not used")
+    if runs.more_metrics:
+        remarks.append(
+            f"the programs' own metrics: the first {MOST_METRICS} names are used, and more are in "
+            "the records"
+        )
     return remarks
 
 
