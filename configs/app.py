@@ -96,6 +96,7 @@ class AppSchema(Strict):
     limit = Duration("a time, such as 10 min")
     placement = Section(OwnPlacementSchema, "a table with the keys pin and expect")
     c2c = Flag("true or false")
+    fixed_time = Flag("true or false")
 
     @validates_schema(skip_on_field_errors=False)
     def _refuse_contradictions(self, data: dict[str, Any], **_: object) -> None:
@@ -123,6 +124,7 @@ class AppSchema(Strict):
             limit_s=data.get("limit", App.limit_s),
             placement=data.get("placement"),
             c2c=data.get("c2c", False),
+            fixed_time=data.get("fixed_time", False),
         )
 
 

@@ -171,6 +171,8 @@ class App:
     `schedules` are the kinds of OMP_SCHEDULE that its loops take; none when it has no such loops.
     `limit_s` is the time in seconds after which a run is stopped. `c2c` says that its threads
     share cache lines on purpose, so that looking for these with `perf c2c` tells something.
+    `fixed_time` says that it runs as long as it is told, so that no mapping makes it faster; its
+    metrics are what it measures.
     """
 
     name: str
@@ -185,6 +187,7 @@ class App:
     limit_s: float = 600.0
     placement: OwnPlacement | None = None
     c2c: bool = False
+    fixed_time: bool = False
 
 
 @dataclass(frozen=True)

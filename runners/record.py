@@ -174,6 +174,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
             "started_at": started_at,
         }
         | case_fields(case)
+        | ({"fixed_time": True} if case.app.fixed_time else {})
     )
 
 

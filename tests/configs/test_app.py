@@ -129,3 +129,8 @@ def test_an_app_says_that_its_threads_share_cache_lines() -> None:
     assert mistake(b"schedules:", b"c2c: maybe\nschedules:").endswith(
         "'maybe' is not true or false"
     )
+
+
+def test_an_app_may_run_as_long_as_it_is_told() -> None:
+    assert app_of(LU + b"fixed_time: yes\n").fixed_time
+    assert not app_of(LU).fixed_time
