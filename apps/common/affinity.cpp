@@ -110,11 +110,15 @@ Cpus allowed_cpus() {
 }
 
 void allow_this_thread(const Cpus& cpus) {
+    allow_thread(0, cpus);
+}
+
+void allow_thread(int thread, const Cpus& cpus) {
     Mask mask;
     for (const int cpu : cpus) {
         mask.add(cpu);
     }
-    if (sched_setaffinity(0, Mask::bytes(), mask.get()) != 0) {
+    if (sched_setaffinity(thread, Mask::bytes(), mask.get()) != 0) {
         throw std::system_error(errno, std::generic_category(), "CPUs " + format_cpus(cpus));
     }
 }

@@ -27,6 +27,9 @@ std::string pin_this_thread(int cpu);
 // Lets the calling thread run on these CPUs. Throws std::system_error.
 void allow_this_thread(const Cpus& cpus);
 
+// The same for a thread of this process, by the number that the kernel gave it (gettid()).
+void allow_thread(int thread, const Cpus& cpus);
+
 // The CPU that the calling thread is on at this moment; -1 if the kernel does not say.
 int current_cpu();
 
