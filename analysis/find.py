@@ -64,12 +64,15 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
         {str(key): value for key, value in row.items()} for row in results.cases.to_dict("records")
     ]
     values = values_by_case(results.runs.frame) if results.runs else {}
-    baselines = baselines_of(cases, baseline)
+    fixed = _fixed_time(results)
+    baselines = {
+        case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
+    }
     differences = differences_from_baselines(cases, baselines, values)
     comparisons = compare_all(differences, margin, _apart(baselines, values))
     samples = _samples(cases, values)
     found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
-    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results))
+    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results), fixed)
     tables = _tables(found, rules)
     remarks = (*results.remarks, *_no_measurements(results))
     if results.is_published:
@@ -97,6 +100,14 @@ def _apart(baselines: Mapping[str, Case], values: Mapping[str, Values]) -> set[s
         and baseline["case_id"] in values
         and are_apart(values[case_id], values[baseline["case_id"]])
     }
+
+
+def _fixed_time(results: Results) -> frozenset[str]:
+    """Return the cases of programs that run as long as they are told."""
+    if results.runs is None:
+        return frozenset()
+    frame = results.runs.frame
+    return frozenset(str(case_id) for case_id in frame["case_id"][frame["fixed_time"]].unique())
 
 
 def _mixed(results: Results) -> str:

@@ -36,7 +36,7 @@ _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
-_FLAGS = ("warmup", "kinds_declared")
+_FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
 _BY_KIND = ("freq_{}_ghz", "residency_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)

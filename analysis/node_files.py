@@ -49,12 +49,23 @@ def node_sheets(results: Results) -> list[NodeSheet]:
     if results.runs is None or results.folder is None:
         return []
     digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
-    sheets = []
-    for digest in filter(_DIGEST.fullmatch, digests):
-        node = read_json(results.folder / "nodes" / f"{digest}.json")
-        if isinstance(node, dict):
-            sheets.append(_sheet(node, picture_path(results.folder, digest)))
-    return sheets
+    nodes = {digest: read_node(results.folder, digest) for digest in digests}
+    return [
+        _sheet(node, picture_path(results.folder, digest))
+        for digest, node in nodes.items()
+        if node is not None
+    ]
+
+
+def read_node(folder: Path, digest: str) -> dict[str, Any] | None:
+    """Return what the file of a node below a results folder holds; None where there is none.
+
+    `digest` is what a record says, which may be anything.
+    """
+    if not _DIGEST.fullmatch(digest):
+        return None
+    node = read_json(folder / "nodes" / f"{digest}.json")
+    return node if isinstance(node, dict) else None
 
 
 def read_json(path: Path) -> object:

@@ -12,6 +12,10 @@ from analysis.verdict import sentences
 from analysis.verdict.not_compared import not_compared
 from analysis.verdict.sentences import Ground
 
+FIXED_TIME = (
+    "Not compared: the program runs as long as it is told, so that no mapping makes it faster; "
+    "what it measures stands in its metrics."
+)
 # How two cases differ that are not each other's baseline; None where it cannot be told.
 Between = Callable[[str, str, Objective], Difference | None]
 
@@ -21,13 +25,15 @@ class Rules:
     """What verdicts are made by: the equivalence margin, and how any two cases differ.
 
     `comparisons` is how many were tested together; `mixed` says why nothing can be concluded of
-    results that are of several nodes or studies, and is empty for others.
+    results that are of several nodes or studies, and is empty for others. `fixed_time` are the
+    cases of programs that run as long as they are told.
     """
 
     margin: float
     between: Between
     comparisons: int
     mixed: str = ""
+    fixed_time: frozenset[str] = frozenset()
 
 
 def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
@@ -46,6 +52,8 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
     compared = [case for case in cases if objective in case.comparisons]
     if rules.mixed:
         return Verdict(objective, governor, "not compared", None, (rules.mixed,))
+    if any(case.case_id in rules.fixed_time for case in cases):
+        return Verdict(objective, governor, "not compared", None, (FIXED_TIME,))
     if baseline is None or not compared:
         why = not_compared(cases, baseline, objective)
         return Verdict(objective, governor, "not compared", None, (why,))

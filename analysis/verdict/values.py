@@ -40,11 +40,16 @@ class Values:
         return np.flatnonzero((values > LEAST) & (values < MOST))
 
 
-def values_by_case(frame: pd.DataFrame) -> dict[str, Values]:
-    """Return the good runs' values by case_id; warm-up runs and others are not among them."""
+def values_by_case(
+    frame: pd.DataFrame, measures: Mapping[Objective, str] = OBJECTIVES
+) -> dict[str, Values]:
+    """Return the good runs' values by case_id; warm-up runs and others are not among them.
+
+    `measures` names the columns that hold the values of objectives.
+    """
     good = good_runs(frame)
     codes, case_ids = pd.factorize(good["case_id"])
-    names = ("block", "order", "attempt", "repetition", *OBJECTIVES.values())
+    names = ("block", "order", "attempt", "repetition", *measures.values())
     numbers = {name: _numbers(good, name) for name in names}
     # By case, then by block: one sort and one cut for all cases, of which there may be thousands.
     by_case = np.lexsort((numbers["repetition"], numbers["block"], codes))
@@ -56,7 +61,7 @@ def values_by_case(frame: pd.DataFrame) -> dict[str, Values]:
             parts["order"][at],
             parts["attempt"][at],
             parts["repetition"][at],
-            {name: parts[measure][at] for name, measure in OBJECTIVES.items()},
+            {name: parts[measure][at] for name, measure in measures.items()},
         )
         for at, case_id in enumerate(case_ids)
     }
