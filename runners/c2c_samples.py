@@ -1,0 +1,146 @@
+"""Memory accesses that perf has sampled, one a line of `perf script`, and what they say of sharing.
+
+Where an access was answered from is told twice in a line: as the kernel's number and in perf's
+words. Only the number is counted: its bits are fixed (Linux include/uapi/linux/perf_event.h, union
+perf_mem_data_src), while words and columns, those of `perf c2c report` above all, change from
+version to version. The words have to agree with it; a line in which they do not, or that is
+anything else, makes the whole recording one that is not understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Literal
+
+# In this order they are printed, however they are asked for.
+FIELDS = "cpu,event,addr,data_src,ip,sym"
+# What perf prints for code that has no name.
+UNKNOWN = "[unknown]"
+
+# `[002] cpu/mem-loads,ldlat=30/P:   7f01 10668100842 |OP LOAD|LVL L3 …|BLK  N/A   55d0a0 main`;
+# software events have a symbol behind the first address, and perf cuts the words where they are
+# too many.
+_LINE = re.compile(
+    r"\s*\[(?P<cpu>[0-9]{1,5})\]\s+(?P<event>\S{1,200}):\s+(?P<address>[0-9a-f]{1,16})\s"
+    r"[^|]*?(?P<source>[0-9a-f]{1,16}) \|OP (?P<op>[^|]{1,60})\|(?P<words>.{1,200}?)"
+    r"\s(?P<ip>[0-9a-f]{4,16}) (?P<symbol>.*)"
+)
+_SNOOP = re.compile(r"\|SNP ([^|]*)\|")
+_LONGEST_LINE = 8192
+# Twenty minutes at perf's 4000 samples a second.
+MOST_SAMPLES = 5_000_000
+_MOST_SYMBOL_CHARACTERS = 120
+_MOST_SHOWN = 80
+
+_LOAD, _STORE = 0x02, 0x04
+_L2_OR_L3 = 0x20 | 0x40
+_REMOTE_CACHE = 0x400 | 0x800
+_HITM = 0x10
+_LEVEL_NUMBERS_L2_TO_L4 = (2, 3, 4)
+_HOPS_IN_THE_NODE = 1
+
+Hitm = Literal["", "local", "remote"]
+
+
+class NotUnderstoodError(Exception):
+    """A recording is not what this reader knows, and none of its numbers is to be believed."""
+
+
+@dataclass(frozen=True)
+class MemorySample:
+    """One sampled access: the CPU it was made on, the address, the code's symbol.
+
+    `source` is the kernel's number for what was done and what answered.
+    """
+
+    cpu: int
+    event: str
+    address: int
+    source: int
+    symbol: str
+
+    @property
+    def load(self) -> bool:
+        """Whether it reads."""
+        return bool(self.source & _LOAD)
+
+    @property
+    def store(self) -> bool:
+        """Whether it writes and does not read."""
+        return bool(self.source & _STORE) and not self.load
+
+    @property
+    def hitm(self) -> Hitm:
+        """Where the modified line was that this load hit in another core's cache; empty if none.
+
+        In the same NUMA node (`local`), be it in a second-level cache that cores share or behind
+        the third level, or in another one (`remote`). What a load finds modified in its own
+        first-level cache, as Arm marks it, was not fetched from anybody.
+        """
+        if not (self.load and self.source >> 19 & _HITM):
+            return ""
+        level, number = self.source >> 5 & 0x3FFF, self.source >> 33 & 0xF
+        remote, hops = self.source >> 37 & 1, self.source >> 43 & 7
+        if hops:
+            return "local" if hops == _HOPS_IN_THE_NODE else "remote"
+        # AMD before Zen 4 sets both: the third level or another core's cache, of the same node.
+        if level & _L2_OR_L3:
+            return "local"
+        if level & _REMOTE_CACHE or remote:
+            return "remote"
+        return "local" if number in _LEVEL_NUMBERS_L2_TO_L4 else ""
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of what perf printed; raises NotUnderstoodError for one without an end."""
+    while line := stream.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE:
+            raise NotUnderstoodError(f"a line of more than {_LONGEST_LINE} bytes")
+        yield line.decode(errors="replace")
+
+
+def read_samples(lines: Iterable[str]) -> Iterator[MemorySample]:
+    """Yield the samples that `perf script -F` FIELDS has printed.
+
+    Raises NotUnderstoodError for a line that is no sample, or contradicts itself, and for more than
+    MOST_SAMPLES.
+    """
+    number = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        number += 1
+        if number > MOST_SAMPLES:
+            raise NotUnderstoodError(f"more than {MOST_SAMPLES} samples")
+        yield _sample(line)
+
+
+def _sample(line: str) -> MemorySample:
+    found = _LINE.fullmatch(line.rstrip("\n"))
+    if found is None:
+        raise NotUnderstoodError(f"{_shown(line)} is no sample of a memory access")
+    sample = MemorySample(
+        cpu=int(found["cpu"]),
+        event=found["event"],
+        address=int(found["address"], 16),
+        source=int(found["source"], 16),
+        symbol=_symbol(found["symbol"]),
+    )
+    snoop = _SNOOP.search(found["words"])
+    agree = found["op"].startswith("LOAD") == sample.load
+    if snoop:
+        agree = agree and ("HitM" in snoop[1]) == bool(sample.source >> 19 & _HITM)
+    if not agree:
+        raise NotUnderstoodError(f"number and words contradict each other in {_shown(line)}")
+    return sample
+
+
+def _symbol(text: str) -> str:
+    words = "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
+    return words[:_MOST_SYMBOL_CHARACTERS]
+
+
+def _shown(line: str) -> str:
+    return ascii(" ".join(line.split())[:_MOST_SHOWN])
