@@ -1,0 +1,84 @@
+// What two threads that hand a line back and forth know of each other besides that line.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace pinstudy::pingpong {
+
+// Two threads, 0 and 1, that wait for each other by spinning. Neither waits for ever: one that has
+// waited for longer than the patience gives the pairing up, which the other sees as well.
+class Pairing {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Longer than work of equal priority keeps a thread from its CPU.
+    static constexpr std::chrono::milliseconds kPatience{5000};
+
+    explicit Pairing(std::chrono::milliseconds patience = kPatience) : patience_(patience) {}
+
+    // Waits until the other thread has come here as often. False when the pairing is given up.
+    bool meet(int thread);
+
+    // Ends the other thread's waiting for its turn, until they go on.
+    void stop() { stopped_.store(true, std::memory_order_release); }
+    void go_on() { stopped_.store(false, std::memory_order_release); }
+
+    // Ends all waiting, for good. The reason that is given first counts.
+    void give_up(const std::string& reason);
+    bool given_up() const { return given_up_.load(std::memory_order_acquire); }
+    std::string reason() const;
+
+    // How often a thread that waited found the other one on its own CPU, and let it run.
+    std::int64_t yields() const { return yields_.load(std::memory_order_relaxed); }
+
+    // Grows while the threads get on: at every meeting, and when one of them says so.
+    void progressed() { progress_.fetch_add(1, std::memory_order_relaxed); }
+    std::int64_t progress() const {
+        return progress_.load(std::memory_order_relaxed) +
+               arrivals_.load(std::memory_order_relaxed);
+    }
+
+  private:
+    friend class Wait;
+
+    struct alignas(128) Seat {
+        std::atomic<int> cpu{-1};
+    };
+
+    std::chrono::milliseconds patience_;
+    std::array<Seat, 2> seats_;
+    alignas(128) std::atomic<bool> stopped_{false};
+    std::atomic<bool> given_up_{false};
+    alignas(128) std::atomic<std::int64_t> arrivals_{0};
+    std::atomic<std::int64_t> yields_{0};
+    alignas(128) std::atomic<std::int64_t> progress_{0};
+    mutable std::mutex mutex_;
+    std::string reason_;
+};
+
+// What ends a thread's waiting before its time.
+enum class Until { stop, given_up };
+
+// One thread's waiting for one event. A hand-over takes a fraction of a microsecond; so a thread
+// looks kLooks times, and only then asks whether to go on, at no cost to what is measured.
+class Wait {
+  public:
+    static constexpr int kLooks = 1024;
+
+    Wait(Pairing& pairing, int thread) : pairing_(pairing), thread_(thread) {}
+
+    // Whether to look again. Lets the other thread run when both are on one CPU.
+    bool goes_on(Until until);
+
+  private:
+    Pairing& pairing_;
+    int thread_;
+    Pairing::Clock::time_point since_ = Pairing::Clock::now();
+};
+
+}  // namespace pinstudy::pingpong

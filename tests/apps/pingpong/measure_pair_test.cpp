@@ -1,0 +1,48 @@
+// A pair of CPUs: measured there, or left out with the reason.
+#include "apps/pingpong/measure_pair.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pinstudy::pingpong {
+namespace {
+
+Sampling brief() {
+    Sampling sampling;
+    sampling.play = play_of(Method::store, false);
+    sampling.sample_ns = 5e3;
+    sampling.least = 10;
+    sampling.most = 10;
+    return sampling;
+}
+
+const Cpus kHome = allowed_cpus();
+
+TEST(MeasuredPair, HasARunForEachDirectionAndAddress) {
+    if (kHome.size() < 2) {
+        GTEST_SKIP() << "needs two CPUs";
+    }
+    const PairPlan plan = shuffled({{kHome[0], kHome[1]}}, 2, 1).front();
+    const PairResult result = measure_pair(plan, brief(), kHome);
+    EXPECT_EQ(result.left_out, "");
+    EXPECT_FALSE(result.check_failed);
+    EXPECT_EQ(result.cpus, plan.cpus);
+    EXPECT_EQ(result.runs.size(), 4U);
+    EXPECT_EQ(all_samples(result).size(), 40U);
+}
+
+TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
+    const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
+    const PairResult result = measure_pair(plan, brief(), kHome);
+    EXPECT_TRUE(result.runs.empty());
+    EXPECT_FALSE(result.check_failed);
+    EXPECT_EQ(result.left_out,
+              "a thread cannot be pinned to CPU 65535: CPUs 65535: Invalid argument");
+}
+
+TEST(MeasuredPair, LeavesTheCallerWhereItWas) {
+    measure_pair({{kHome[0], kHome.back()}, {RunPlan{}}}, brief(), kHome);
+    EXPECT_EQ(allowed_cpus(), kHome);
+}
+
+}  // namespace
+}  // namespace pinstudy::pingpong
