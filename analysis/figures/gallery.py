@@ -1,4 +1,4 @@
-"""All figures of results: those of each table, those of the whole study, and their files."""
+"""All figures of results: those of tables, of experiments, of the whole study, and their files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 
+from analysis.affinity.found import affinity
+from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.kinds import draw_kinds
@@ -47,9 +49,17 @@ def table_figures(
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    """Yield every figure: those of the tables, of all runs, of the nodes."""
+    """Yield every figure: of the tables, of the affinity experiments, of all runs, of the nodes."""
     for _, drawn in table_figures(results, findings):
         yield drawn
+    yield from _of_no_table(results, findings)
+
+
+def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+    found = affinity(results, findings)
+    if found is not None and results.runs is not None:
+        for _, drawn in affinity_figures(found, runs_by_case(results.runs.frame)):
+            yield drawn
     yield draw_drift(results, findings)
     yield from draw_nodes(results)
 
@@ -72,7 +82,7 @@ def write_figures(
         of_tables = _write_tables(results, findings, into, formats)
         of_all = [
             line
-            for drawn in (draw_drift(results, findings), *draw_nodes(results))
+            for drawn in _of_no_table(results, findings)
             for line in _written(drawn, into, formats)
         ]
     return [*(line for at in sorted(of_tables) for line in of_tables[at]), *of_all]

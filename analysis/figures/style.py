@@ -103,12 +103,14 @@ P = Look("P-cores", BLUE, BLUE)
 E = Look("E-cores", VERMILION, "white")
 LP_E = Look("LP-E-cores", GREEN, "#b9e3d6")
 SEVERAL = Look("several kinds", PURPLE, "#f0d6e4")
-LOOKS = (ALL, P, E, LP_E, SEVERAL)
+PAIRS = Look("by pairs of threads", SKY, SKY)
+LOOKS = (ALL, P, E, LP_E, PAIRS, SEVERAL)
 _LOOKS = {
     "all": ALL,
     **dict.fromkeys(("pcores", "pcpus"), P),
     **dict.fromkeys(("ecores", "ecpus"), E),
     **dict.fromkeys(("lpecores", "lpecpus"), LP_E),
+    **dict.fromkeys(("same-cpu", "siblings", "same-cluster", "across-packages"), PAIRS),
 }
 TIGHTNESSES = {"none": "o", "set": "s", "pin": "^"}
 TIGHTNESS_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}

@@ -61,14 +61,15 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
     return (
         *_head(case),
         str(sample.n or NOTHING),
-        _number(sample.mean, decimals),
-        _interval(sample.mean_interval, decimals),
-        _number(sample.median, decimals),
-        _interval(sample.median_interval, decimals),
-        _number(sample.sd, decimals),
-        _number(sample.cv * 100, 2),
+        number_of(sample.mean, decimals),
+        interval_of(sample.mean_interval, decimals),
+        number_of(sample.median, decimals),
+        interval_of(sample.median_interval, decimals),
+        number_of(sample.sd, decimals),
+        number_of(sample.cv * 100, 2),
         ", ".join(
-            f"run {outlier.repetition}: {_number(outlier.value, decimals)}" for outlier in outliers
+            f"run {outlier.repetition}: {number_of(outlier.value, decimals)}"
+            for outlier in outliers
         )
         or NOTHING,
     )
@@ -109,29 +110,30 @@ def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple
         else:
             difference = comparison.difference
             cells += [
-                _number(difference.ratio, _ratio_decimals(difference.ratio)),
-                _ratio_interval(difference),
-                _word(comparison),
+                number_of(difference.ratio, ratio_decimals(difference.ratio)),
+                ratio_interval(difference),
+                word_of(comparison),
             ]
     return (*cells, "yes" if case.on_front else NOTHING)
 
 
-def _ratio_decimals(ratio: float) -> int:
+def ratio_decimals(ratio: float) -> int:
     """Return the decimals of a ratio: three, or more so that a small one has three digits."""
     if not 0 < ratio < 1:
         return RATIO_DECIMALS
     return min(MOST_RATIO_DECIMALS, max(RATIO_DECIMALS, 2 - math.floor(math.log10(ratio))))
 
 
-def _ratio_interval(difference: Difference) -> str:
+def ratio_interval(difference: Difference) -> str:
     """Return a ratio's interval; nothing without spread, or where it says next to nothing."""
     interval = difference.interval()
     if not (difference.standard_error > 0 and interval.high < WIDEST * interval.low):
         return NOTHING
-    return _interval(interval, _ratio_decimals(interval.low))
+    return interval_of(interval, ratio_decimals(interval.low))
 
 
-def _word(comparison: Comparison) -> str:
+def word_of(comparison: Comparison) -> str:
+    """Return a comparison's word, with how many more repetitions would decide."""
     if comparison.word != "undecided":
         return comparison.word
     return f"undecided (+{comparison.more})" if comparison.more else "undecided"
@@ -143,11 +145,13 @@ def _head(case: CaseFinding) -> tuple[str, ...]:
     return (str(case.number), one_line(mapping), one_line(case.governor))
 
 
-def _number(value: float, decimals: int) -> str:
+def number_of(value: float, decimals: int) -> str:
+    """Return a number with these decimals; nothing for what is none."""
     return f"{value:.{decimals}f}" if math.isfinite(value) else NOTHING
 
 
-def _interval(interval: Interval | None, decimals: int) -> str:
+def interval_of(interval: Interval | None, decimals: int) -> str:
+    """Return both ends of an interval with these decimals; nothing where there is none."""
     if interval is None:
         return NOTHING
     return f"{interval.low:.{decimals}f} to {interval.high:.{decimals}f}"

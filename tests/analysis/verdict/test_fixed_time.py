@@ -18,7 +18,7 @@ def test_a_program_that_runs_as_long_as_it_is_told_is_not_compared(tmp_path: Pat
     findings = found(tmp_path, [*Study(TIMES).records(), *fixed])
 
     compared, told = findings.tables
-    assert [verdict.answer for verdict in compared.verdicts][0] == "pin"
+    assert compared.verdicts[0].answer == "pin"
     assert {verdict.answer for verdict in told.verdicts} == {"not compared"}
     assert "runs as long as it is told" in told.verdicts[0].sentences[0]
     assert all(not case.comparisons for case in told.cases)

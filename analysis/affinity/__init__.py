@@ -1,0 +1,1 @@
+"""What the affinity experiments measured: contention, SMT sharing, ping-pong, who ran where."""

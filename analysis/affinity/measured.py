@@ -1,0 +1,163 @@
+"""Cases whose programs time themselves: their runs' values, and how two cases differ in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.affinity.experiments import TIMES, cases_of
+from analysis.fields import METRIC
+from analysis.findings import CaseFinding, Comparison, Findings
+from analysis.frame import good_runs
+from analysis.sources import Results
+from analysis.statistics.difference import Difference
+from analysis.statistics.sample import Sample, describe
+from analysis.table import joined, one_line
+from analysis.verdict.comparisons import Key, compare_all
+from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
+
+NO_REASON = "not recorded, and no reason given"
+# What two cases share that are compared with each other; the governor and the node around them.
+_SETTING = ("study", "node_id", "variant", "size", "schedule", "wait_policy", "governor", "engine")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case and its good runs' values of the time that its program reports, in its unit.
+
+    `values` and `sample` are None where no good run has one.
+    """
+
+    case: CaseFinding
+    values: Values | None = None
+    sample: Sample | None = None
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What it shares with the cases it may be compared with, its thread count apart."""
+        return tuple(_plain(self.case.facts[name]) for name in _SETTING)
+
+    @property
+    def threads(self) -> int:
+        """How many threads it has."""
+        return int(self.case.facts["threads"])
+
+
+@dataclass(frozen=True)
+class Against:
+    """How a case's time differs from that of another, which may be the mean of two cases."""
+
+    case: Measured
+    others: tuple[Measured, ...]
+    comparison: Comparison
+
+    @property
+    def difference(self) -> Difference:
+        """The ratio of the times, case / other."""
+        return self.comparison.difference
+
+
+def _plain(value: object) -> object:
+    """Return a fact that can be compared: NaN, which equals nothing, is None."""
+    return None if value != value else value
+
+
+def measured_cases(results: Results, findings: Findings, app: str) -> list[Measured]:
+    """Return the cases of one of the programs that time themselves, in the order of the tables."""
+    cases = cases_of(findings, app)
+    column = METRIC.format(TIMES[app])
+    if results.runs is None or column not in results.runs.frame:
+        return [Measured(case) for case in cases]
+    frame = results.runs.frame
+    by_case = values_by_case(frame[frame["app"] == app], {"time": column})
+    known = {case_id: values for case_id, values in by_case.items() if len(values.known("time"))}
+    samples = describe([values.of["time"][values.known("time")] for values in known.values()])
+    of_case = dict(zip(known, samples, strict=True))
+    return [Measured(case, known.get(case.case_id), of_case.get(case.case_id)) for case in cases]
+
+
+def by_setting(cases: Sequence[Measured]) -> list[list[Measured]]:
+    """Return the cases in groups that share all but the placement and the number of threads."""
+    groups: dict[tuple[object, ...], list[Measured]] = {}
+    for case in cases:
+        groups.setdefault(case.setting, []).append(case)
+    return list(groups.values())
+
+
+def compared(
+    pairs: Sequence[tuple[Measured, tuple[Measured, ...]]], margin: float
+) -> list[Against | None]:
+    """Return how each case differs from another, or from the mean of several; None if unknown.
+
+    All are tested together (Holm). Runs are paired by block where both were made in blocks; the
+    mean of several cases is compared unpaired, from means and deviations.
+    """
+    differences: dict[Key, Difference] = {}
+    apart = set()
+    for at, (case, others) in enumerate(pairs):
+        difference = _difference(case, others)
+        if difference is not None:
+            differences[str(at), "time"] = difference
+            if _are_apart(case, others):
+                apart.add(str(at))
+    found = compare_all(differences, margin, apart)
+    return [
+        Against(case, others, found[str(at), "time"]) if (str(at), "time") in found else None
+        for at, (case, others) in enumerate(pairs)
+    ]
+
+
+def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
+    if case.values is None or any(other.values is None for other in others) or not others:
+        return None
+    if len(others) == 1:
+        assert others[0].values is not None
+        return difference_of(case.values, others[0].values, "time")
+    samples = [other.sample for other in others if other.sample is not None]
+    mine = case.sample
+    if mine is None or min(sample.n for sample in (mine, *samples)) < 2:
+        return None
+    mean = sum(sample.mean for sample in samples) / len(samples)
+    # The deviation of a mean of independent means, as that of one value of so many runs.
+    n = min(sample.n for sample in samples)
+    variance = sum(sample.sd**2 / sample.n for sample in samples) / len(samples) ** 2
+    sd = (variance * n) ** 0.5
+    if not (mine.sd > 0 or sd > 0):
+        return None
+    return Difference.from_summary(mine.mean, mine.sd, mine.n, mean, sd, n)
+
+
+def _are_apart(case: Measured, others: Sequence[Measured]) -> bool:
+    assert case.values is not None
+    return any(
+        other.values is not None and are_apart(case.values, other.values) for other in others
+    )
+
+
+def column_means(
+    results: Results, cases: Sequence[CaseFinding], column: str
+) -> Mapping[str, float]:
+    """Return the means of a column over the good runs of cases, by case_id; where there are any."""
+    if results.runs is None or column not in results.runs.frame:
+        return {}
+    good = good_runs(results.runs.frame)
+    mine = good[good["case_id"].isin([case.case_id for case in cases])]
+    means = mine[column].groupby(mine["case_id"], observed=True).mean().dropna()
+    return {str(case_id): float(mean) for case_id, mean in means.items()}
+
+
+def why_not(results: Results, cases: Sequence[CaseFinding], field: str) -> str:
+    """Return the reasons for which good runs of cases lack a field; empty without any.
+
+    Reasons of one core kind, as for `freq_ghz.E`, are the field's as well.
+    """
+    if results.runs is None:
+        return ""
+    given = results.runs.reasons
+    given = given[given["case_id"].isin([case.case_id for case in cases])]
+    reasons = [
+        one_line(reason)
+        for name, reason in zip(given["field"], given["reason"], strict=True)
+        if name == field or name.startswith(f"{field}.")
+    ]
+    return joined(dict.fromkeys(reasons))

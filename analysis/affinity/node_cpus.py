@@ -1,0 +1,75 @@
+"""The CPUs of the node that results are of, by kind and core, from the file beside the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.findings import CaseFinding
+from analysis.node_files import read_node
+from analysis.sources import Results
+from analysis.table import one_line
+from configs.cpulist import parse_cpulist
+
+
+@dataclass(frozen=True)
+class NodeCpus:
+    """Which kind each CPU is of, and which core it belongs to; empty where nobody knows.
+
+    Cores are numbered in the order of the node's file. `order` has the kinds' names, best first.
+    """
+
+    kind: Mapping[int, str]
+    core: Mapping[int, int]
+    order: tuple[str, ...] = ()
+
+    def kinds_of(self, cpus: str | None) -> tuple[str, ...]:
+        """Return the kinds of a list of CPUs, best first; empty where one is not known."""
+        numbers = cpus_of(cpus)
+        if not numbers or not all(cpu in self.kind for cpu in numbers):
+            return ()
+        found = {self.kind[cpu] for cpu in numbers}
+        return tuple(name for name in self.order if name in found)
+
+
+def node_cpus(results: Results) -> NodeCpus:
+    """Return the CPUs of the results' node; nothing of results of several nodes, or of none."""
+    if results.runs is None or results.folder is None:
+        return NodeCpus({}, {})
+    digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
+    if len(digests) != 1:
+        return NodeCpus({}, {})
+    node = read_node(results.folder, digests[0])
+    topology = node.get("topology") if node else None
+    if not isinstance(topology, dict):
+        return NodeCpus({}, {})
+    kinds = {
+        one_line(str(kind["name"])): cpus_of(kind.get("cpus"))
+        for kind in _tables(topology, "kinds")
+        if isinstance(kind.get("name"), str)
+    }
+    cores = [cpus_of(core.get("cpus")) for core in _tables(topology, "cores")]
+    return NodeCpus(
+        {cpu: name for name, cpus in kinds.items() for cpu in cpus},
+        {cpu: number for number, cpus in enumerate(cores) for cpu in cpus},
+        tuple(kinds),
+    )
+
+
+def cpus_of(text: object) -> tuple[int, ...]:
+    """Return the CPUs of a list in a file; nothing for what is no list."""
+    try:
+        return parse_cpulist(text) if isinstance(text, str) else ()
+    except ValueError:
+        return ()
+
+
+def kinds_of_case(case: CaseFinding, node: NodeCpus) -> tuple[str, ...]:
+    """Return the kinds of the CPUs that a case's mapping names."""
+    return node.kinds_of(case.facts["cpus"])
+
+
+def _tables(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    value = values.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,73 @@
+"""Numbers that others published of the same experiments: single ones, without deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+import yaml
+
+from analysis.findings import CaseFinding
+from analysis.published import FOLDER
+
+FILE = "affinity.yaml"
+# The selection of the two CPUs that were chosen well; others were left to chance (`all`).
+NEIGHBOURS = "neighbours"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published of one placement; None where the publication does not give it.
+
+    `sizes` are the names of our sizes that ask for the same; empty where there are none. Times are
+    in ms, rates a second, `slowdown` is against one thread alone.
+    """
+
+    sizes: tuple[str, ...]
+    selection: str
+    source: str
+    time_ms: float | None = None
+    alone_ms: float | None = None
+    slowdown: float | None = None
+    l1d_miss_rate: float | None = None
+    rate_per_s: float | None = None
+
+
+@cache
+def published(experiment: str) -> tuple[Published, ...]:
+    """Return what was published of an experiment, by its program's name."""
+    data = yaml.safe_load((FOLDER / FILE).read_text(encoding="utf-8"))
+    sources = data["sources"]
+    return tuple(
+        Published(
+            **(row | {"sizes": tuple(row.get("sizes", ())), "source": sources[row["source"]]})
+        )
+        for row in data[experiment]
+    )
+
+
+def published_of(experiment: str, size: str, selection: str) -> Published | None:
+    """Return what was published of a size and placement of an experiment."""
+    return next(
+        (
+            one
+            for one in published(experiment)
+            if one.selection == selection and (size in one.sizes or not one.sizes)
+        ),
+        None,
+    )
+
+
+def published_for(experiment: str, case: CaseFinding) -> Published | None:
+    """Return what was published of a case's size and placement: pinned, or left alone."""
+    facts = case.facts
+    selection, tightness = str(facts["selection"]), facts["tightness"]
+    if tightness != ("none" if selection == "all" else "pin"):
+        return None
+    return published_of(experiment, str(facts["size"]), selection)
+
+
+def sources_of(found: Iterable[Published | None]) -> str:
+    """Return where these numbers are from, each source once."""
+    return "; ".join(dict.fromkeys(one.source for one in found if one is not None))

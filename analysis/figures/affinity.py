@@ -1,0 +1,53 @@
+"""The figures of the affinity experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from analysis.affinity.experiments import CONTENTION, SMT, THREADMAP
+from analysis.affinity.found import Affinity
+from analysis.affinity.smt import Sharing
+from analysis.affinity.team import Team
+from analysis.affinity.told import title_of
+from analysis.figures.contention import draw_contention
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.rows import RunsByCase
+from analysis.figures.smt import draw_smt
+from analysis.figures.team import draw_teams
+
+# A figure and the program whose cases it is of.
+OfProgram = tuple[str, Drawing | NotDrawn]
+
+
+def affinity_figures(found: Affinity, runs: RunsByCase) -> Iterator[OfProgram]:
+    """Yield the figures of each experiment; they are drawn one at a time."""
+    for number, experiment in enumerate(found.contention, 1):
+        title = title_of(experiment.rows[0].measured.case)
+        yield CONTENTION, draw_contention(experiment, runs, title, f"contention-{number}")
+    for number, together in enumerate(_workloads(found.sharing), 1):
+        case = together[0].rows[0].measured.case
+        title = title_of(case, of_size=False)
+        yield SMT, draw_smt(together, title, f"smt-{number}")
+    for number, teams in enumerate(_tables(found.teams), 1):
+        yield THREADMAP, draw_teams(teams, title_of(teams[0].case), f"threads-{number}")
+
+
+def _workloads(found: Sequence[Sharing]) -> list[list[Sharing]]:
+    """Return the workloads that share build, governor and all else."""
+    groups: dict[Any, list[Sharing]] = {}
+    for sharing in found:
+        facts = sharing.rows[0].measured.case.facts
+        key = tuple(str(facts[name]) for name in ("variant", "schedule", "wait_policy", "governor"))
+        groups.setdefault(key, []).append(sharing)
+    return list(groups.values())
+
+
+def _tables(found: Sequence[Team]) -> list[list[Team]]:
+    """Return the teams of each table and governor."""
+    groups: dict[Any, list[Team]] = {}
+    for team in found:
+        facts = team.case.facts
+        names = ("variant", "size", "threads", "schedule", "wait_policy", "governor")
+        groups.setdefault(tuple(str(facts[name]) for name in names), []).append(team)
+    return list(groups.values())

@@ -1,0 +1,167 @@
+"""Who ran where: a row a thread, a column a CPU, and how often the thread was seen there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from analysis.affinity.team import Team
+from analysis.digits import percent
+from analysis.figures.drawing import Drawing
+from analysis.figures.rows import Entry, put_legend, put_title
+from analysis.figures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    PALE,
+    WIDTH,
+    in_style,
+    label_text,
+    new_figure,
+)
+from analysis.figures.words import sentences
+from analysis.table import one_line
+from configs.words import plural
+
+TITLE = "Who ran where"
+# Beyond that many threads a row has no label of its own, beyond so many CPUs a cell no number.
+MOST_LABELS, MOST_NUMBERED = 40, 20
+# Panels of one figure: more of them would not fit a page.
+MOST_PANELS = 8
+_ROW_IN, _LEAST_IN, _MOST_IN = 0.17, 0.35, 3.2
+_HEAD_IN, _FOOT_IN, _LEFT_IN, _RIGHT_IN = 0.42, 0.3, 0.75, 0.12
+# White where a thread never was, the darker the more often it was there: in grey as well.
+_SHADES = LinearSegmentedColormap.from_list("looks", ["#ffffff", "#9ecae1", BLUE, "#08306b"])
+
+Shares = NDArray[np.float64]
+
+
+def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing:
+    """Draw the teams of one table, one below the other; one team at least."""
+    shown = teams[:MOST_PANELS]
+    columns = _columns(shown)
+    bodies = [min(max(_ROW_IN * len(team.threads), _LEAST_IN), _MOST_IN) for team in shown]
+    with in_style():
+        height = 0.3 + sum(bodies) + len(shown) * (_HEAD_IN + _FOOT_IN) + 0.3
+        figure = new_figure(height)
+        put_title(figure, [label_text(title, 105)])
+        top = 0.3
+        for team, body in zip(shown, bodies, strict=True):
+            top += _HEAD_IN
+            axes = figure.add_axes(
+                (_LEFT_IN / WIDTH, 1 - (top + body) / height,
+                 (WIDTH - _LEFT_IN - _RIGHT_IN) / WIDTH, body / height)
+            )  # fmt: skip
+            _draw(axes, team, columns)
+            top += body + _FOOT_IN
+        put_legend(figure, _legend())
+    left = len(teams) - len(shown)
+    caption = sentences(
+        "The darker a cell, the larger the share of the looks at the thread that found it on that "
+        "CPU; a dot: it was allowed there, and never seen. CPUs are in groups by core kind.",
+        f"{plural(left, 'more case')} of this table {'is' if left == 1 else 'are'} not drawn."
+        if left
+        else "",
+    )
+    return Drawing(name, TITLE, caption, sentences(*map(_seen, shown)), figure)
+
+
+def _columns(teams: Sequence[Team]) -> list[int]:
+    """Return the CPUs in the figure's order: those of the best kind first."""
+    node = teams[0].node
+    cpus = {cpu for team in teams for cpu in (*team.seen, *team.allowed, *team.node.kind)}
+    rank = {kind: at for at, kind in enumerate(node.order)}
+    return sorted(cpus, key=lambda cpu: (rank.get(node.kind.get(cpu, ""), len(rank)), cpu))
+
+
+def _draw(axes: Axes, team: Team, columns: Sequence[int]) -> None:
+    at = {cpu: place for place, cpu in enumerate(columns)}
+    shares = np.zeros((len(team.threads), len(columns)))
+    allowed = []
+    for row, thread in enumerate(team.threads):
+        looks = sum(thread.seen.values())
+        for cpu, count in thread.seen.items():
+            shares[row, at[cpu]] = count / looks
+        allowed += [(at[cpu], row) for cpu in thread.allowed if cpu not in thread.seen]
+    axes.imshow(shares, cmap=_SHADES, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    if allowed:
+        places, rows = zip(*allowed, strict=True)
+        axes.scatter(places, rows, s=3, color=GREY, linewidth=0, rasterized=len(allowed) > 500)
+    axes.grid(visible=False)
+    axes.spines[["top", "right"]].set_visible(True)
+    axes.set_title(label_text(team.case.label), pad=14, fontsize=7.5)
+    _mark_kinds(axes, team, columns)
+    _ticks(axes, team, columns)
+    if len(columns) <= MOST_NUMBERED:
+        _numbers(axes, shares)
+
+
+def _mark_kinds(axes: Axes, team: Team, columns: Sequence[int]) -> None:
+    """Write each group's kind above it, with a line between two of them."""
+    start = 0
+    for kind, group in groupby(columns, key=lambda cpu: team.node.kind.get(cpu, "")):
+        count = len(list(group))
+        if kind:
+            middle = start + (count - 1) / 2
+            axes.annotate(
+                f"{label_text(kind, 12)}-cores", (middle, 1.0), (0, 2),
+                xycoords=axes.get_xaxis_transform(), textcoords="offset points",
+                ha="center", va="bottom", fontsize=6.5, color=BLACK, annotation_clip=False,
+            )  # fmt: skip
+        start += count
+        if start < len(columns):
+            axes.axvline(start - 0.5, color=BLACK, linewidth=1.0)
+
+
+def _ticks(axes: Axes, team: Team, columns: Sequence[int]) -> None:
+    step = -(-len(columns) // 32)
+    places = list(range(0, len(columns), step))
+    axes.set_xticks(places, [str(columns[place]) for place in places], fontsize=6.5)
+    axes.annotate(
+        "CPU", (0, 0), (-5, -5), xycoords="axes fraction", textcoords="offset points",
+        ha="right", va="top", fontsize=6.5, annotation_clip=False,
+    )  # fmt: skip
+    count = len(team.threads)
+    every = 1 if count <= MOST_LABELS and count * _ROW_IN <= _MOST_IN else -(-count // 16)
+    rows = list(range(0, count, every))
+    axes.set_yticks(rows, [f"thread {row}" for row in rows], fontsize=6.5)
+    axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
+    axes.set_yticks(np.arange(-0.5, count), minor=True)
+    if len(columns) <= 4 * MOST_NUMBERED:
+        axes.grid(visible=True, which="minor", color=PALE, linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
+
+
+def _numbers(axes: Axes, shares: Shares) -> None:
+    for row, place in zip(*np.nonzero(shares), strict=True):
+        share = float(shares[row, place])
+        axes.text(
+            place, row, f"{100 * share:.0f}", ha="center", va="center", fontsize=6,
+            color="white" if share > 0.5 else BLACK,
+        )  # fmt: skip
+
+
+def _legend() -> list[Entry]:
+    shades = [
+        Patch(facecolor=_SHADES(share), edgecolor=GREY, linewidth=0.5, label=percent(share))
+        for share in (0.1, 0.5, 1.0)
+    ]
+    dot = Line2D([], [], linestyle="", marker=".", markersize=3, color=GREY, label="allowed only")
+    return [*shades, dot]
+
+
+def _seen(team: Team) -> str:
+    cpus = sorted(team.seen)
+    kinds = ", ".join(f"{percent(share)} on {kind}-cores" for kind, share in team.shares.items())
+    said = f" ({one_line(kinds)})" if kinds else ""
+    return (
+        f"{one_line(team.case.label)}: {plural(len(team.threads), 'thread')}, {team.bound} of them "
+        f"bound to one CPU, seen on {plural(len(cpus), 'CPU')}{said}."
+    )
