@@ -13,8 +13,8 @@ add_custom_target(programs)
 # of all sources except main.cpp, so that tests and benchmarks reach the program's parts. Those of
 # the sources that are named again in FULL_VECTORS use the widest vectors of the processor. With
 # PTHREADS the program forms a team in every variant (apps/common/team.hpp), and its serial build is
-# the variant pthreads. With GOOGLE_BENCHMARK the program times by that library; nothing is built
-# without it.
+# the variant pthreads. With GOOGLE_BENCHMARK the program times by that library
+# (apps/common/timing.hpp); nothing is built without it.
 function(pinstudy_app)
   cmake_parse_arguments(
     PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES;FULL_VECTORS"
@@ -31,7 +31,7 @@ function(pinstudy_app)
       return()
     endif()
     set(link_flags ${PINSTUDY_BENCHMARK_LINK_FLAGS})
-    set(libraries benchmark::benchmark)
+    set(libraries pinstudy-timing)
   endif()
   if(arg_FULL_VECTORS)
     set_property(

@@ -15,6 +15,9 @@ class AssignedCpus {
     // Adds both options; what they are given is kept here, so this must outlive the parsing.
     void add_options(Options& options);
 
+    // Whether one of the options was given.
+    bool given() const { return !pin_.empty() || !expect_.empty(); }
+
     // Why so many threads cannot be placed as asked, or an empty text.
     std::string why_not(std::int64_t threads) const;
 

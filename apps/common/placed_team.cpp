@@ -1,0 +1,107 @@
+#include "apps/common/placed_team.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+namespace pinstudy {
+namespace {
+
+Cpus all_of(const std::vector<Cpus>& of_threads) {
+    std::set<int> cpus;
+    for (const Cpus& of_thread : of_threads) {
+        cpus.insert(of_thread.begin(), of_thread.end());
+    }
+    return {cpus.begin(), cpus.end()};
+}
+
+std::string give_back(const Cpus& cpus) {
+    try {
+        allow_this_thread(cpus);
+        return {};
+    } catch (const std::system_error& error) {
+        return error.what();
+    }
+}
+
+// allowed_cpus() where nothing may be thrown: no CPUs when the kernel does not say.
+Cpus allowed_or_none() {
+    try {
+        return allowed_cpus();
+    } catch (const std::system_error&) {
+        return {};
+    }
+}
+
+}  // namespace
+
+void follow(std::vector<Track>& tracks, const std::vector<Turn>& turns) {
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+        Track& track = tracks[i];
+        for (const int cpu : {turns[i].first_cpu, turns[i].last_cpu}) {
+            track.moves += !track.cpus.empty() && cpu != track.last ? 1 : 0;
+            track.cpus.insert(cpu);
+            track.last = cpu;
+        }
+    }
+}
+
+PlacedTeam::PlacedTeam(Rounds& rounds) : rounds_(rounds), as_started_(masks()) {}
+
+Cpus PlacedTeam::allowed() const {
+    return all_of(as_started_);
+}
+
+std::vector<Cpus> PlacedTeam::masks() {
+    std::vector<Cpus> masks(static_cast<std::size_t>(threads()));
+    rounds_.round(
+        [&masks](int thread) { masks[static_cast<std::size_t>(thread)] = allowed_or_none(); });
+    return masks;
+}
+
+std::string PlacedTeam::put(const Cpus& cpus) {
+    if (cpus == put_) {
+        return {};
+    }
+    put_ = cpus;
+    return first_of_all([this](int thread) {
+        const auto i = static_cast<std::size_t>(thread);
+        const std::string reason =
+            put_.empty() ? give_back(as_started_[i]) : pin_this_thread(put_[i]);
+        return reason.empty() ? reason : "thread " + std::to_string(thread) + ": " + reason;
+    });
+}
+
+std::string PlacedTeam::take(const AssignedCpus& assigned) {
+    return first_of_all([&assigned](int thread) { return assigned.take(thread); });
+}
+
+std::string PlacedTeam::violation(const AssignedCpus& assigned) {
+    return first_of_all([&assigned](int thread) { return assigned.violation(thread); });
+}
+
+template <typename Ask>
+std::string PlacedTeam::first_of_all(const Ask& ask) {
+    std::vector<std::string> reasons(as_started_.size());
+    rounds_.round([&](int thread) { reasons[static_cast<std::size_t>(thread)] = ask(thread); });
+    const auto first = std::find_if(reasons.begin(), reasons.end(),
+                                    [](const std::string& reason) { return !reason.empty(); });
+    return first == reasons.end() ? std::string() : *first;
+}
+
+std::string cpus_text(const std::vector<Cpus>& of_threads) {
+    const bool each_has_one = std::all_of(of_threads.begin(), of_threads.end(),
+                                          [](const Cpus& cpus) { return cpus.size() == 1; });
+    if (!each_has_one) {
+        const bool all_have_the_same =
+            std::all_of(of_threads.begin(), of_threads.end(),
+                        [&of_threads](const Cpus& cpus) { return cpus == of_threads.front(); });
+        return (all_have_the_same ? "any of " : "within ") + format_cpus(all_of(of_threads));
+    }
+    std::string text;
+    for (const Cpus& cpus : of_threads) {
+        text.append(text.empty() ? "" : ",").append(std::to_string(cpus.front()));
+    }
+    return text;
+}
+
+}  // namespace pinstudy

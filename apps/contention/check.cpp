@@ -1,0 +1,55 @@
+#include "apps/contention/check.hpp"
+
+#include <cmath>
+
+#include "apps/common/columns.hpp"
+
+namespace pinstudy::contention {
+
+void Check::look(double sum) {
+    const bool possible = sum >= lowest() && sum <= highest() && sum == std::floor(sum);
+    if (!possible && wrong_++ == 0) {
+        first_wrong_ = sum;
+    }
+    ++sums_;
+    total_ += sum;
+}
+
+double Check::lost_share() const {
+    return sums_ == 0 ? 0.0 : 1.0 - total_ / (highest() * static_cast<double>(sums_));
+}
+
+std::string Check::expected() const {
+    return operation_ == Operation::integer
+               ? fixed(highest(), 0)
+               : "a whole number from " + fixed(lowest(), 0) + " to " + fixed(highest(), 0);
+}
+
+double Check::lowest() const {
+    if (operation_ == Operation::integer) {
+        return highest();
+    }
+    return times_ > 1 ? 2.0 : 1.0;
+}
+
+Verdict verdict_of(const std::vector<const Check*>& checks) {
+    std::int64_t sums = 0;
+    for (const Check* const check : checks) {
+        if (check->wrong() > 0) {
+            return {false, std::to_string(check->wrong()) + " of " + std::to_string(check->sums()) +
+                               " sums are not " + check->expected() + "; the first one is " +
+                               fixed(check->first_wrong(), 1)};
+        }
+        sums += check->sums();
+    }
+    std::string expected;
+    for (const Check* const check : checks) {
+        if (expected.find(check->expected()) == std::string::npos) {
+            expected += (expected.empty() ? "" : "; ") + check->expected();
+        }
+    }
+    return {sums > 0, std::to_string(sums) + (sums == 1 ? " sum" : " sums") +
+                          ", each of a pair in a round: " + expected};
+}
+
+}  // namespace pinstudy::contention

@@ -1,0 +1,77 @@
+#include "apps/contention/settings.hpp"
+
+#include "apps/common/node_placements.hpp"
+
+namespace pinstudy::contention {
+
+std::vector<Operation> Settings::operations() const {
+    if (operation == "integer") {
+        return {Operation::integer};
+    }
+    if (operation == "float") {
+        return {Operation::real};
+    }
+    return {Operation::integer, Operation::real};
+}
+
+std::int64_t Settings::times_of(Operation asked) const {
+    if (times > 0) {
+        return times;
+    }
+    return asked == Operation::integer ? kIntegerTimes : kFloatTimes;
+}
+
+std::string name_of(Operation operation) {
+    return operation == Operation::integer ? "integer" : "float";
+}
+
+void add_options(Options& options, Settings& settings) {
+    options.word("OPERATION", settings.operation, {"integer", "float", "both"},
+                 "What the threads do: fetch-adds of an integer, or load, addition and store of a "
+                 "float");
+    options.integer("--threads", settings.threads, 2, 1024, "Threads, two a pair");
+    options.integer("--rounds", settings.rounds, 1, 1000000, "Rounds of each placement");
+    // Both threads' additions together must be exact in a float.
+    options.integer("--times", settings.times, 0, kMostAdditions / 2,
+                    "Additions a thread and round, 0 for the published ones (integer " +
+                        std::to_string(kIntegerTimes) + ", float " + std::to_string(kFloatTimes) +
+                        ")");
+    options.one_of("--spacing", settings.spacing, {kApart, kNeighbours},
+                   "Bytes between the pairs' atomics; 64 puts them into neighbouring lines, which "
+                   "some processors fetch together");
+    options.flag("--same-line", settings.same_line,
+                 "Put all atomics into one cache line (false sharing)");
+    options.word("--placement", settings.placement, placement_words(),
+                 "Which placement to measure");
+    options.text(
+        "--kinds", "KINDS", [&settings](const std::string& text) { settings.kinds = text; },
+        "Core kinds of the CPUs, such as P=0-7,E=8-15, instead of those the kernel tells");
+    options.flag("--single", settings.single,
+                 "Measure the threads where --pin puts them, else as they were started, and print "
+                 "one value a line");
+    settings.assigned.add_options(options);
+}
+
+std::string why_not(const Settings& settings) {
+    if (settings.threads % 2 != 0) {
+        return "--threads: expected an even number, two threads a pair, got " +
+               std::to_string(settings.threads);
+    }
+    if (settings.same_line && settings.threads / 2 > kMostInALine) {
+        return "--same-line: expected at most " + std::to_string(2 * kMostInALine) +
+               " threads, whose " + std::to_string(kMostInALine) +
+               " atomics fit into one line, got " + std::to_string(settings.threads);
+    }
+    if (settings.one_placement()) {
+        if (settings.operation == "both") {
+            return "OPERATION: expected integer or float with --single, --pin or --expect";
+        }
+        if (settings.placement != kAllPlacements) {
+            return "--placement: expected without --single, --pin and --expect, which say where "
+                   "the threads are";
+        }
+    }
+    return settings.assigned.why_not(settings.threads);
+}
+
+}  // namespace pinstudy::contention

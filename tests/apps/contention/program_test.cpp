@@ -1,0 +1,181 @@
+// The program contention as its user meets it, on one CPU and on all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "apps/common/affinity.hpp"
+#include "tests/apps/common/expect_program.hpp"
+
+namespace pinstudy::testing {
+namespace {
+
+const std::string kProgram = PINSTUDY_PROGRAM;
+
+// Runs the program with few additions.
+ProgramResult run(std::vector<std::string> arguments,
+                  const std::map<std::string, std::string>& environment = {}) {
+    arguments.insert(arguments.begin(), {kProgram, "--times", "2000", "--rounds", "5"});
+    return run_program(arguments, environment);
+}
+
+// The same on the first of this process's CPUs alone.
+ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
+    ProgramResult result;
+    std::thread([&] {
+        allow_this_thread({allowed_cpus().front()});
+        result = run(arguments);
+    }).join();
+    return result;
+}
+
+std::string four_times(int cpu) {
+    const std::string text = std::to_string(cpu);
+    return text + "," + text + "," + text + "," + text;
+}
+
+TEST(ContentionProgram, PrintsOneValueALine) {
+    const ProgramResult result = run({"integer", "--single"});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    EXPECT_EQ(result.error, "");
+    expect_lines(
+        result.output,
+        {"Contention: 4 threads, two a pair; each pair adds to one atomic",
+         "Atomics: 2, 128 bytes apart", "Operation: integer: 2000 fetch-adds a thread and round",
+         "CPUs: (any of )?[0-9,-]+", "Seen on CPUs: [0-9,-]+",
+         "Seen on another CPU than before: [0-9]+ times", "Rounds: 5",
+         R"(Round, median: \d+\.\d{6} ms)", R"(Round, mean: \d+\.\d{6} ms)",
+         R"(Round, standard deviation: \d+\.\d{6} ms)", R"(Operation, median: \d+\.\d{4} ns)",
+         R"(Check: passed \(12 sums, each of a pair in a round: 4000\))"});
+}
+
+TEST(ContentionProgram, TellsTheUpdatesThatFloatsLose) {
+    const ProgramResult result = run({"float", "--single", "--same-line"});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "Atomics: (.*)"), "2, all in one cache line (false sharing)");
+    const double lost = std::stod(find(result.output, "Updates lost: (.*) %"));
+    EXPECT_GE(lost, 0.0);
+    EXPECT_LT(lost, 100.0);
+}
+
+TEST(ContentionProgram, PinsItself) {
+    const int cpu = allowed_cpus().back();
+    const ProgramResult result = run({"integer", "--pin", four_times(cpu)});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "\nCPUs: (.*)"), four_times(cpu));
+    EXPECT_EQ(find(result.output, "Seen on CPUs: (.*)"), std::to_string(cpu));
+    EXPECT_EQ(find(result.output, "Seen on another CPU than before: (.*) times"), "0");
+}
+
+TEST(ContentionProgram, SaysInOneLineThatItCannotPinItself) {
+    const std::string cpu = std::to_string(allowed_cpus().front());
+    const ProgramResult result = run({"integer", "--threads", "2", "--pin", cpu + ",65535"});
+    EXPECT_EQ(result.exit_status, 1);
+    find(result.error, "^(contention: thread 1 cannot be pinned.*65535.*)\n$");
+}
+
+TEST(ContentionProgram, FindsThatItWasPinnedFromOutside) {
+    const int cpu = allowed_cpus().front();
+    const ProgramResult result = run_on_one_cpu({"float", "--expect", four_times(cpu)});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    EXPECT_EQ(find(result.output, "\nCPUs: (.*)"), four_times(cpu));
+}
+
+TEST(ContentionProgram, FailsItsCheckWhereItWasNotPinnedAsExpected) {
+    const ProgramResult result = run_on_one_cpu({"float", "--expect", "65535,0,0,0"});
+    EXPECT_EQ(result.exit_status, 3);
+    const std::string cpu = std::to_string(allowed_cpus().front());
+    EXPECT_EQ(find(result.output, "Check: (.*)"),
+              "FAILED (thread 0 may run on CPU " + cpu + ", not only on CPU 65535)");
+    EXPECT_EQ(result.output.find("Round, median"), std::string::npos);
+}
+
+TEST(ContentionProgram, ShowsAllPlacementsThatTheNodeCanDoAndWhyNotTheOthers) {
+    const ProgramResult result = run({"--threads", "2"});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    for (const std::string operation : {"integer", "float  "}) {
+        find(result.output, "\n(" + operation + "    as-started +(?:any of )?[0-9])");
+        find(result.output, "\n(" + operation + "    same-cpu +[0-9])");
+    }
+    for (const char* name :
+         {"siblings", "same-cluster", "cores", "across-kinds", "across-packages"}) {
+        find(result.output, std::string("\n(integer +|Left out: )") + name);
+    }
+    find(result.output, "\n(Check: passed)");
+}
+
+TEST(ContentionProgram, DoesTheRestOnOneCpu) {
+    const ProgramResult result = run_on_one_cpu({"integer"});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    find(result.output, "\n(integer +as-started)");
+    EXPECT_EQ(find(result.output, "\nLeft out: same-cpu: (.*)"),
+              "2 pairs need 2 cores; 1 can be used");
+    find(result.output, "\n(Check: passed)");
+}
+
+TEST(ContentionProgram, MeasuresOnePlacement) {
+    const ProgramResult result = run({"float", "--threads", "2", "--placement", "same-cpu"});
+    EXPECT_EQ(result.exit_status, 0);
+    find(result.output, "\n(float +same-cpu)");
+    EXPECT_EQ(result.output.find("as-started"), std::string::npos);
+    EXPECT_EQ(result.output.find("Left out"), std::string::npos);
+}
+
+TEST(ContentionProgram, RefusesAPlacementThatTheNodeCannotDo) {
+    const ProgramResult result = run_on_one_cpu({"--placement", "cores"});
+    EXPECT_EQ(result.exit_status, 2);
+    EXPECT_EQ(result.error,
+              "contention: --placement: cores is not possible here: 2 pairs need 4 cores; 1 can be "
+              "used\n");
+}
+
+TEST(ContentionProgram, HandsGoogleBenchmarksOptionsOn) {
+    const ProgramResult json =
+        run({"integer", "--placement", "as-started", "--benchmark_format=json"});
+    EXPECT_EQ(json.exit_status, 0);
+    EXPECT_EQ(json.output.substr(0, 1), "{");
+    EXPECT_EQ(json.output.substr(json.output.size() - 2), "}\n");
+    find(json.output, "\"executable\": \"([^\"]*contention)");
+    find(json.output, "\"(ns_per_operation)\"");
+
+    const std::string file = ::testing::TempDir() + "contention-" + PINSTUDY_VARIANT + ".json";
+    const ProgramResult both =
+        run({"integer", "--single", "--benchmark_repetitions=3", "--benchmark_out=" + file});
+    EXPECT_EQ(find(both.output, "Rounds: (.*)"), "3");
+    std::ostringstream written;
+    written << std::ifstream(file).rdbuf();
+    std::remove(file.c_str());
+    find(written.str(), "\"(aggregate_name)\": \"median\"");
+}
+
+TEST(ContentionProgram, RefusesWhatCannotBe) {
+    const std::string bench = "--benchmark_format=xml";
+    expect_user_error({kProgram, "double"}, {"OPERATION", "integer or float or both", "'double'"});
+    expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
+    expect_user_error({kProgram, "--same-line", "--threads", "34"}, {"--same-line", "32"});
+    expect_user_error({kProgram, "--single"}, {"OPERATION", "integer or float"});
+    expect_user_error({kProgram, "integer", "--pin", "0,0"}, {"--pin", "4 threads", "2"});
+    expect_user_error({kProgram, "integer", "--single", "--placement", "cores"}, {"--placement"});
+    expect_user_error({kProgram, "--placement", "near"}, {"--placement", "same-cpu", "'near'"});
+    expect_user_error({kProgram, "--spacing", "32"}, {"--spacing", "128 or 64"});
+    expect_user_error({kProgram, "--times", "99999999"}, {"--times", "8388608"});
+    expect_user_error({kProgram, bench}, {"--benchmark_format", "json", "'xml'"});
+    expect_user_error({kProgram, "--benchmark_what"}, {"--benchmark_what"});
+}
+
+TEST(ContentionProgram, ExplainsItself) {
+    const ProgramResult help = run_program({kProgram, "--help"});
+    EXPECT_EQ(help.exit_status, 0);
+    for (const char* word : {"OPERATION", "--pin", "--expect", "--placement", "--same-line",
+                             "--benchmark_out", "perf"}) {
+        EXPECT_NE(help.output.find(word), std::string::npos) << word;
+    }
+    const ProgramResult version = run_program({kProgram, "--version"});
+    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+}
+
+}  // namespace
+}  // namespace pinstudy::testing
