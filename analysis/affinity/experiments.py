@@ -44,8 +44,6 @@ def where_pairs_are(case: CaseFinding) -> str:
 
 
 def placed_by(facts: Mapping[str, Any]) -> str:
-    """Return what puts a case's threads into their places."""
+    """Return what puts a case's threads into their places: a mechanism's word."""
     mechanism = facts.get("mechanism")
-    if mechanism is None:
-        return "nothing"
-    return "the program itself" if mechanism == "program" else one_line(str(mechanism))
+    return "nothing" if mechanism is None else one_line(str(mechanism))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from analysis.affinity.experiments import APPS
 from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
+from analysis.fields import TABLE_KEYS
 from analysis.findings import Findings
 from analysis.sources import Results
 
@@ -20,15 +22,16 @@ LATENCY_FILE = "latency.json"
 class Affinity:
     """The experiments, each in its groups of cases that share all but their placement.
 
-    `apps` are the programs of which there are cases, measured or not; `latency` is the file of
-    core-to-core latencies beside the records, None where there is none.
+    `apps` are the programs of which there are cases, measured or not; `teams` are in groups by
+    table and governor; `latency` is the file of core-to-core latencies beside the records, None
+    where there is none.
     """
 
     apps: tuple[str, ...]
     contention: tuple[Contention, ...]
     sharing: tuple[Sharing, ...]
     exchanges: tuple[Exchanges, ...]
-    teams: tuple[Team, ...]
+    teams: tuple[tuple[Team, ...], ...]
     latency: Path | None
 
 
@@ -46,6 +49,15 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
         tuple(contention(results, findings)),
         tuple(sharing(results, findings)),
         tuple(exchanges(results, findings)),
-        tuple(teams(results, findings)),
+        tuple(_by_table(teams(results, findings))),
         latency,
     )
+
+
+def _by_table(found: Sequence[Team]) -> Iterator[tuple[Team, ...]]:
+    """Yield the teams of each table and governor."""
+    groups: dict[tuple[str, ...], list[Team]] = {}
+    for team in found:
+        key = tuple(str(team.case.facts[name]) for name in (*TABLE_KEYS, "governor"))
+        groups.setdefault(key, []).append(team)
+    yield from map(tuple, groups.values())

@@ -21,7 +21,7 @@ from analysis.affinity.words import Subject, says
 from analysis.digits import percent
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table, one_line
-from analysis.verdict.phrases import change, leaves_all, listed, name, rounded, sentence
+from analysis.verdict.phrases import change, leaves_all, listed, name, rounded
 from analysis.verdict.tables import number_of
 
 _WHO = {
@@ -137,7 +137,7 @@ def _table(found: Contention) -> Table:
     )
     sources = sources_of(stars)
     return Table(
-        caption=f"{sentence(_size(found))}: the time of a round under each placement",
+        caption="the time of a round under each placement",
         columns=columns,
         cells=tuple(_cells(row, decimals, kinds, bool(stars)) for row in found.rows),
         notes=(("", f"Published numbers are of other machines. Sources: {sources}."),)

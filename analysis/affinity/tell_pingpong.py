@@ -19,8 +19,8 @@ from analysis.affinity.told import (
 )
 from analysis.affinity.words import speed_ratio, time_ratio
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, one_line
-from analysis.verdict.phrases import leaves_all, rounded, sentence
+from analysis.table import Column, Table
+from analysis.verdict.phrases import leaves_all, rounded
 from analysis.verdict.tables import interval_of, number_of
 
 MILLION = 1e6
@@ -100,9 +100,8 @@ def _against(row: Exchange) -> str:
 
 def _table(found: Exchanges) -> Table:
     decimals = decimals_of([row.measured for row in found.rows])
-    size = one_line(str(found.rows[0].measured.case.facts["size"]))
     return Table(
-        caption=f"{sentence(size)}: the one-way time of a cache line under each placement",
+        caption="the one-way time of a cache line under each placement",
         columns=(
             *head_columns("ns", "one-way time"),
             Column("transfers", "million/s"),

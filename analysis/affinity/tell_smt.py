@@ -20,7 +20,7 @@ from analysis.affinity.told import (
 from analysis.affinity.words import Subject, says
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table, one_line
-from analysis.verdict.phrases import leaves_all, listed, sentence
+from analysis.verdict.phrases import leaves_all, listed
 
 _WHO = {
     "accumulate": "Two threads that add up floats",
@@ -110,7 +110,7 @@ def _table(found: Sharing) -> Table:
     if sources:
         notes.append(("", f"Published numbers are of other machines. Sources: {sources}."))
     return Table(
-        caption=f"{sentence(_size(found))}: the time of a thread under each placement",
+        caption="the time of a thread under each placement",
         columns=columns,
         cells=tuple(_cells(row, decimals, bool(stars)) for row in found.rows),
         notes=tuple(notes),

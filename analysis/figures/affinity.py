@@ -8,7 +8,6 @@ from typing import Any
 from analysis.affinity.experiments import CONTENTION, SMT, THREADMAP
 from analysis.affinity.found import Affinity
 from analysis.affinity.smt import Sharing
-from analysis.affinity.team import Team
 from analysis.affinity.told import title_of
 from analysis.figures.contention import draw_contention
 from analysis.figures.drawing import Drawing, NotDrawn
@@ -29,7 +28,7 @@ def affinity_figures(found: Affinity, runs: RunsByCase) -> Iterator[OfProgram]:
         case = together[0].rows[0].measured.case
         title = title_of(case, of_size=False)
         yield SMT, draw_smt(together, title, f"smt-{number}")
-    for number, teams in enumerate(_tables(found.teams), 1):
+    for number, teams in enumerate(found.teams, 1):
         yield THREADMAP, draw_teams(teams, title_of(teams[0].case), f"threads-{number}")
 
 
@@ -40,14 +39,4 @@ def _workloads(found: Sequence[Sharing]) -> list[list[Sharing]]:
         facts = sharing.rows[0].measured.case.facts
         key = tuple(str(facts[name]) for name in ("variant", "schedule", "wait_policy", "governor"))
         groups.setdefault(key, []).append(sharing)
-    return list(groups.values())
-
-
-def _tables(found: Sequence[Team]) -> list[list[Team]]:
-    """Return the teams of each table and governor."""
-    groups: dict[Any, list[Team]] = {}
-    for team in found:
-        facts = team.case.facts
-        names = ("variant", "size", "threads", "schedule", "wait_policy", "governor")
-        groups.setdefault(tuple(str(facts[name]) for name in names), []).append(team)
     return list(groups.values())

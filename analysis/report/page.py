@@ -13,14 +13,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from analysis.affinity.found import affinity
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import table_figures
+from analysis.figures.rows import runs_by_case
 from analysis.figures.style import in_style
 from analysis.figures.words import number
 from analysis.find import find
 from analysis.findings import Findings, TableFindings, Verdict
 from analysis.node_files import NodeSheet, node_sheets
+from analysis.report.affinity import Experiment, experiments
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
 from analysis.report.reproduction import Reproduction, reproduction
@@ -65,6 +68,14 @@ class TableSection:
     pictures: tuple[Picture | NotDrawn, ...]
 
 
+@dataclass(frozen=True)
+class ExperimentSection:
+    """An affinity experiment with its figures as the page has them."""
+
+    told: Experiment
+    pictures: tuple[Picture | NotDrawn, ...]
+
+
 def write_report(source: str, into: Path | None = None) -> Path:
     """Write the report of a source of results; return the file's path.
 
@@ -82,6 +93,7 @@ def report_html(results: Results, findings: Findings) -> str:
     """Return the report as HTML that needs nothing but itself."""
     with in_style():
         sections = _sections(results, findings)
+        affinity_sections = _affinity(results, findings)
         drift = _picture(draw_drift(results, findings))
     places = places_of(findings)
     sheets = node_sheets(results)
@@ -99,6 +111,7 @@ def report_html(results: Results, findings: Findings) -> str:
         node_alt=node_alt,
         data_uri=_data_uri,
         sections=sections,
+        affinity_sections=affinity_sections,
         drift=drift,
         drift_sentences=drift_sentences(findings.drift),
         outliers=_outliers(findings),
@@ -147,6 +160,18 @@ def _beside(number: int, findings: TableFindings) -> Iterator[HtmlTable]:
     for at, table in enumerate(statistics_tables(findings), 1):
         of = table.caption.rpartition(": ")[2]
         yield html_table(f"statistics-{number}-{at}", f"Table {number}: {of}, by case", table)
+
+
+def _affinity(results: Results, findings: Findings) -> list[ExperimentSection]:
+    """Return a section an affinity experiment that the results hold."""
+    found = affinity(results, findings)
+    if found is None:
+        return []
+    runs = runs_by_case(results.runs.frame) if results.runs is not None else {}
+    return [
+        ExperimentSection(told, tuple(map(_picture, told.drawn)))
+        for told in experiments(found, findings, runs)
+    ]
 
 
 def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
@@ -254,7 +279,11 @@ def _visible(value: object) -> object:
 def _unbroken(sentence: str) -> Markup:
     """Return a sentence whose numbers stay on one line with what follows them, escaped."""
     text = escape(_visible(sentence))
-    return Markup(re.sub(r"(?<=[0-9]) (?=%|GHz\b|to [0-9])", "\N{NO-BREAK SPACE}", text))
+    return Markup(
+        re.sub(
+            r"(?<=[0-9]) (?=(?:%|[GM]Hz\b|[mn]s\b|million\b|to [0-9]))", "\N{NO-BREAK SPACE}", text
+        )
+    )
 
 
 def _own_text(name: str) -> Markup:
