@@ -2,8 +2,10 @@
 // library's, so that what places threads from outside can be compared.
 #pragma once
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,10 +37,29 @@ void run_team(int threads, const Body& body) {
                                  std::to_string(threads) + " threads");
     }
 #else
+    // Nobody begins before all are there, or ends without having begun.
+    enum Order { kWait, kBegin, kEnd };
+    std::atomic<int> order{kWait};
+    const auto give = [&order](Order word) {
+        order = word;
+        order.notify_all();
+    };
     std::vector<std::jthread> others;
-    for (int i = 1; i < threads; ++i) {
-        others.emplace_back([&body, i] { body(i); });
+    try {
+        for (int i = 1; i < threads; ++i) {
+            others.emplace_back([&body, &order, i] {
+                order.wait(kWait);
+                if (order == kBegin) {
+                    body(i);
+                }
+            });
+        }
+    } catch (const std::system_error& error) {
+        give(kEnd);
+        throw std::runtime_error("the system gave " + std::to_string(1 + others.size()) + " of " +
+                                 std::to_string(threads) + " threads: " + error.what());
     }
+    give(kBegin);
     body(0);
 #endif
 }

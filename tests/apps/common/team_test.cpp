@@ -2,8 +2,12 @@
 #include "apps/common/team.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <barrier>
+#include <fstream>
 #include <set>
 #include <thread>
 #include <vector>
@@ -48,6 +52,28 @@ TEST(Team, SaysWhenTheRuntimeGivesFewerThreads) {
     }
     EXPECT_EQ(inner, 0);
     EXPECT_EQ(message, "the OpenMP runtime gave 1 of 2 threads");
+}
+#else
+// In a process of its own: leaves it no address space for the stacks of so many threads.
+void form_a_team_without_room() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    constexpr rlim_t kLeft = 64 << 20;
+    const rlim_t bytes = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + kLeft;
+    const rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    std::atomic<int> begun{0};
+    try {
+        run_team(1000, [&](int) { ++begun; });
+    } catch (const std::runtime_error& error) {
+        const bool says_so = std::string(error.what()).find(" of 1000 threads") < 40;
+        std::_Exit(says_so && begun == 0 ? 0 : 1);
+    }
+    std::_Exit(2);
+}
+
+TEST(Team, DoesNothingWhenTheSystemGivesFewerThreads) {
+    EXPECT_EXIT(form_a_team_without_room(), ::testing::ExitedWithCode(0), "");
 }
 #endif
 
