@@ -107,7 +107,10 @@ class TerminalProgress:
         self._say(warning)
 
     def _log(self, text: str) -> None:
-        click.echo(f"[{self._made + 1}/{self._at_most}{self._total}] {text}", err=True)
+        # What is done when all runs are made has no number among them.
+        left = self._made < self._total
+        number = f"[{self._made + 1}/{self._at_most}{self._total}] " if left else ""
+        click.echo(f"{number}{text}", err=True)
 
     def _say(self, text: str) -> None:
         if self._bar:

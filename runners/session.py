@@ -24,6 +24,7 @@ from runners.study import Bench, Progress, run_study, set_aside
 from runners.workplace import Workplace, results_folder
 
 if TYPE_CHECKING:
+    from runners.c2c import ContendedLines
     from runners.collect import Collectors
 
 
@@ -73,14 +74,24 @@ class Session:
     def run(self, progress: Progress) -> None:
         """Make every run that is left; each is recorded before the next one starts.
 
+        What the study collects beside its runs comes after them.
+
         Raises StudyError when another study is at work on the node.
         """
-        if not self.outline.left:
+        lines = self._contended_lines()
+        if not (self.outline.left or lines.left):
             return
         with NodeLock(self.workplace.node.root):
             governors = self.workplace.governors()
             try:
-                self._run(progress, governors)
+                if self.outline.left:
+                    self._run(progress, governors)
+                lines.make(
+                    self._witness(),
+                    self.outline.launch,
+                    lambda case: governors.settle(case.governor, case.host_cpus),
+                    progress,
+                )
             finally:
                 self._restore(governors)
 
@@ -114,6 +125,12 @@ class Session:
             if engine:
                 engine.close()
             shard.close()
+
+    def _contended_lines(self) -> ContendedLines:
+        # Imported here for the reason in _collectors.
+        from runners.c2c import FOLDER, ContendedLines
+
+        return ContendedLines(self.outline.plan, self.workplace.node, self.folder / FOLDER)
 
     def _restore(self, governors: Governors) -> None:
         done = governors.restore()

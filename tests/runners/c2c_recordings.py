@@ -21,11 +21,13 @@ FAULTS = ("-e", "page-faults", "-c", "1", "-d", "-W", "--phys-data", "--sample-c
 NOTHING = 0x1E05080021
 
 _SAMPLE = 9
-_SAMPLE_TYPE = b"IP|TID|TIME|ADDR|CPU|DATA_SRC|PHYS_ADDR|WEIGHT_STRUCT,"
-# linux/perf_event.h: ip, pid and tid, time, address, cpu, weight, data source, physical address.
-_FIELDS = struct.Struct("=QQQQIIQQQ")
-_FILE_HEADER = struct.Struct("=8sQQQQQQ")
 _RECORD_HEADER = struct.Struct("=IHH")
+_FILE_HEADER = struct.Struct("=8sQQQQQQ")
+# linux/perf_event.h: where struct perf_event_attr has the fields of its samples; their bits: ip,
+# pid and tid, time, address, number of the event, cpu, data source, physical address, weights.
+_SAMPLE_TYPE = struct.Struct("=24xQ")
+_WITH_NUMBER = 1 << 6
+_EXPECTED = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 15 | 1 << 19 | 1 << 24
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,7 @@ def record_faults(perf: str, folder: Path, accesses: int) -> Path:
     )
     if done.returncode:
         missing(f"this perf may not record page faults: {done.stderr.decode(errors='replace')}")
-    listed = subprocess.run(
-        [perf, "evlist", "-v", "-i", str(path)], check=True, capture_output=True
-    )
-    if _SAMPLE_TYPE not in listed.stdout:
+    if _fields_of(path.read_bytes()) is None:
         missing("this perf's samples of page faults have other fields")
     return path
 
@@ -64,18 +63,29 @@ def record_faults(perf: str, folder: Path, accesses: int) -> Path:
 def put_accesses(recording: Path, accesses: Sequence[Access], path: Path) -> Path:
     """Write the recording again as `path`, with these accesses first and nothing of the others."""
     data = bytearray(recording.read_bytes())
+    offsets = _fields_of(data)
+    assert offsets, "the samples have other fields"
     _, _, _, _, _, at, size = _FILE_HEADER.unpack_from(data)
     left = list(accesses)[::-1]
     end = at + size
     while at < end:
         kind, _, length = _RECORD_HEADER.unpack_from(data, at)
         if kind == _SAMPLE:
-            assert length == _RECORD_HEADER.size + _FIELDS.size
-            fields = list(_FIELDS.unpack_from(data, at + _RECORD_HEADER.size))
             access = left.pop() if left else Access(0, 0, NOTHING)
-            fields[3], fields[4], fields[7] = access.address, access.cpu, access.source
-            _FIELDS.pack_into(data, at + _RECORD_HEADER.size, *fields)
+            values = (access.address, access.cpu, access.source)
+            for offset, value in zip(offsets, values, strict=True):
+                struct.pack_into("=Q", data, at + _RECORD_HEADER.size + offset, value)
         at += length
     assert not left, "the recording has too few samples"
     path.write_bytes(data)
     return path
+
+
+def _fields_of(data: bytes | bytearray) -> tuple[int, int, int] | None:
+    """Return where samples have address, CPU and data source; None where that is not known."""
+    _, _, _, attributes, _, _, _ = _FILE_HEADER.unpack_from(data)
+    (fields,) = _SAMPLE_TYPE.unpack_from(data, attributes)
+    if fields & ~_WITH_NUMBER != _EXPECTED:
+        return None
+    cpu = 40 if fields & _WITH_NUMBER else 32
+    return 24, cpu, cpu + 16

@@ -1,0 +1,168 @@
+"""What a study collects as `c2c`: the contended cache lines of each case, after its runs.
+
+Sampling memory accesses slows a program down, so it has an execution of its own, which is no run:
+it has no record and is in no mean. What it showed is one file a case beside the records.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from configs.cpulist import format_cpulist
+from configs.words import plural
+from runners.c2c_perf import (
+    C2cTrial,
+    c2c_command,
+    kinds_sampled,
+    line_bytes,
+    read_recording,
+    try_c2c,
+)
+from runners.case import Case, case_fields
+from runners.core_pmus import read_core_pmus
+from runners.execute import Harness, Observation, execute
+from runners.judge import judge
+from runners.launch import Launch
+from runners.node import Node
+from runners.placement import prove
+from runners.plan import Plan
+from runners.shards import write_atomically
+from runners.statuses import OK
+from runners.study import Progress
+from runners.tool_versions import ask_version
+from runners.witness_process import LaunchError
+
+# The history of the files' schema; a reader refuses what is newer than itself.
+# 1: the first.
+SCHEMA = 1
+FOLDER = "c2c"
+UNAVAILABLE = "unavailable.json"
+NO_PERF = "perf is not installed; install it with `make setup`"
+IN_GUESTS = "cases in guests are not looked at with perf c2c"
+
+
+@dataclass(frozen=True)
+class ContendedLines:
+    """The executions under `perf c2c` that a plan asks for, and the folder of their files."""
+
+    plan: Plan
+    node: Node
+    folder: Path
+
+    @property
+    def left(self) -> tuple[Case, ...]:
+        """The cases that still have no file; none in a study that does not collect c2c."""
+        if "c2c" not in self.plan.study.collect:
+            return ()
+        asked = (case for case in self.plan.cases if case.app.c2c)
+        return tuple(case for case in asked if not self._path(case).exists())
+
+    def make(
+        self,
+        witness: Path,
+        launch: Callable[[Case], Launch],
+        settle: Callable[[Case], str | None],
+        progress: Progress,
+    ) -> None:
+        """Execute each case that is left once under `perf c2c record`, and write its file.
+
+        Whether this node can is tried once; where it cannot, the reason is written instead, and
+        tried again by the next attempt. `settle` puts a case's governor in force or returns why it
+        cannot be; such a case stays left. A case whose execution fails has a file with the reason.
+        KeyboardInterrupt passes through and leaves no file of the execution that it ended. Raises
+        StudyError when a file cannot be written.
+        """
+        if not self.left:
+            return
+        perf = shutil.which("perf")
+        trial = self._try(perf)
+        version = (ask_version(perf) if perf else None) or "not known"
+        if perf is None or trial.problem:
+            found = {"schema": SCHEMA, "unavailable": {"lines": trial.problem}}
+            self._write(self.folder / UNAVAILABLE, found | ({"perf": version} if perf else {}))
+            progress.warned(f"no contended cache lines: {trial.problem}")
+            return
+        for number, case in enumerate(left := self.left, start=1):
+            if problem := settle(case):
+                progress.warned(f"no contended cache lines of {case.label} for now: {problem}")
+                continue
+            progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
+            started_at = datetime.datetime.now(datetime.timezone.utc)
+            seen = self._sample(perf, trial.modes, witness, case, launch(case))
+            head = {
+                "schema": SCHEMA,
+                "case_id": case.case_id,
+                "case": case_fields(case),
+                "node_digest": self.node.digest,
+                "started_at": started_at.isoformat(timespec="milliseconds"),
+                "perf": version,
+            }
+            self._write(self._path(case), head | seen)
+        (self.folder / UNAVAILABLE).unlink(missing_ok=True)
+
+    def _try(self, perf: str | None) -> C2cTrial:
+        if self.plan.study.vm is not None:
+            return C2cTrial(problem=IN_GUESTS)
+        return C2cTrial(problem=NO_PERF) if perf is None else try_c2c(perf, self.node.root)
+
+    def _sample(
+        self, perf: str, modes: tuple[str, ...], witness: Path, case: Case, launch: Launch
+    ) -> dict[str, Any]:
+        """Return a file's fields that tell what was executed, and what that showed."""
+        bytes_of_line = line_bytes(self.node.root)
+        said: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
+        with tempfile.TemporaryDirectory(prefix="pinstudy-c2c-") as folder:
+            recording = Path(folder) / "perf.data"
+            harness = Harness(
+                witness,
+                partial(c2c_command, perf, modes, recording),
+                cores=tuple(core.cpus for core in self.node.topology.cores),
+            )
+            try:
+                seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+            except LaunchError as error:
+                return said | {"unavailable": {"lines": str(error)}}
+            said["perf_command"] = list(seen.perf_command)
+            if problem := _problem_of(seen, case):
+                return said | {"unavailable": {"lines": problem}}
+            found = read_recording(perf, recording, bytes_of_line)
+        if isinstance(found, str):
+            return said | {"unavailable": {"lines": found}}
+        return said | found | self._kinds(case, found["events"])
+
+    def _kinds(self, case: Case, events: list[str]) -> dict[str, Any]:
+        """Return which core kinds were sampled, and those of the case's that were not."""
+        kinds = self.node.topology.kinds
+        sampled = kinds_sampled(events, read_core_pmus(self.node.root), kinds)
+        missed = [
+            f"{kind.name} (CPUs {format_cpulist(set(kind.cpus) & set(case.mask))})"
+            for kind in kinds
+            if kind.name not in sampled and set(kind.cpus) & set(case.mask)
+        ]
+        why = {"kinds": f"perf has sampled no loads on {', '.join(missed)}"} if missed else {}
+        return {"kinds": list(sampled), "unavailable": why}
+
+    def _path(self, case: Case) -> Path:
+        return self.folder / f"{case.case_id}.json"
+
+    @staticmethod
+    def _write(path: Path, found: dict[str, Any]) -> None:
+        write_atomically(path, (json.dumps(found, indent=2, allow_nan=False) + "\n").encode())
+
+
+def _problem_of(seen: Observation, case: Case) -> str:
+    """Say why an execution tells nothing; empty when it would have been a good run."""
+    if seen.perf_problem:
+        return seen.perf_problem
+    elapsed_s = seen.ending.elapsed_s
+    proof = prove(seen.threads, case.mapping.tightness, case.cpus, case.threads, elapsed_s)
+    status, reason = judge(case, seen, proof)
+    return "" if status == OK else f"the program under perf c2c: {status}: {reason}"

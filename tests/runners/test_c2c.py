@@ -1,0 +1,275 @@
+"""Contended cache lines of a study: one further execution a case, its file, and every reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.model import App, Check, Size, Variant, Vm
+from runners.c2c import IN_GUESTS, NO_PERF, SCHEMA, ContendedLines
+from runners.case import Case
+from runners.launch import Launch, build_launch
+from runners.node import open_node
+from runners.order import PlannedRun
+from runners.plan import Plan
+from runners.programs import WITNESS, find_program
+from tests.runners import cases
+from tests.runners.fake_commands import install
+from tests.runners.test_c2c_perf import L1, LOCAL, REFUSED, REMOTE, STORE
+from tests.tools import ROOT, need_tool
+
+NODE = open_node(Path("/"))
+CPUS = NODE.topology.allowed
+PLAIN = Variant("plain", "", "none")
+# Python's start has far more page faults than accesses that are put in their place.
+PROGRAM = (sys.executable, "-S", "-c", "print('done')")
+LINE = 0x55D0C0DE4000
+
+
+class Told:
+    """Progress that only remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.waits: list[str] = []
+        self.warnings: list[str] = []
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None: ...
+
+    def finished(self, record: Mapping[str, Any]) -> None: ...
+
+    def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ended(self, case: Case, saved: int) -> None: ...
+
+    def waiting(self, reason: str) -> None:
+        self.waits.append(reason)
+
+    def warned(self, warning: str) -> None:
+        self.warnings.append(warning)
+
+
+def install_sampling_perf(folder: Path, perf: str) -> None:
+    """Put a perf into a folder that samples the accesses of `accesses.json` there."""
+    record = f"{sys.executable} -m tests.runners.sampling_perf {folder}/accesses.json"
+    script = f"""case "$1 $2" in
+"c2c record") export PYTHONPATH={ROOT}; exec {record} {perf} "$@";;
+*) exec {perf} "$@";;
+esac"""
+    install(folder, "perf", script)
+
+
+def plan_of(
+    *sizes: str,
+    app: App | None = None,
+    collect: tuple[str, ...] = ("perf", "c2c"),
+    vm: Vm | None = None,
+) -> Plan:
+    """Return a plan with a case a size, of an app that shares cache lines."""
+    made = app or App("shared", "shared lines", {"plain": PLAIN}, {}, c2c=True, limit_s=20)
+    rows = tuple(
+        cases.case(
+            number=number,
+            app=made,
+            variant=PLAIN,
+            size=Size(size, ()),
+            threads=1,
+            mapping=cases.SCHEDULER,
+            mechanism=None,
+            cpus=CPUS,
+        )
+        for number, size in enumerate(sizes, start=1)
+    )
+    return Plan(cases.study(collect=collect, vm=vm), rows, (), {})
+
+
+def make(
+    lines: ContendedLines,
+    program: tuple[str, ...] = PROGRAM,
+    settle: Callable[[Case], str | None] = lambda _: None,
+) -> Told:
+    witness = find_program(WITNESS)
+    assert witness, f"{WITNESS} is not built; run `make setup`"
+
+    def launch(case: Case) -> Launch:
+        first = build_launch(case, Path(program[0]), os.environ, {})
+        return replace(first, program=program)
+
+    told = Told()
+    lines.make(witness, launch, settle, told)
+    return told
+
+
+def kept(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return every file of the folder, by name."""
+    return {path.name: json.loads(path.read_text()) for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on the PATH."""
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def sampling(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A perf that samples: 30 accesses, 16 of them hit what another core had modified."""
+    monkeypatch.undo()
+    perf = need_tool("perf")
+    monkeypatch.setenv("PATH", str(tools))
+    accesses = [(cpu, LINE + 8 * cpu, LOCAL) for cpu in (0, 1) for _ in range(6)]
+    accesses += [(1, LINE + 64, REMOTE)] * 4 + [(0, LINE, L1)] * 5 + [(0, LINE + 8, STORE)] * 9
+    (tools / "accesses.json").write_text(json.dumps(accesses))
+    install_sampling_perf(tools, perf)
+    return tools
+
+
+@pytest.mark.usefixtures("sampling")
+def test_each_case_has_a_file_with_its_lines(tmp_path: Path) -> None:
+    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    small, large = lines.left
+    told = make(lines)
+    assert [wait.partition(":")[0] for wait in told.waits] == [
+        "perf c2c, 1 of 2 cases",
+        "perf c2c, 2 of 2 cases",
+    ]
+    assert not told.warnings
+    files = kept(lines.folder)
+    assert set(files) == {f"{small.case_id}.json", f"{large.case_id}.json"}
+    found = files[f"{small.case_id}.json"]
+    assert (found["schema"], found["case_id"]) == (SCHEMA, small.case_id)
+    assert found["perf"].startswith("perf version ")
+    assert found["command"][-3:] == list(PROGRAM[1:])
+    assert found["perf_command"][1:3] == ["c2c", "record"]
+    assert found["sampled"] | {"samples": 0} == {
+        "samples": 0,
+        "loads": 21,
+        "stores": 9,
+        "hitm": 16,
+        "local_hitm": 12,
+        "remote_hitm": 4,
+    }
+    first, second = found["lines"]
+    assert (first["address"], first["hitm"], first["local_hitm"]) == (hex(LINE), 12, 12)
+    assert (first["cpus"], first["stores"]) == ({"0": 20, "1": 6}, 9)
+    assert (second["address"], second["remote_hitm"]) == (hex(LINE + 64), 4)
+    # The recording is of page faults, of which no core PMU is known.
+    assert set(found["unavailable"]) == {"kinds"}
+    assert not lines.left
+
+
+@pytest.mark.usefixtures("sampling")
+def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
+    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    small, _ = lines.left
+    lines.folder.mkdir()
+    mine = lines.folder / f"{small.case_id}.json"
+    mine.write_text("{}")
+    (lines.folder / "unavailable.json").write_text("{}")
+    assert len(make(lines).waits) == 1
+    assert mine.read_text() == "{}"
+    assert len(kept(lines.folder)) == 2
+    assert "unavailable.json" not in kept(lines.folder)
+    assert make(lines).waits == []
+
+
+@pytest.mark.parametrize(
+    ("refused", "reason"),
+    [
+        (f"cat '{REFUSED}' >&2; exit 255", "memory events not supported"),
+        (
+            '[ "$1" != --version ] || { echo "perf version 6.1.0"; exit; }\nexit 129',
+            "exit status 129",
+        ),
+        (None, NO_PERF),
+    ],
+)
+def test_a_node_that_cannot_says_so_once(
+    tmp_path: Path, tools: Path, refused: str | None, reason: str
+) -> None:
+    if refused:
+        install(tools, "perf", refused)
+    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    told = make(lines)
+    (name, found), *more = kept(lines.folder).items()
+    assert (name, more) == ("unavailable.json", [])
+    assert found["schema"] == SCHEMA
+    assert reason in found["unavailable"]["lines"]
+    assert ("perf" in found) == bool(refused)
+    assert told.warnings == [f"no contended cache lines: {found['unavailable']['lines']}"]
+    assert not told.waits
+    assert len(lines.left) == 2
+
+
+def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
+    assert not ContendedLines(plan_of("small", collect=("perf",)), NODE, tmp_path).left
+    assert not ContendedLines(plan_of("small", app=cases.DEMO), NODE, tmp_path).left
+    assert ContendedLines(plan_of("small"), NODE, tmp_path).left
+
+
+def test_cases_in_guests_are_not_looked_at(tmp_path: Path, tools: Path) -> None:
+    install(tools, "perf", "exit 0")
+    plan = plan_of("small", vm=Vm(cpus=1, memory_mib=256, vcpu_mappings=()))
+    lines = ContendedLines(plan, NODE, tmp_path / "c2c")
+    make(lines)
+    assert kept(lines.folder)["unavailable.json"]["unavailable"] == {"lines": IN_GUESTS}
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (("/bin/sh", "-c", "exit 3"), "check-failed: the program's own check failed"),
+        (("/bin/sh", "-c", "kill -9 $$"), "failed: ended by SIGKILL"),
+        (("/bin/sleep", "30"), "timeout: ended after its limit of 0.5 s"),
+        (("/no/such/program",), "failed: could not be started"),
+    ],
+)
+def test_a_program_that_fails_has_no_lines_but_a_reason(
+    tmp_path: Path, sampling: Path, program: tuple[str, ...], reason: str
+) -> None:
+    (sampling / "accesses.json").write_text("[]")
+    app = App("shared", "", {}, {}, c2c=True, check=Check(failed_status=3), limit_s=0.5)
+    lines = ContendedLines(plan_of("small", app=app), NODE, tmp_path / "c2c")
+    (case,) = lines.left
+    make(lines, program)
+    found = kept(lines.folder)[f"{case.case_id}.json"]
+    assert found["unavailable"]["lines"].startswith(f"the program under perf c2c: {reason}")
+    assert "lines" not in found
+    assert not lines.left
+
+
+def test_a_perf_that_cannot_attach_is_a_reason(tmp_path: Path, tools: Path) -> None:
+    install(tools, "perf", 'case "$*" in *" -p "*) echo "no such luck" >&2; exit 255;; esac')
+    lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
+    (case,) = lines.left
+    make(lines)
+    found = kept(lines.folder)[f"{case.case_id}.json"]
+    assert found["unavailable"] == {"lines": "perf could not attach: no such luck"}
+
+
+@pytest.mark.usefixtures("sampling")
+def test_a_case_whose_governor_cannot_be_set_is_left_for_later(tmp_path: Path) -> None:
+    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    small, large = lines.left
+    told = make(lines, settle=lambda case: "no such governor" if case == small else None)
+    assert told.warnings == [f"no contended cache lines of {small.label} for now: no such governor"]
+    assert set(kept(lines.folder)) == {f"{large.case_id}.json"}
+    assert lines.left == (small,)
+
+
+@pytest.mark.usefixtures("sampling")
+def test_nothing_of_a_recording_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    make(ContendedLines(plan_of("small"), NODE, tmp_path / "c2c"))
+    assert not list(temporary.iterdir())
