@@ -1,0 +1,39 @@
+// One line about a team: bound, free, oversubscribed or split across kinds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/topology.hpp"
+
+namespace pinstudy::threadmap {
+
+// What is known of a team: the CPUs that each thread may run on, those that the process was given,
+// the CPUs' worth of time that its control group leaves it, and the share of the time that the
+// threads ran, all together.
+struct TeamFacts {
+    std::vector<Cpus> masks;
+    Cpus process;
+    std::optional<double> quota;
+    double ran = 1;
+    int masks_changed = 0;
+};
+
+// The first word that is true of the team, from what hurts most to what is best:
+//   oversubscribed      not every thread can have a CPU of its own, or the quota is below one CPU a
+//                       thread
+//   free                a thread may run on every CPU of the process, and these are several
+//   split across kinds  every thread is bound within one core kind, and not all to the same
+//   bound               every thread is bound to a CPU or to a set of CPUs
+// `details` say what it was concluded from.
+struct Conclusion {
+    std::string state;
+    std::string details;
+
+    std::string line() const { return "Team: " + state + " (" + details + ")"; }
+};
+
+Conclusion conclude(const TeamFacts& facts, const Topology& topology);
+
+}  // namespace pinstudy::threadmap

@@ -1,0 +1,59 @@
+#include "apps/threadmap/runtime.hpp"
+
+#ifdef _OPENMP
+    #include <dlfcn.h>
+    #include <omp.h>
+
+    #include <array>
+    #include <filesystem>
+    #include <system_error>
+#endif
+
+namespace pinstudy::threadmap {
+
+#ifdef _OPENMP
+namespace {
+
+// The file that the loader took the runtime from. Its name with all links resolved says which
+// release it is of, as far as anything does: the runtimes have no function that tells.
+std::string library_of_runtime() {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<void*>(&omp_get_num_threads), &found) == 0 ||
+        found.dli_fname == nullptr) {
+        return "unknown";
+    }
+    std::error_code unresolved;
+    const auto path = std::filesystem::canonical(found.dli_fname, unresolved);
+    return unresolved ? found.dli_fname : path.string();
+}
+
+std::string bind_word(omp_proc_bind_t bind) {
+    // OpenMP 5.2 section 18.2.24: 0 to 4.
+    constexpr std::array<const char*, 5> kWords = {"false", "true", "master", "close", "spread"};
+    const auto number = static_cast<std::size_t>(bind);
+    return number < kWords.size() ? kWords[number] : std::to_string(number);
+}
+
+}  // namespace
+
+Runtime describe_runtime() {
+    Runtime runtime;
+    runtime.library = library_of_runtime();
+    runtime.openmp = _OPENMP;
+    runtime.proc_bind = bind_word(omp_get_proc_bind());
+    runtime.dynamic = omp_get_dynamic() != 0;
+    runtime.thread_limit = omp_get_thread_limit();
+    for (int place = 0; place < omp_get_num_places(); ++place) {
+        Cpus cpus(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+        omp_get_place_proc_ids(place, cpus.data());
+        runtime.places.push_back(cpus);
+    }
+    return runtime;
+}
+#else
+Runtime describe_runtime() {
+    return {};
+}
+#endif
+
+}  // namespace pinstudy::threadmap

@@ -1,0 +1,29 @@
+// The command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/common/assigned_cpus.hpp"
+#include "apps/common/options.hpp"
+
+namespace pinstudy::threadmap {
+
+struct Settings {
+    std::int64_t threads = 0;  // 0: as many as the environment says
+    double seconds = 1;
+    bool team_only = false;
+    bool json = false;
+    std::string kinds;
+    std::int64_t pairs = 0;  // 0: the map, not the placements
+    std::string sysroot;
+    AssignedCpus assigned;
+
+    void add_options(Options& options);
+
+    // Which options contradict each other, or an empty text.
+    std::string contradiction() const;
+};
+
+}  // namespace pinstudy::threadmap

@@ -1,0 +1,147 @@
+// One line says what a team is, the word that hurts most first.
+#include "apps/threadmap/conclusion.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pinstudy::threadmap {
+namespace {
+
+const Cpus kFour = {0, 1, 2, 3};
+
+// Two P-cores of two CPUs each (0-1, 2-3) and four E-cores (4-7).
+Topology hybrid() {
+    Topology topology;
+    topology.cores = {{{0, 1}, "P", 0, -1}, {{2, 3}, "P", 0, -1}, {{4}, "E", 0, 0},
+                      {{5}, "E", 0, 0},     {{6}, "E", 0, 0},     {{7}, "E", 0, 0}};
+    topology.allowed = {0, 1, 2, 3, 4, 5, 6, 7};
+    return topology;
+}
+
+Topology equal_cores() {
+    Topology topology;
+    for (const int cpu : kFour) {
+        topology.cores.push_back({{cpu}, "", 0, -1});
+    }
+    topology.allowed = kFour;
+    return topology;
+}
+
+std::string line(const std::vector<Cpus>& masks, const Cpus& process = kFour,
+                 const Topology& topology = equal_cores()) {
+    TeamFacts facts;
+    facts.masks = masks;
+    facts.process = process;
+    return conclude(facts, topology).line();
+}
+
+TEST(Conclusion, OfATeamWithACpuEach) {
+    EXPECT_EQ(line({{2}, {0}, {1}}), "Team: bound (each thread has a CPU of its own: 2,0-1)");
+}
+
+TEST(Conclusion, OfATeamWithDisjointSets) {
+    EXPECT_EQ(line({{0, 1}, {2, 3}}), "Team: bound (each thread has CPUs of its own: {0-1} {2-3})");
+}
+
+TEST(Conclusion, OfATeamThatSharesSets) {
+    EXPECT_EQ(line({{0, 1}, {0, 1}, {2, 3}, {2, 3}}),
+              "Team: bound (4 threads are bound to 2 sets of CPUs: {0-1} {2-3})");
+}
+
+TEST(Conclusion, OfATeamBoundToOnePartOfTheProcessCpus) {
+    EXPECT_EQ(line({{0, 1}, {0, 1}}), "Team: bound (2 threads are bound to 1 set of CPUs: {0-1})");
+}
+
+TEST(Conclusion, OfAFreeTeam) {
+    EXPECT_EQ(line({kFour, kFour}),
+              "Team: free (each thread may run on all 4 CPUs of the process: 0-3)");
+}
+
+TEST(Conclusion, OfATeamThatIsBoundInPartIsFree) {
+    EXPECT_EQ(line({kFour, {0}, {1}}),
+              "Team: free (1 of 3 threads may run on all 4 CPUs of the process: 0-3)");
+}
+
+TEST(Conclusion, OfOneThreadOnTheOnlyCpuIsBound) {
+    EXPECT_EQ(line({{0}}, {0}), "Team: bound (each thread has a CPU of its own: 0)");
+}
+
+TEST(Conclusion, MoreThreadsThanCpusAreOversubscribed) {
+    EXPECT_EQ(line({{0, 1}, {0, 1}, {0, 1}}, {0, 1}),
+              "Team: oversubscribed (3 threads have 2 CPUs: 0-1; each thread may run on all 2 CPUs "
+              "of the process: 0-1)");
+}
+
+TEST(Conclusion, TwoThreadsBoundToOneCpuAreOversubscribed) {
+    EXPECT_EQ(
+        line({{0}, {1}, {1}}),
+        "Team: oversubscribed (2 of 3 threads have 1 CPU: 1; each thread is bound to one CPU: "
+        "0-1,1)");
+}
+
+TEST(Conclusion, MoreThreadsThanTheQuotaAreOversubscribed) {
+    TeamFacts facts;
+    facts.masks = {{0}, {1}};
+    facts.process = kFour;
+    facts.quota = 1.5;
+    EXPECT_EQ(
+        conclude(facts, equal_cores()).line(),
+        "Team: oversubscribed (2 threads share a quota of 1.50 CPUs; each thread has a CPU of "
+        "its own: 0-1)");
+    facts.quota = 2;
+    EXPECT_EQ(conclude(facts, equal_cores()).state, "bound");
+}
+
+TEST(Conclusion, ABoundTeamOnTwoKindsIsSplit) {
+    const Topology topology = hybrid();
+    EXPECT_EQ(line({{0}, {2}, {4}}, topology.allowed, topology),
+              "Team: split across kinds (bound: each thread has a CPU of its own: 0,2,4; 2 threads "
+              "on P, 1 thread on E)");
+    EXPECT_EQ(line({{0, 1}, {4, 5}}, topology.allowed, topology),
+              "Team: split across kinds (bound: each thread has CPUs of its own: {0-1} {4-5}; 1 "
+              "thread on P, 1 thread on E)");
+}
+
+TEST(Conclusion, ATeamBoundToOneKindIsNotSplit) {
+    const Topology topology = hybrid();
+    EXPECT_EQ(line({{4}, {5}}, topology.allowed, topology),
+              "Team: bound (each thread has a CPU of its own: 4-5)");
+    // A set with CPUs of both kinds leaves open which one a thread gets.
+    EXPECT_EQ(line({{3, 4}, {5, 6}}, topology.allowed, topology),
+              "Team: bound (each thread has CPUs of its own: {3-4} {5-6})");
+}
+
+TEST(Conclusion, AFreeTeamOnTwoKindsSaysSo) {
+    const Topology topology = hybrid();
+    EXPECT_EQ(line({topology.allowed, topology.allowed}, topology.allowed, topology),
+              "Team: free (each thread may run on all 8 CPUs of the process: 0-7, of kinds P and "
+              "E)");
+}
+
+TEST(Conclusion, SharingACoreIsRemarked) {
+    const Topology topology = hybrid();
+    EXPECT_EQ(line({{0}, {1}, {2}}, topology.allowed, topology),
+              "Team: bound (each thread has a CPU of its own: 0-2; 1 core has more than one "
+              "thread)");
+}
+
+TEST(Conclusion, LostTimeAndChangedMasksAreRemarked) {
+    TeamFacts facts;
+    facts.masks = {{0}, {1}};
+    facts.process = kFour;
+    facts.ran = 0.5;
+    facts.masks_changed = 1;
+    EXPECT_EQ(conclude(facts, equal_cores()).line(),
+              "Team: bound (each thread has a CPU of its own: 0-1; of 1 thread the allowed CPUs "
+              "changed meanwhile; the threads ran 50 % of the time)");
+}
+
+TEST(Conclusion, ManySetsAreNotAllListed) {
+    std::vector<Cpus> masks;
+    for (int i = 0; i < 20; ++i) {
+        masks.push_back({2 * i, 2 * i + 1});
+    }
+    EXPECT_NE(line(masks).find("{14-15} ...)"), std::string::npos) << line(masks);
+}
+
+}  // namespace
+}  // namespace pinstudy::threadmap
