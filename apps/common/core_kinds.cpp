@@ -80,7 +80,10 @@ CoreKinds kinds_of_pmus(const KernelFiles& files, const Cpus& online,
             continue;
         }
         ++lists_with_cpus;
-        lists.append(lists.empty() ? "" : ", ").append(pmu.name).append(" ").append(format_cpus(cpus));
+        lists.append(lists.empty() ? "" : ", ")
+            .append(pmu.name)
+            .append(" ")
+            .append(format_cpus(cpus));
         for (const int cpu : cpus) {
             const bool atom_without_l3 = std::string(pmu.kind) == "E" && without_l3.count(cpu) > 0;
             if (atom_without_l3) {
