@@ -1,0 +1,170 @@
+"""Measuring how long CPUs need to hand a cache line to each other, with the program pingpong."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError
+from configs.version import VERSION
+from runners.latency_plan import LatencyPlan, parse_pairs, plan_pairs
+from runners.latency_program import PROGRAM, Measuring
+from runners.node import Node
+from runners.node_lock import NodeLock
+from runners.programs import find_program
+from runners.shards import write_atomically
+from runners.state import read_state
+from runners.tool_versions import build_of
+from runners.topology import topology_json
+
+__all__ = [
+    "FILE_NAME",
+    "METHODS",
+    "LatencyPlan",
+    "LatencySettings",
+    "estimate_s",
+    "measure",
+    "parse_pairs",
+    "plan_pairs",
+    "write_latency",
+]
+
+# The version of the file's layout; a reader refuses what it does not know.
+SCHEMA = 1
+FILE_NAME = "latency.json"
+METHODS = ("cas", "store")
+
+# What a sample takes, and what a pair and a run need beside their samples (threads, pages, warm-up
+# of some samples), in seconds; the program's own numbers, apps/pingpong/sampling.cpp.
+_SAMPLE_S = 50e-6
+_PAIR_S = 2e-3
+_SAMPLES_OF_WARM_UP = 3
+
+# Pairs done, of how many, and the seconds that the others will take; None before the first is done.
+Progress = Callable[[int, int, float | None], None]
+
+
+@dataclass(frozen=True)
+class LatencySettings:
+    """How each pair is measured: two directions x `addresses` runs of `samples` or more.
+
+    A run goes on until half the 95 % interval of its median is at most the share `precision` of
+    the median, or it has `most` samples; with None it ends with `samples`.
+    """
+
+    method: str = "cas"
+    samples: int = 30
+    precision: float | None = 0.01
+    most: int = 300
+    addresses: int = 2
+    seed: int = 1
+
+    def arguments(self) -> list[str]:
+        """Return the program's arguments."""
+        return [
+            *("--method", self.method),
+            *("--samples", str(self.samples)),
+            *("--precision", str(self.precision or 0)),
+            *("--most", str(max(self.most, self.samples))),
+            *("--addresses", str(self.addresses)),
+            *("--seed", str(self.seed)),
+        ]
+
+
+def estimate_s(pairs: int, settings: LatencySettings) -> float:
+    """Return about how many seconds so many pairs take when the fewest samples are enough."""
+    runs = 2 * settings.addresses
+    return pairs * (_PAIR_S + runs * (settings.samples + _SAMPLES_OF_WARM_UP) * _SAMPLE_S)
+
+
+def measure(
+    node: Node,
+    plan: LatencyPlan,
+    settings: LatencySettings,
+    progress: Progress,
+    program: Path | None = None,
+) -> dict[str, Any]:
+    """Measure the pairs of a plan on this machine and return the content of the latency file.
+
+    `program` is the pingpong to run, by default the one that was built.
+
+    When it is stopped (KeyboardInterrupt), the content has the pairs that were done and is marked
+    `interrupted`; without any, KeyboardInterrupt passes through. Raises StudyError when the program
+    is not built or fails, when no pair could be measured, and when a study is at work on the node.
+    """
+    program = program or find_program(PROGRAM)
+    if program is None:
+        raise StudyError(f"{PROGRAM} is not built; build it with `make setup`")
+    with NodeLock(node.root):
+        content = _identity(node, plan, settings, program)
+        began = time.monotonic()
+        progress(0, len(plan.pairs), None)
+        measuring = Measuring(program, settings.arguments(), plan.pairs)
+        interrupted = False
+        try:
+            for done in measuring.pairs_done():
+                passed_s = time.monotonic() - began
+                left = len(plan.pairs) - done
+                progress(done, len(plan.pairs), passed_s / done * left)
+        except KeyboardInterrupt:
+            if not measuring.pairs:
+                raise
+            interrupted = True
+        finally:
+            measuring.close()
+    content["elapsed_s"] = round(time.monotonic() - began, 3)
+    content["pairs"] = measuring.pairs
+    content["left_out"] = measuring.left_out
+    return content | ({"interrupted": True} if interrupted else {})
+
+
+def write_latency(folder: Path, content: dict[str, Any]) -> Path:
+    """Write `latency.json` into a folder, whole or not at all, and return its path.
+
+    Raises StudyError when the folder cannot be written.
+    """
+    path = folder / FILE_NAME
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    write_atomically(path, f"{text}\n".encode())
+    return path
+
+
+def _identity(
+    node: Node, plan: LatencyPlan, settings: LatencySettings, program: Path
+) -> dict[str, Any]:
+    """Return everything of the file that is known before the first pair is measured."""
+    cpus = sorted({cpu for pair in plan.pairs for cpu in pair})
+    state = read_state(node, cpus)
+    known = {
+        "boot_id": node.boot_id,
+        "governor": state.fields.get("governor_read"),
+        "build": build_of(program),
+    }
+    reasons = {
+        "boot_id": node.facts["unavailable"].get("boot_id", "the kernel does not tell it"),
+        "governor": state.unavailable.get("governor_read", "it could not be read"),
+        "build": f"{program} is not of this pinstudy, or does not tell",
+    }
+    return {
+        "schema": SCHEMA,
+        "kind": "latency",
+        "node_id": node.node_id,
+        "node_digest": node.digest,
+        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "method": settings.method,
+        "plan": plan.name,
+        "pairs_of_node": plan.of,
+        "samples_least": settings.samples,
+        "precision": settings.precision,
+        "seed": settings.seed,
+        "addresses": settings.addresses,
+        "topology": topology_json(node.topology),
+        "versions": {"pinstudy": VERSION},
+        **{name: value for name, value in known.items() if value is not None},
+        "unavailable": {name: reasons[name] for name, value in known.items() if value is None},
+    }

@@ -1,0 +1,197 @@
+"""Which pairs of CPUs a latency measurement takes: all, some of every class, or those named.
+
+A class of pairs is how near two CPUs are, as the kernel tells it, and of which kinds they are.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from configs.cpulist import MAX_CPU, format_cpulist
+from configs.errors import UserError
+from configs.words import plural, shown
+from runners.topology import Topology
+
+Pair = tuple[int, int]
+
+ALL, REPRESENTATIVE, GIVEN = "all", "representative", "given"
+
+# The classes of nearness, nearest first; the first one that is true of a pair is its class.
+SIBLINGS = "SMT siblings"
+SHARED_L2 = "one L2"
+SHARED_L3 = "one L3"
+SAME_NODE = "one NUMA node without a shared cache"
+SAME_PACKAGE = "one package, different NUMA nodes"
+ACROSS_PACKAGES = "different packages"
+RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
+
+# Enough for a class's median and spread; a class of fewer pairs is measured as a whole.
+PAIRS_OF_A_CLASS = 8
+# One pair of a CPU says nothing of whether the CPU or its partner is slow.
+PAIRS_OF_A_CPU = 2
+
+
+@dataclass(frozen=True)
+class LatencyPlan:
+    """The pairs to measure, the lower CPU first, of the `of` pairs that the allowed CPUs have.
+
+    `name` is all, representative or given; `why` says in words what the pairs are, and what cannot
+    be concluded from them.
+    """
+
+    name: str
+    pairs: tuple[Pair, ...]
+    of: int
+    why: str
+
+
+def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int = 1) -> LatencyPlan:
+    """Return the pairs of allowed CPUs to measure: `all`, `representative`, or those named.
+
+    The same seed draws the same representative pairs. Raises UserError when there are fewer than
+    two CPUs, and for named pairs that cannot be measured here.
+    """
+    cpus = topology.allowed
+    if len(cpus) < 2:
+        raise UserError(
+            "the latency between CPUs needs two of them, and this process may use only CPU "
+            f"{format_cpulist(cpus)}; allow it more (taskset, cpuset of the batch job)"
+        )
+    every = len(cpus) * (len(cpus) - 1) // 2
+    if which == ALL:
+        return LatencyPlan(ALL, tuple(combinations(cpus, 2)), every, "every pair of CPUs")
+    if which == REPRESENTATIVE:
+        pairs, why = _representative(topology, random.Random(seed))
+        return LatencyPlan(REPRESENTATIVE, pairs, every, why)
+    if isinstance(which, str):
+        raise UserError(
+            f"pairs {shown(which)}: expected all, representative, or pairs such as 0:1,0:2"
+        )
+    pairs = _checked(which, cpus)
+    return LatencyPlan(GIVEN, pairs, every, f"the {plural(len(pairs), 'pair')} that were named")
+
+
+def parse_pairs(text: str) -> list[Pair]:
+    """Return the pairs of a list such as `0:1,0:2`; raises UserError for anything else."""
+    pairs = []
+    for part in text.split(","):
+        ends = part.strip().split(":")
+        if len(ends) != 2 or not all(end.isascii() and end.isdigit() for end in ends):
+            raise UserError(f"pairs: {shown(part)} is no pair of CPUs; expected such as 0:1,0:2")
+        # So many digits are no CPU number, and int() would refuse very many of them.
+        pairs.append((int(ends[0][:6]), int(ends[1][:6])))
+    return pairs
+
+
+def relations(topology: Topology) -> Callable[[int, int], str]:
+    """Return the function that says how near two different CPUs are, in a word of RELATIONS."""
+    core = _group_of(core.cpus for core in topology.cores)
+    l2 = _group_of(cache.cpus for cache in topology.caches if cache.level == 2)
+    l3 = _group_of(cache.cpus for cache in topology.caches if cache.level == 3)
+    numa = _group_of(node.cpus for node in topology.numa)
+    package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
+    shared = ((SIBLINGS, core), (SHARED_L2, l2), (SHARED_L3, l3))
+
+    def relation(a: int, b: int) -> str:
+        for name, group in shared:
+            if a in group and group[a] == group.get(b):
+                return name
+        if package.get(a) != package.get(b):
+            return ACROSS_PACKAGES
+        return SAME_NODE if numa.get(a) == numa.get(b) else SAME_PACKAGE
+
+    return relation
+
+
+def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
+    """Return the pairs of allowed CPUs by class: a word of RELATIONS, and kinds such as `P and E`.
+
+    Nearest classes come first.
+    """
+    relation = relations(topology)
+    order = {kind.name: at for at, kind in enumerate(topology.kinds)}
+    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for a, b in combinations(topology.allowed, 2):
+        names = sorted({kind.get(a, ""), kind.get(b, "")}, key=lambda name: order.get(name, -1))
+        found.setdefault((relation(a, b), " and ".join(names)), []).append((a, b))
+    return dict(sorted(found.items(), key=lambda item: RELATIONS.index(item[0][0])))
+
+
+def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair, ...], str]:
+    """Return pairs of every class, two or more of each CPU, and what they are in words."""
+    found = classes(topology)
+    met: Counter[int] = Counter()
+    pairs: dict[Pair, None] = {}
+    for of_class in found.values():
+        wanted = min(PAIRS_OF_A_CLASS, len(of_class))
+        for pair in _drawn(of_class, wanted, met, draw):
+            pairs[pair] = None
+            met.update(pair)
+    # What a CPU still lacks it gets from the nearest others: among them is its best partner.
+    for cpu in draw.sample(topology.allowed, len(topology.allowed)):
+        for partner in _nearest(cpu, topology, met, draw):
+            if met[cpu] >= PAIRS_OF_A_CPU:
+                break
+            pair = (min(cpu, partner), max(cpu, partner))
+            if pair not in pairs:
+                pairs[pair] = None
+                met.update(pair)
+    words = ", ".join(
+        f"{relation}{f' ({kinds})' if topology.hybrid else ''}: "
+        f"{sum(pair in pairs for pair in of_class)} of {len(of_class)}"
+        for (relation, kinds), of_class in found.items()
+    )
+    if len(pairs) < sum(map(len, found.values())):
+        words += "; a CPU's best partner is the best of those that it was measured with"
+    return tuple(pairs), words
+
+
+def _drawn(
+    of_class: list[Pair], wanted: int, met: Counter[int], draw: random.Random
+) -> Iterator[Pair]:
+    """Yield so many pairs of a class, of CPUs that so far are in few pairs."""
+    left = draw.sample(of_class, len(of_class))
+    for _ in range(wanted):
+        chosen = min(left, key=lambda pair: met[pair[0]] + met[pair[1]])
+        left.remove(chosen)
+        yield chosen
+
+
+def _nearest(cpu: int, topology: Topology, met: Counter[int], draw: random.Random) -> list[int]:
+    """Return the other CPUs, nearest first; those equally near that are in few pairs come first."""
+    relation = relations(topology)
+    others = [other for other in topology.allowed if other != cpu]
+    draw.shuffle(others)
+    return sorted(others, key=lambda other: (RELATIONS.index(relation(cpu, other)), met[other]))
+
+
+def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
+    """Return named pairs with the lower CPU first; raises UserError for those that cannot be."""
+    if not pairs:
+        raise UserError("pairs: there is none; expected pairs such as 0:1,0:2")
+    checked: dict[Pair, None] = {}
+    for a, b in pairs:
+        name = f"pair {a}:{b}"
+        if a == b:
+            raise UserError(f"{name}: is one CPU; expected two, between which a line can pass")
+        for cpu in (a, b):
+            if cpu not in cpus:
+                raise UserError(
+                    f"{name}: CPU {min(cpu, MAX_CPU + 1)} is none of those that this process may "
+                    f"use ({format_cpulist(cpus)})"
+                )
+        pair = (min(a, b), max(a, b))
+        if pair in checked:
+            raise UserError(f"{name}: stands twice; both directions of a pair are measured")
+        checked[pair] = None
+    return tuple(checked)
+
+
+def _group_of(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
+    """Return the number of the group that each CPU is in."""
+    return {cpu: number for number, cpus in enumerate(groups) for cpu in cpus}

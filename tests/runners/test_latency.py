@@ -1,0 +1,267 @@
+"""Measuring latencies: with the program on this machine, and with programs that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.errors import StudyError, UserError
+from runners.latency import (
+    LatencyPlan,
+    LatencySettings,
+    estimate_s,
+    measure,
+    plan_pairs,
+    write_latency,
+)
+from runners.latency_program import PROGRAM
+from runners.node import Node, open_node
+from runners.node_lock import NodeLock
+from runners.programs import ROOT, find_program
+from tests.processes import alive
+from tests.tools import missing
+from tests.trees import build_tree
+
+QUICK = LatencySettings(samples=10, most=10, precision=None)
+RUN = '{"from":0,"to":1,"address":0,"round_trips":9,"one_way_ns":[61.25,60.5],"switched":1}'
+PAIR = f'{{"cpus":[0,1],"runs":[{RUN}]}}'
+END = '{"end":true,"measured":1,"left_out":0,"elapsed_s":0.1}'
+
+
+class Seen:
+    """A progress that remembers; it stops the measurement after `stop_after` pairs."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.calls: list[tuple[int, int, float | None]] = []
+        self._stop_after = stop_after
+
+    def __call__(self, done: int, of: int, left_s: float | None) -> None:
+        self.calls.append((done, of, left_s))
+        if done == self._stop_after:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def real() -> Path:
+    """Return the program, where it is built and this process has two CPUs."""
+    program = find_program(PROGRAM)
+    if program is None:
+        missing(f"{PROGRAM} is missing: build it with `make setup`")
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two CPUs")
+    return program
+
+
+@pytest.fixture
+def eight(tmp_path: Path) -> Node:
+    """Return a recorded node with eight CPUs."""
+    return open_node(build_tree(tmp_path, "synthetic-favoured"))
+
+
+def fake(tmp_path: Path, body: str) -> Path:
+    """Write a program that reads its pairs into the file `asked`, then does what `body` says."""
+    program = tmp_path / "pingpong-fake"
+    program.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/arguments\ncat > {tmp_path}/asked\n{body}\n'
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
+
+
+def says(*lines: str) -> str:
+    return "\n".join(f"echo '{line}'" for line in lines)
+
+
+def named(node: Node, *pairs: tuple[int, int]) -> LatencyPlan:
+    return plan_pairs(node.topology, list(pairs))
+
+
+@pytest.mark.parametrize("method", ["cas", "store"])
+def test_this_machine_is_measured_in_both_directions(real: Path, method: str) -> None:
+    node = open_node(Path("/"))
+    a, b = node.topology.allowed[:2]
+    seen = Seen()
+    settings = LatencySettings(method, samples=12, most=20, precision=0.5, addresses=3)
+    content = measure(node, named(node, (b, a)), settings, seen, real)
+    assert [(done, of) for done, of, _ in seen.calls] == [(0, 1), (1, 1)]
+    assert [left for *_, left in seen.calls] == [None, 0.0]
+    (pair,) = content["pairs"]
+    assert pair["cpus"] == [a, b]
+    runs = {(run["from"], run["to"], run["address"]) for run in pair["runs"]}
+    assert runs == {(*ends, address) for ends in ((a, b), (b, a)) for address in range(3)}
+    for run in pair["runs"]:
+        assert 12 <= len(run["one_way_ns"]) <= 20
+        # Between what light needs across a chip and what a disturbed hand-over takes.
+        assert all(0.1 < value < 1e8 for value in run["one_way_ns"])
+        assert run["round_trips"] > 0
+        assert run["switched"] >= 0
+    assert "interrupted" not in content
+
+
+def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
+    node = open_node(Path("/"))
+
+    def order(seed: int) -> list[tuple[int, int]]:
+        settings = LatencySettings(samples=10, most=10, precision=None, addresses=8, seed=seed)
+        plan = named(node, node.topology.allowed[:2])  # type: ignore[arg-type]
+        (pair,) = measure(node, plan, settings, Seen(), real)["pairs"]
+        return [(run["from"], run["address"]) for run in pair["runs"]]
+
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+
+
+def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None:
+    settings = LatencySettings("store", samples=20, precision=0.02, addresses=4, seed=7)
+    program = fake(tmp_path, says('{"pingpong":1}', PAIR, END))
+    content = measure(eight, named(eight, (0, 1)), settings, Seen(), program)
+    expected = {
+        "schema": 1,
+        "kind": "latency",
+        "node_id": eight.node_id,
+        "node_digest": eight.digest,
+        "method": "store",
+        "plan": "given",
+        "pairs_of_node": 28,
+        "samples_least": 20,
+        "precision": 0.02,
+        "seed": 7,
+        "addresses": 4,
+        "governor": "powersave",
+        "left_out": [],
+    }
+    assert {name: content[name] for name in expected} == expected
+    assert content["pairs"] == [json.loads(PAIR)]
+    assert content["topology"]["online"] == "0-7"
+    assert content["versions"]["pinstudy"]
+    assert "build" in content["unavailable"]
+    assert (tmp_path / "asked").read_text() == "0:1\n"
+    arguments = (tmp_path / "arguments").read_text().split()
+    asked = {"--method": "store", "--samples": "20", "--precision": "0.02", "--most": "300",
+             "--addresses": "4", "--seed": "7"}  # fmt: skip
+    assert {name: arguments[arguments.index(name) + 1] for name in asked} == asked
+
+
+def test_a_pair_that_is_left_out_does_not_stop_the_others(tmp_path: Path, eight: Node) -> None:
+    left_out = '{"cpus":[0,2],"left_out":"CPU 2 is offline"}'
+    program = fake(tmp_path, says(left_out, PAIR, END))
+    seen = Seen()
+    content = measure(eight, named(eight, (0, 1), (0, 2)), QUICK, seen, program)
+    assert content["left_out"] == [{"cpus": [0, 2], "reason": "CPU 2 is offline"}]
+    assert [pair["cpus"] for pair in content["pairs"]] == [[0, 1]]
+    assert [done for done, _, _ in seen.calls] == [0, 1, 2]
+    assert seen.calls[1][2] is not None
+
+
+def test_what_was_measured_before_a_stop_is_kept(tmp_path: Path, eight: Node) -> None:
+    program = fake(tmp_path, says(PAIR) + f"\necho $$ > {tmp_path}/pid; exec sleep 60")
+    plan = named(eight, (0, 1), (0, 2))
+    content = measure(eight, plan, QUICK, Seen(stop_after=1), program)
+    assert content["interrupted"] is True
+    assert [pair["cpus"] for pair in content["pairs"]] == [[0, 1]]
+    path = write_latency(tmp_path / "results", content)
+    assert json.loads(path.read_text()) == content
+
+
+def test_a_stop_before_the_first_pair_is_a_stop(tmp_path: Path, eight: Node) -> None:
+    program = fake(tmp_path, "exec sleep 60")
+    with pytest.raises(KeyboardInterrupt):
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(stop_after=0), program)
+    interrupted = fake(tmp_path, "kill -INT $$; exec sleep 60")
+    with pytest.raises(KeyboardInterrupt):
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(), interrupted)
+
+
+def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
+    program = fake(tmp_path, f"echo $$ > {tmp_path}/pid\necho '{PAIR}'\nexec sleep 60")
+    root = build_tree(tmp_path, "synthetic-favoured")
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom runners.latency import *\n"
+        "from runners.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
+        "plan = plan_pairs(node.topology, [(0, 1), (0, 2)])\n"
+        "say = lambda done, of, left: print(done, flush=True)\n"
+        "content = measure(node, plan, LatencySettings(), say, Path(sys.argv[2]))\n"
+        "print(content['interrupted'])\n"
+    )
+    command = [sys.executable, "-c", script, str(root), str(program)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as measuring:
+        assert measuring.stdout
+        assert measuring.stdout.readline() == "0\n"
+        assert measuring.stdout.readline() == "1\n"
+        measuring.send_signal(signal.SIGINT)
+        assert measuring.stdout.readline() == "True\n"
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("echo 'pingpong: no memory' >&2; exit 1", r"no memory \(exit status 1\)"),
+        ("exit 3", "exit status 3"),
+        ("kill -KILL $$", "ended by SIGKILL"),
+        (says(PAIR), "exit status 0"),
+        (says("no JSON"), "its output cannot be read"),
+        (says("[]"), "its output cannot be read"),
+        (says('{"cpus":[0,5],"runs":[]}'), "a pair that was not asked for"),
+        (says('{"cpus":[0,1]}'), "its output cannot be read"),
+        (
+            says('{"cpus":[0,1],"left_out":"CPU 1 is offline"}', END) + "\nexit 1",
+            "no pair could be measured: CPUs 0 and 1: CPU 1 is offline",
+        ),
+    ],
+)
+def test_a_program_that_fails_is_one_line(
+    tmp_path: Path, eight: Node, body: str, message: str
+) -> None:
+    with pytest.raises(StudyError, match=message) as failed:
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(), fake(tmp_path, body))
+    assert "\n" not in str(failed.value)
+
+
+def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, eight: Node) -> None:
+    with pytest.raises(StudyError, match="cannot be started"):
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(), tmp_path / "nothing")
+
+
+def test_two_measurements_would_disturb_each_other(tmp_path: Path, eight: Node) -> None:
+    program = fake(tmp_path, says(PAIR, END))
+    with NodeLock(eight.root), pytest.raises(StudyError, match="another pinstudy is at work"):
+        measure(eight, named(eight, (0, 1)), QUICK, Seen(), program)
+
+
+def test_with_one_cpu_it_is_said_why_not() -> None:
+    script = (
+        "from pathlib import Path\nfrom runners.latency import *\n"
+        "from runners.node import open_node\nplan_pairs(open_node(Path('/')).topology)\n"
+    )
+    cpu = str(min(os.sched_getaffinity(0)))
+    command = ["taskset", "-c", cpu, sys.executable, "-c", script]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert f"{UserError.__name__}: the latency between CPUs needs two of them" in ended.stderr
+    assert f"may use only CPU {cpu}; allow it more" in ended.stderr
+
+
+def test_the_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    content: dict[str, Any] = {"schema": 1, "pairs": []}
+    path = write_latency(tmp_path / "new" / "folder", content)
+    assert path == tmp_path / "new" / "folder" / "latency.json"
+    assert json.loads(path.read_text()) == content
+    assert [file.name for file in path.parent.iterdir()] == ["latency.json"]
+    with pytest.raises(StudyError, match="cannot be written"):
+        write_latency(path, content)
+
+
+def test_the_estimate_grows_with_pairs_and_samples() -> None:
+    few = estimate_s(100, LatencySettings())
+    assert estimate_s(200, LatencySettings()) == pytest.approx(2 * few)
+    # 28 pairs x 4 runs x 30 samples x 50 us are 0.168 s, to which warm-up and threads add.
+    assert 0.168 < estimate_s(28, LatencySettings()) < 0.4
+    assert estimate_s(100, LatencySettings(samples=300)) > 5 * few

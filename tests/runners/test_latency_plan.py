@@ -1,0 +1,242 @@
+"""Which pairs of CPUs are measured: all, some of every class, or those named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.cpulist import parse_cpulist
+from configs.errors import UserError
+from runners.discovery import read_topology
+from runners.latency import parse_pairs, plan_pairs
+from runners.latency_plan import (
+    ACROSS_PACKAGES,
+    PAIRS_OF_A_CLASS,
+    PAIRS_OF_A_CPU,
+    SAME_NODE,
+    SAME_PACKAGE,
+    SHARED_L2,
+    SHARED_L3,
+    SIBLINGS,
+    classes,
+    relations,
+)
+from runners.topology import Topology
+from tests.machines import MACHINES, l2, l3
+from tests.runners.topologies import topology
+from tests.trees import RECORDINGS, Machine, build_tree, siblings_apart
+
+RECORDED = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.tar.xz"))
+
+# 2 packages x 2 NUMA nodes x 4 complexes of 8 cores with two threads each.
+BIG = Machine(
+    cores=siblings_apart("0-127", 128),
+    caches=l2(*siblings_apart("0-127", 128))
+    + tuple(
+        cache
+        for first in range(0, 128, 8)
+        for cache in l3(f"{first}-{first + 7},{first + 128}-{first + 135}")
+    ),
+    packages={0: "0-63,128-191", 1: "64-127,192-255"},
+    nodes={
+        node: f"{first}-{first + 31},{first + 128}-{first + 159}"
+        for node, first in enumerate(range(0, 128, 32))
+    },
+)
+
+
+def node(tmp_path: Path, machine: str | Machine) -> Topology:
+    return read_topology(build_tree(tmp_path, machine))
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Topology:
+    """Draw nodes of cores in L2 groups in L3 groups in packages, with or without SMT and kinds."""
+    threads = draw(st.integers(1, 2))
+    sizes = st.lists(st.integers(1, 3), min_size=1, max_size=3)
+    packages = st.lists(st.lists(sizes, min_size=1, max_size=3), min_size=1, max_size=2)
+    cores: list[tuple[str, str, int]] = []
+    caches: list[tuple[int, str]] = []
+    cpu = 0
+    for package, l3_groups in enumerate(draw(packages)):
+        for l2_groups in l3_groups:
+            first_of_l3 = cpu
+            for size in l2_groups:
+                first_of_l2 = cpu
+                for _ in range(size):
+                    kind = draw(st.sampled_from(("P", "E")))
+                    cores.append((f"{cpu}-{cpu + threads - 1}", kind, package))
+                    cpu += threads
+                caches.append((2, f"{first_of_l2}-{cpu - 1}"))
+            caches.append((3, f"{first_of_l3}-{cpu - 1}"))
+    return topology(cores, caches)
+
+
+def test_all_pairs_are_each_once() -> None:
+    plan = plan_pairs(topology([(str(cpu), "P", 0) for cpu in (0, 2, 5)]))
+    assert plan.pairs == ((0, 2), (0, 5), (2, 5))
+    assert (plan.name, plan.of) == ("all", 3)
+
+
+def test_only_allowed_cpus_are_paired() -> None:
+    four = topology([(str(cpu), "P", 0) for cpu in range(4)], allowed="1,3")
+    for which in ("all", "representative", [(3, 1)]):
+        plan = plan_pairs(four, which)
+        assert plan.pairs == ((1, 3),)
+        assert plan.of == 1
+
+
+@pytest.mark.parametrize("which", ["all", "representative", [(0, 1)]])
+def test_one_cpu_makes_no_pair(which: str | list[tuple[int, int]]) -> None:
+    two = topology([("0", "P", 0), ("1", "P", 0)], allowed="1")
+    with pytest.raises(UserError, match="needs two of them, and this process may use only CPU 1;"):
+        plan_pairs(two, which)
+
+
+def test_how_near_two_cpus_are_is_what_they_share() -> None:
+    near = topology(
+        [("0-1", "P", 0), ("2", "P", 0), ("3", "P", 0), ("4", "P", 0), ("5", "P", 1)],
+        [(2, "0-1"), (2, "2-3"), (2, "4"), (3, "0-3"), (3, "4"), (3, "5")],
+    )
+    relation = relations(near)
+    assert relation(0, 1) == SIBLINGS
+    assert relation(3, 2) == SHARED_L2
+    assert relation(1, 2) == SHARED_L3
+    assert relation(0, 4) == SAME_NODE
+    assert relation(0, 5) == ACROSS_PACKAGES
+
+
+def test_numa_nodes_of_a_package_are_apart(tmp_path: Path) -> None:
+    relation = relations(node(tmp_path, BIG))
+    assert relation(0, 128) == SIBLINGS
+    assert relation(0, 7) == SHARED_L3
+    assert relation(0, 8) == SAME_NODE
+    assert relation(0, 32) == SAME_PACKAGE
+    assert relation(0, 64) == ACROSS_PACKAGES
+
+
+def test_classes_tell_kinds_apart(tmp_path: Path) -> None:
+    found = classes(node(tmp_path, "i9-14900k-noht"))
+    # 8 P-cores, 16 E-cores in modules of four: 28 + 24 + 96 + 128 = 276 pairs.
+    assert {name: len(pairs) for name, pairs in found.items()} == {
+        (SHARED_L2, "E"): 4 * 6,
+        (SHARED_L3, "P"): 28,
+        (SHARED_L3, "P and E"): 8 * 16,
+        (SHARED_L3, "E"): 120 - 24,
+    }
+
+
+def expect_representative(of: Topology, seed: int) -> None:
+    plan = plan_pairs(of, "representative", seed)
+    assert plan.name == "representative"
+    assert len(set(plan.pairs)) == len(plan.pairs)
+    assert all(a < b and {a, b} <= set(of.allowed) for a, b in plan.pairs)
+    assert plan_pairs(of, "representative", seed) == plan
+    for pairs in classes(of).values():
+        drawn = set(pairs).intersection(plan.pairs)
+        assert len(drawn) >= min(PAIRS_OF_A_CLASS, len(pairs))
+    met = Counter(cpu for pair in plan.pairs for cpu in pair)
+    assert all(met[cpu] >= min(PAIRS_OF_A_CPU, len(of.allowed) - 1) for cpu in of.allowed)
+    assert ("best partner" in plan.why) == (len(plan.pairs) < plan.of)
+
+
+@given(nodes().filter(lambda of: len(of.allowed) > 1), st.integers(0, 3))
+def test_representative_pairs_are_of_every_class_and_every_cpu(of: Topology, seed: int) -> None:
+    expect_representative(of, seed)
+
+
+@pytest.mark.parametrize("machine", [*MACHINES, *RECORDED])
+def test_representative_pairs_of_machines(tmp_path: Path, machine: str) -> None:
+    of = node(tmp_path, machine)
+    if len(of.allowed) < 2:
+        pytest.skip("the recording has one CPU")
+    expect_representative(of, seed=1)
+
+
+def test_a_large_node_needs_few_representative_pairs(tmp_path: Path) -> None:
+    of = node(tmp_path, BIG)
+    plan = plan_pairs(of, "representative")
+    assert plan.of == 256 * 255 // 2
+    assert len(plan.pairs) < 2 * 256
+    expect_representative(of, seed=2)
+    assert plan.why.startswith("SMT siblings: ")
+    assert f"{ACROSS_PACKAGES}: {PAIRS_OF_A_CLASS} of {128 * 128}" in plan.why
+
+
+def test_another_seed_draws_other_pairs(tmp_path: Path) -> None:
+    of = node(tmp_path, BIG)
+    assert set(plan_pairs(of, "representative", 1).pairs) != set(
+        plan_pairs(of, "representative", 2).pairs
+    )
+
+
+def test_what_a_cpu_lacks_it_gets_from_its_nearest(tmp_path: Path) -> None:
+    of = node(tmp_path, BIG)
+    pairs = plan_pairs(of, "representative").pairs
+    siblings = sum(relations(of)(a, b) == SIBLINGS for a, b in pairs)
+    # Every CPU that the classes' pairs leave with less than two has its sibling among its pairs.
+    in_classes = 5 * PAIRS_OF_A_CLASS * 2
+    assert siblings >= 128 - in_classes
+
+
+def test_named_pairs_are_put_in_order() -> None:
+    four = topology([(str(cpu), "P", 0) for cpu in range(4)])
+    plan = plan_pairs(four, [(3, 0), (1, 2)])
+    assert plan.pairs == ((0, 3), (1, 2))
+    assert (plan.name, plan.of) == ("given", 6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([], "there is none; expected pairs such as 0:1,0:2"),
+        ([(0, 0)], "pair 0:0: is one CPU"),
+        ([(0, 1), (1, 0)], "pair 1:0: stands twice"),
+        ([(0, 4)], r"pair 0:4: CPU 4 is none of those that this process may use \(0-3\)"),
+    ],
+)
+def test_named_pairs_that_cannot_be_are_refused(pairs: list[tuple[int, int]], message: str) -> None:
+    four = topology([(str(cpu), "P", 0) for cpu in range(4)])
+    with pytest.raises(UserError, match=message):
+        plan_pairs(four, pairs)
+
+
+def test_an_unknown_word_is_refused() -> None:
+    four = topology([(str(cpu), "P", 0) for cpu in range(4)])
+    with pytest.raises(UserError, match="'some': expected all, representative, or pairs such as"):
+        plan_pairs(four, "some")
+
+
+def test_pairs_are_read_from_text() -> None:
+    assert parse_pairs("0:1, 12:3") == [(0, 1), (12, 3)]
+
+
+@pytest.mark.parametrize("text", ["", "0", "0:1:2", "a:b", "0:-1", "0:1,", "0-1:2", "0:²"])
+def test_what_is_no_pair_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match=r"is no pair of CPUs; expected such as 0:1,0:2"):
+        parse_pairs(text)
+
+
+@given(st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), min_size=1))
+def test_pairs_survive_being_written_and_read(pairs: list[tuple[int, int]]) -> None:
+    assert parse_pairs(",".join(f"{a}:{b}" for a, b in pairs)) == pairs
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_pairs_or_refused(text: str) -> None:
+    try:
+        pairs = parse_pairs(text)
+    except UserError:
+        return
+    assert pairs
+
+
+def test_every_pair_is_of_exactly_one_class(tmp_path: Path) -> None:
+    of = node(tmp_path, "rpl0")
+    listed = [pair for pairs in classes(of).values() for pair in pairs]
+    assert sorted(listed) == list(combinations(parse_cpulist("0-15"), 2))
