@@ -17,6 +17,7 @@ from runners.capabilities.frequency import probe_governor, probe_turbo
 from runners.capabilities.heat import probe_temperatures, probe_throttling
 from runners.capabilities.interference import probe_daemons
 from runners.capabilities.openmp import probe_libgomp, probe_libomp, probe_programs
+from runners.capabilities.sharing import probe_c2c
 from runners.capabilities.tools import (
     probe_likwid_pin,
     probe_lstopo,
@@ -35,6 +36,7 @@ _PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
     "perf": probe_perf,
     "hardware-counters": probe_hardware_counters,
     "migrations": probe_migrations,
+    "perf-c2c": probe_c2c,
     "energy": probe_energy,
     "energy-sources": probe_energy_sources,
     "governor": probe_governor,
@@ -62,7 +64,7 @@ EVERY_NAME = tuple(name for name in _PROBES if name != "energy")
 # No number that a study's tables print is lost without these.
 OPTIONAL = frozenset(
     {
-        *("turbo", "temperatures", "throttle-counters"),
+        *("perf-c2c", "turbo", "temperatures", "throttle-counters"),
         *("numactl", "likwid-pin", "lstopo", "batch", "virtual-machines"),
     }
 )

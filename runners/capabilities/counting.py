@@ -12,8 +12,8 @@ from runners.perf_events import HARDWARE_EVENTS
 from runners.perf_trial import PerfTrial
 from runners.raw_counts import HIDDEN_FROM_USERS, canonical_event
 
-_LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
-_LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
+LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
+LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"
 
 
 def probe_perf(node: AskedNode) -> Iterator[Capability]:
@@ -27,7 +27,7 @@ def probe_perf(node: AskedNode) -> Iterator[Capability]:
         version = "perf" if trial.version is None else "perf {}.{}".format(*trial.version)
         if trial.user_only:
             what = f"{version}, of programs' user mode only"
-            yield Capability("perf", "limited", what, _LET_USERS_COUNT, _LASTING)
+            yield Capability("perf", "limited", what, LET_USERS_COUNT, LASTING)
         else:
             yield Capability("perf", "ok", version)
 
@@ -40,7 +40,7 @@ def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
         if not node.live and not node.tree.is_directory(EVENT_SOURCES):
             yield Capability(name, "missing", NOT_TRIED)
             return
-        yield Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+        yield Capability(name, "missing", _events_refused(node), pmu_grant(node))
         return
     for pmu in pmus:
         of_pmu = f"{name}:{pmu}" if len(pmus) > 1 else name
@@ -67,7 +67,7 @@ def probe_migrations(node: AskedNode) -> Iterator[Capability]:
         yield Capability("migrations", "missing", "perf does not count cpu-migrations here")
     elif row.user_only:
         reason = HIDDEN_FROM_USERS.partition(";")[0]
-        yield Capability("migrations", "missing", reason, _LET_USERS_COUNT, _LASTING)
+        yield Capability("migrations", "missing", reason, LET_USERS_COUNT, LASTING)
     else:
         yield Capability("migrations", "ok", "migrations and context switches, by perf")
 
@@ -89,7 +89,7 @@ def why_no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
         return Capability(name, "missing", reason, "boot one with CONFIG_PERF_EVENTS")
     if node.permission.forbidden:
         reason = f"kernel.perf_event_paranoid is {node.permission.paranoid}: no counting at all"
-        return Capability(name, "missing", reason, _LET_USERS_COUNT, _LASTING)
+        return Capability(name, "missing", reason, LET_USERS_COUNT, LASTING)
     container = "in a container, allow perf_event_open and CAP_PERFMON"
     return Capability(name, "missing", trial.problem, container)
 
@@ -103,7 +103,7 @@ def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int)
         return Capability(name, "missing", reason, "a newer perf")
     works = [canonical_event(row.event) for row in rows if row.state != "not supported"]
     if not works:
-        return Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+        return Capability(name, "missing", _events_refused(node), pmu_grant(node))
     refused = [event for event in HARDWARE_EVENTS if event not in works]
     if refused:
         lacks = f"{', '.join(works)}; {pmu} does not have {', '.join(refused)}"
@@ -116,7 +116,8 @@ def _events_refused(node: AskedNode) -> str:
     return f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
 
 
-def _pmu_grant(node: AskedNode) -> str:
+def pmu_grant(node: AskedNode) -> str:
+    """Return what gives a node without core PMUs one."""
     if "virtual machine" in why_unsupported(node.root):
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return "a newer kernel"

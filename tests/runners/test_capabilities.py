@@ -249,3 +249,26 @@ def test_this_machine_can_be_asked() -> None:
     found = {capability.name: capability for capability in probe(Path("/"), True, EVERY_NAME)}
     assert found["taskset"].state == "ok"
     assert all(capability.why.isprintable() for capability in found.values())
+
+
+def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, tools: Path) -> None:
+    refused = DATA.parent / "c2c" / "refused-guest.txt"
+    assert one(node, "perf-c2c", live=False).reason == "not tried: the node is a recorded tree"
+    assert one(node, "perf-c2c").reason == "perf is not installed"
+    install(tools, "perf", "exit 0")
+    assert one(node, "perf-c2c") == Capability(
+        "perf-c2c", "ok", "samples accesses of user space", optional=True
+    )
+    install(tools, "perf", f"cat '{refused}' >&2; exit 255")
+    (node / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor\n")
+    found = one(node, "perf-c2c")
+    assert (found.state, found.optional) == ("missing", True)
+    assert "memory events not supported" in found.reason
+    assert "pmu=on" in found.grant
+    set_permission(node, paranoid="2", capabilities="0")
+    found = one(node, "perf-c2c")
+    assert "CAP_PERFMON" in found.reason
+    assert found.grant == "sudo sysctl kernel.perf_event_paranoid=1"
+    assert found.lasting
+    (node / "proc/cpuinfo").write_text("CPU implementer\t: 0x41\n")
+    assert (one(node, "perf-c2c").state, one(node, "perf-c2c").grant) == ("missing", "")
