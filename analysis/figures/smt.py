@@ -13,6 +13,7 @@ from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import Entry, Panel, put_words, row_figure, scale_for, why_empty
 from analysis.figures.style import BLACK, GREY, in_style, label_text
 from analysis.figures.words import extremes, number, sentences
+from analysis.table import one_line
 from analysis.verdict.phrases import WIDEST
 
 TITLE = "A thread beside another one"
@@ -59,7 +60,7 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
 
 
 def _workload(sharing: Sharing) -> str:
-    return str(sharing.rows[0].measured.case.facts["size"])
+    return one_line(str(sharing.rows[0].measured.case.facts["size"]))
 
 
 def _in_places(sharing: Sharing, places: Mapping[str, int]) -> Rows:

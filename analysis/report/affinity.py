@@ -43,7 +43,7 @@ INTRODUCTIONS = {
 
 @dataclass(frozen=True)
 class Part:
-    """Cases that share all but their placement: sentences, and a table with notes if there is one."""
+    """Cases that share all but their placement, in sentences and mostly in a table."""
 
     title: str
     sentences: tuple[str, ...]

@@ -1,0 +1,147 @@
+"""What contention costs by placement: made-up results whose ratios are known."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from analysis.affinity.contention import Contention, contention
+from analysis.affinity.tell_contention import tell_contention
+from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity
+from tests.analysis.affinity.opened import opened
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> list[Contention]:
+    return contention(*opened(tmp_path_factory.mktemp("study"), Affinity(apps=("contention",))))
+
+
+def integers(folder: Path, study: Affinity) -> Contention:
+    return contention(*opened(folder, study))[0]
+
+
+def ratios(found: Contention) -> dict[str, float]:
+    return {
+        row.measured.case.mapping: row.against.difference.ratio
+        for row in found.rows
+        if row.against is not None
+    }
+
+
+def test_each_placement_is_compared_with_the_scheduler_s_by_the_time_of_a_round(
+    study: list[Contention],
+) -> None:
+    for experiment, rounds in zip(study, ROUNDS.values(), strict=True):
+        expected = {name: ms / rounds["scheduler"] for name, ms in rounds.items()}
+        del expected["scheduler"]
+        assert {*ratios(experiment)} == {*expected}
+        for row in experiment.rows:
+            if row.against is not None:
+                truth = expected[row.measured.case.mapping]
+                # Noise of 0.2 % a run, ten pairs: 0.09 % of error, four of them are beyond doubt.
+                assert row.against.difference.ratio == pytest.approx(truth, rel=0.004)
+                assert row.against.difference.paired
+
+
+def test_words_follow_the_ratios(study: list[Contention]) -> None:
+    found = study[0]
+
+    words = {
+        row.measured.case.mapping: row.against.comparison.word
+        for row in found.rows
+        if row.against is not None
+    }
+    assert words == {
+        "same-cpu-pin-program": "better",
+        "same-cpu-pin": "better",
+        "siblings-pin-program": "better",
+        "same-cluster-pin-program": "worse",
+        "pcores-pin-program": "better",
+        "across-kinds-pin-program": "worse",
+    }
+
+
+def test_an_operation_takes_a_round_s_time_over_its_operations(tmp_path: Path) -> None:
+    found = integers(tmp_path, Affinity(apps=("contention",), noise=0.0))
+
+    # 10 ms for 400 000 operations are 25 ns each.
+    assert found.rows[0].ns == pytest.approx(25.0)
+
+
+def test_pinning_from_inside_stands_beside_pinning_from_outside(study: list[Contention]) -> None:
+    (pair,) = study[0].same
+
+    assert pair.by_itself.case.mapping == "same-cpu-pin-program"
+    assert pair.from_outside.case.mapping == "same-cpu-pin"
+    assert pair.against is not None
+    # The made-up times are 2.5 and 2.505 ms: 0.2 % apart.
+    assert pair.against.comparison.word == "equivalent"
+    assert pair.against.difference.ratio == pytest.approx(2.5 / 2.505, abs=0.004)
+    assert pair.proved == (10, 10)
+
+
+def test_what_was_published_stands_beside_the_same_placement_only(study: list[Contention]) -> None:
+    found = study[0]
+
+    published = {
+        row.measured.case.mapping: (row.published.time_ms, row.published.l1d_miss_rate)
+        for row in found.rows
+        if row.published
+    }
+    assert published == {
+        "scheduler": (10.7, 0.0784),
+        "same-cpu-pin-program": (3.53, 0.0045),
+        "same-cpu-pin": (3.53, 0.0045),
+    }
+
+
+def test_the_main_result_is_one_sentence_with_its_uncertainty(study: list[Contention]) -> None:
+    first = tell_contention(study[0], 0.01).sentences[0]
+
+    assert re.match(r"Two threads that add to one integer are (3\.99|4\.00)\d times \(3\.9", first)
+    assert ") as fast on one CPU as left to the scheduler (#2 same-cpu-pin-program)" in first
+    # 10.7 / 3.53 = 3.03
+    assert first.endswith("; published: 3.0 times as fast (10.7 ms and 3.53 ms).")
+
+
+def test_the_share_of_l1_misses_is_told_by_placement(study: list[Contention]) -> None:
+    said = tell_contention(study[0], 0.01).sentences[-1]
+
+    assert "8 % left to the scheduler (published: 7.84 %); 0.5 % on one CPU" in said
+
+
+def test_what_was_not_counted_has_its_reason(tmp_path: Path) -> None:
+    found = integers(tmp_path, Affinity(apps=("contention",), l1d=False))
+
+    told = tell_contention(found, 0.01)
+
+    assert found.no_l1d == NO_L1D
+    assert told.sentences[-1] == f"L1 load misses were not counted: {NO_L1D}."
+    assert not any("L1" in column.name for column in told.table.columns)
+
+
+def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
+    found = integers(tmp_path, Affinity(apps=("contention",), repetitions=1))
+
+    told = tell_contention(found, 0.01)
+
+    assert ratios(found) == {}
+    assert "not compared, too few runs" in " ".join(told.sentences)
+    assert told.table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
+
+
+def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
+    study = Affinity(apps=("contention",), beside={"tightness": "pin"})
+
+    assert ratios(integers(tmp_path, study)) == {}
+
+
+def test_runs_whose_placement_is_not_proved_are_counted(tmp_path: Path) -> None:
+    unproved = {"placement": {"verdict": "unproved"}, "unavailable": {"placement": "too short"}}
+    found = integers(tmp_path, Affinity(apps=("contention",), l1d=False, beside=unproved))
+
+    assert found.same[0].proved == (0, 0)
+    said = " ".join(tell_contention(found, 0.01).sentences)
+    assert "showed that placement in 0 of 10 and 0 of 10 runs" in said

@@ -1,0 +1,97 @@
+"""How much slower a thread is beside another one: made-up results whose ratios are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.affinity.smt import Shared, Sharing, sharing
+from analysis.affinity.tell_smt import tell_smt
+from tests.analysis.affinity.made_results import Affinity
+from tests.analysis.affinity.opened import opened
+from tests.analysis.report.made_results import DIGEST
+
+STUDY = Affinity(apps=("smt",))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> list[Sharing]:
+    return sharing(*opened(tmp_path_factory.mktemp("study"), STUDY))
+
+
+def pairs(study: list[Sharing], size: str) -> dict[str, Shared]:
+    (found,) = [one for one in study if one.rows[0].measured.case.facts["size"] == size]
+    return {row.measured.case.mapping: row for row in found.rows if not row.alone}
+
+
+def test_a_thread_is_compared_with_one_alone_on_the_same_kind_of_core(study: list[Sharing]) -> None:
+    rows = pairs(study, "sin")
+
+    against = {
+        mapping: [(other.case.mapping, other.threads) for other in row.against.others]
+        for mapping, row in rows.items()
+        if row.against
+    }
+    assert against == {
+        "scheduler": [("scheduler", 1)],
+        "pcores-pin-program": [("pcores-pin-program", 1)],
+        "siblings-pin-program": [("pcores-pin-program", 1)],
+        "same-cluster-pin-program": [("ecores-pin-program", 1)],
+        "across-kinds-pin-program": [("pcores-pin-program", 1), ("ecores-pin-program", 1)],
+        "same-cpu-pin-program": [("pcores-pin-program", 1)],
+    }
+
+
+def test_slowdowns_are_those_that_were_made(study: list[Sharing]) -> None:
+    found = {
+        mapping: row.against.difference.ratio
+        for mapping, row in pairs(study, "sin").items()
+        if row.against
+    }
+
+    assert found == pytest.approx(
+        {
+            "scheduler": 1.0,
+            "pcores-pin-program": 1.0,
+            "siblings-pin-program": 1.8,
+            "same-cluster-pin-program": 1.05,
+            # 750 ms against the mean of 500 and 1000 ms.
+            "across-kinds-pin-program": 1.0,
+            "same-cpu-pin-program": 2.0,
+        },
+        rel=0.004,
+    )
+
+
+def test_siblings_slow_sines_and_leave_sums_alone(study: list[Sharing]) -> None:
+    words = {
+        size: pairs(study, size)["siblings-pin-program"].against for size in ("sin", "accumulate")
+    }
+
+    assert {size: found.comparison.word for size, found in words.items() if found} == {
+        "sin": "worse",
+        "accumulate": "equivalent",
+    }
+
+
+def test_the_sentences_have_result_uncertainty_and_what_was_published(study: list[Sharing]) -> None:
+    sines, sums = (" ".join(tell_smt(found, 0.01).sentences) for found in study)
+
+    assert "the time on the SMT siblings of a core that one takes alone on a P-core" in sines
+    assert "published: 1.75 times the time (540 ms alone, 945 ms on siblings)" in sines
+    assert "add up floats are as fast on the SMT siblings of a core as one alone" in sums
+    assert "published: the same time" in sums
+
+
+def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
+    tmp_path: Path,
+) -> None:
+    results, findings = opened(tmp_path, STUDY)
+    (tmp_path / "nodes" / f"{DIGEST}.json").unlink()
+
+    (sines, _) = sharing(results, findings)
+
+    compared = {row.measured.case.mapping for row in sines.rows if row.against}
+    assert compared == {"scheduler", "pcores-pin-program"}
+    assert "are not compared: no run of one thread alone" in tell_smt(sines, 0.01).sentences[-1]

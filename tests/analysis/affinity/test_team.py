@@ -1,0 +1,140 @@
+"""Who ran where: what the kernel's looks at a team's threads say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.affinity.team import Team, teams
+from analysis.affinity.tell_team import tell_team
+from tests.analysis.affinity.made_results import Affinity
+from tests.analysis.affinity.opened import opened, opened_records
+from tests.analysis.records import record
+from tests.analysis.report.made_results import DIGEST
+
+Thread = tuple[str, dict[str, int]]
+
+
+def a_run(threads: Any, repetition: int = 1, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    placement = {"verdict": "proved", "looks": 10, "threads": threads}
+    return record(1, repetition, app="threadmap", node_digest=DIGEST, placement=placement, **fields)
+
+
+def as_recorded(*threads: Thread) -> list[dict[str, Any]]:
+    return [{"process": 0, "allowed": allowed, "seen": seen} for allowed, seen in threads]
+
+
+def team_of(folder: Path, *runs: Sequence[Thread]) -> Team:
+    records = [a_run(as_recorded(*threads), at) for at, threads in enumerate(runs, 1)]
+    (found,) = teams(*opened_records(folder, records))
+    return found
+
+
+def test_the_words_are_those_of_the_masks(tmp_path: Path) -> None:
+    free, bound, crowded = map(tell_team, teams(*opened(tmp_path, Affinity(apps=("threadmap",)))))
+
+    assert free.startswith("#1 scheduler: free, 4 threads on any of the CPUs 0-15; split across ")
+    # 250 of 400 looks were on the P-cores, CPUs 0 to 11.
+    assert "62 % on P-cores and 38 % on E-cores of all looks, seen on 6 CPUs" in free
+    assert "bound, each of 4 threads to one CPU (CPUs 0,2,4,6); seen on 4 CPUs" in bound
+    assert "oversubscribed" not in bound
+    assert "oversubscribed: 4 threads on 2 CPUs" in crowded
+
+
+@pytest.mark.parametrize(
+    ("threads", "told"),
+    [
+        ([("0", {"0": 9}), ("0-15", {"4": 9})], "partly bound, 1 of 2 threads to one CPU each"),
+        ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "confined, 2 threads to the CPUs 0-3"),
+        ([("3", {"3": 9})], "bound, to one CPU (CPUs 3)"),
+        (
+            [("0", {"0": 9}), ("12", {"12": 9})],
+            "split across kinds: 50 % on P-cores and 50 % on E-cores",
+        ),
+        ([("0-1", {"0": 9})] * 3, "oversubscribed: 3 threads on 2 CPUs"),
+    ],
+)
+def test_each_way_of_binding_has_its_words(
+    tmp_path: Path, threads: list[Thread], told: str
+) -> None:
+    assert told in tell_team(team_of(tmp_path, threads))
+
+
+def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None:
+    found = team_of(
+        tmp_path,
+        [("0-15", {"0": 5}), ("0-15", {"1": 5})],
+        [("0-15", {"0": 3, "2": 2}), ("0-15", {"1": 5})],
+    )
+
+    assert found.runs == 2
+    assert [dict(thread.seen) for thread in found.threads] == [{0: 8, 2: 2}, {1: 10}]
+
+
+def test_runs_with_another_number_of_threads_than_most_are_left_aside(tmp_path: Path) -> None:
+    two = [("0-15", {"0": 5}), ("0-15", {"1": 5})]
+    found = team_of(tmp_path, two, [("0-15", {"7": 5})], two)
+
+    assert found.runs == 2
+    assert 7 not in found.seen
+
+
+def test_runs_that_are_not_averaged_tell_nothing(tmp_path: Path) -> None:
+    threads = as_recorded(("0-15", {"0": 5}))
+    good = a_run(threads, 1)
+    others = [
+        a_run(as_recorded(("0-15", {"9": 5})), 2, status="placement-violated", reason="no"),
+        a_run(as_recorded(("0-15", {"9": 5})), 3, warmup=True),
+    ]
+
+    (found,) = teams(*opened_records(tmp_path, [good, *others]))
+
+    assert dict(found.seen) == {0: 5}
+
+
+@pytest.mark.parametrize(
+    "threads",
+    [
+        None,
+        "0-15",
+        [],
+        [3, None, "thread"],
+        [{"process": 1, "allowed": "0", "seen": {"0": 5}}],
+    ],
+)
+def test_a_record_without_threads_makes_no_team(tmp_path: Path, threads: object) -> None:
+    assert teams(*opened_records(tmp_path, [a_run(threads)])) == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "seen"),
+    [
+        ("0-99999999", {"0": 5}),
+        (["0"], {"0": 5, "-1": 5, "99999999999": 5, "\u0663": 5, "x": 5}),
+        ("<script>", {"0": 5, "1": -5, "2": 2.5, "3": True, "4": "5", "5": 10**30}),
+        (None, {"0": 5}),
+    ],
+)
+def test_what_cannot_be_is_not_believed(tmp_path: Path, allowed: object, seen: object) -> None:
+    run = a_run([{"process": 0, "allowed": allowed, "seen": seen}])
+
+    (found,) = teams(*opened_records(tmp_path, [run]))
+
+    assert found.allowed == ()
+    assert dict(found.seen) == {0: 5}
+    assert tell_team(found)
+
+
+def test_without_kinds_nothing_is_said_of_them(tmp_path: Path) -> None:
+    results, findings = opened(tmp_path, Affinity(apps=("threadmap",)))
+    path = tmp_path / "nodes" / f"{DIGEST}.json"
+    path.write_text(json.dumps({"topology": {"kinds": [{"name": 3}, "P"], "cores": "none"}}))
+
+    told = [tell_team(team) for team in teams(results, findings)]
+
+    assert "kinds" not in " ".join(told)
+    assert "cores" not in " ".join(told).replace("pcores-pin", "")

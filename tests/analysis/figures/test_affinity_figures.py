@@ -1,0 +1,187 @@
+"""The figures of the affinity experiments: what is drawn where, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.gallery import all_figures, write_figures
+from analysis.figures.team import MOST_PANELS
+from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
+from tests.analysis.affinity.opened import opened, opened_records
+from tests.analysis.records import record
+from tests.analysis.report.made_results import DIGEST
+
+Drawn = Mapping[str, Drawing | NotDrawn]
+
+
+def figures(folder: Path, study: Affinity | None = None) -> Drawn:
+    return {drawn.name: drawn for drawn in all_figures(*opened(folder, study))}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Drawn:
+    return figures(tmp_path_factory.mktemp("study"), Affinity(noise=0.0, repetitions=5))
+
+
+def drawing(drawn: Drawn, name: str) -> Drawing:
+    figure = drawn[name]
+    assert isinstance(figure, Drawing)
+    return figure
+
+
+def marked(axes: Axes, marker: str) -> list[tuple[int, float]]:
+    """Return row and value of markers, which may stand a little above or below their rows."""
+    lines: list[Line2D] = [line for line in axes.get_lines() if line.get_marker() == marker]
+    points = np.concatenate([np.asarray(line.get_xydata(), dtype=float) for line in lines])
+    return [(round(y), float(x)) for x, y in points]
+
+
+def texts(figure: Any) -> list[str]:  # noqa: ANN401
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Drawn) -> None:
+    figure = drawing(study, "contention-1").figure
+
+    times, misses = figure.axes
+    expected = dict(enumerate(ROUNDS["integer"].values()))
+    assert dict(marked(times, "D")) == pytest.approx(expected)
+    # 10.7 ms left to the scheduler, 3.53 ms on one CPU (by either mechanism), and their misses.
+    assert marked(times, "*") == [(0, 10.7), (1, 3.53), (2, 3.53)]
+    assert dict(marked(misses, "*")) == pytest.approx({0: 7.84, 1: 0.45, 2: 0.45})
+    assert "left out" in texts(figure)
+
+
+def test_the_alt_text_has_the_numbers(study: Drawn) -> None:
+    alt = drawing(study, "contention-1").alt
+
+    assert "from 2.5 ms for #2 same-cpu-pin-program (performance) to 14 ms for #7 across" in alt
+    assert "Published: 10.7 ms for #1 scheduler (performance)" in alt
+
+
+def test_what_was_not_counted_has_no_panel_and_its_reason(tmp_path: Path) -> None:
+    drawn = figures(tmp_path, Affinity(apps=("contention",), l1d=False, repetitions=2))
+    figure = drawing(drawn, "contention-1")
+
+    assert len(figure.figure.axes) == 1
+    assert NO_L1D in figure.caption
+
+
+def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alone(
+    tmp_path: Path,
+) -> None:
+    figure = drawing(figures(tmp_path, Affinity(apps=("smt",))), "smt-1").figure
+
+    sines, sums = figure.axes
+    assert sines.get_title(loc="left").startswith("sin")
+    rows = [text for text in texts(figure) if text.startswith("#")]
+    siblings = next(at for at, row in enumerate(rows) if "siblings" in row)
+    assert dict(marked(sines, "D"))[siblings] == pytest.approx(1.8, rel=0.01)
+    assert dict(marked(sums, "D"))[siblings] == pytest.approx(1.0, rel=0.01)
+    assert marked(sines, "*") == [(siblings, 1.75)]
+    assert marked(sums, "*") == [(siblings, 1.0)]
+
+
+def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
+    records = [r for r in Affinity(apps=("smt",)).records() if r["threads"] == 2]
+    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+
+    none = drawn["smt-1"]
+    assert isinstance(none, NotDrawn)
+    assert "one thread" in none.reason
+
+
+def test_a_team_s_cells_are_the_shares_of_the_looks(study: Drawn) -> None:
+    figure = drawing(study, "threads-1").figure
+
+    free, pinned, crowded = figure.axes
+    shares = np.asarray(free.images[0].get_array())
+    # The P-cores' CPUs 0 to 11, then the E-cores': a column is its CPU's number here.
+    assert shares.shape == (4, 16)
+    assert shares[0, [0, 5]].tolist() == [0.6, 0.4]
+    assert shares[2, [4, 12]].tolist() == [0.5, 0.5]
+    assert np.asarray(pinned.images[0].get_array()).sum() == 4
+    assert np.asarray(crowded.images[0].get_array()).sum(axis=0).tolist()[:3] == [2, 0, 2]
+    assert {"P-cores", "E-cores"} <= {*texts(figure)}
+
+
+def test_cpus_stand_in_groups_by_kind_best_first(tmp_path: Path) -> None:
+    results, findings = opened(tmp_path, Affinity(apps=("threadmap",), repetitions=1))
+    node = tmp_path / "nodes" / f"{DIGEST}.json"
+    node.write_text(
+        node.read_text().replace('"cpus": "0-11"', '"cpus": "4-15"').replace(
+            '"cpus": "12-15", "declared"', '"cpus": "0-3", "declared"'
+        )
+    )  # fmt: skip
+
+    drawn = {figure.name: figure for figure in all_figures(results, findings)}
+
+    axes = drawing(drawn, "threads-1").figure.axes[0]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == [str(cpu) for cpu in (*range(4, 16), *range(4))]
+
+
+def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
+    threads = [
+        {"process": 0, "allowed": "0-511", "seen": {str(cpu): 3, str(511 - cpu): 1}}
+        for cpu in range(256)
+    ]
+    run = record(1, 1, app="threadmap", threads=256, placement={"threads": threads})
+
+    drawn = {f.name: f for f in all_figures(*opened_records(tmp_path, [run]))}
+
+    figure = drawing(drawn, "threads-1")
+    assert figure.figure.get_figheight() < 5
+    assert len(figure.data("svg")) < 500_000
+
+
+def test_of_many_teams_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> None:
+    threads = [{"process": 0, "allowed": "0", "seen": {"0": 3}}]
+    runs = [
+        record(n, 1, app="threadmap", governor="performance", placement={"threads": threads})
+        for n in range(1, MOST_PANELS + 3)
+    ]
+
+    drawn = {f.name: f for f in all_figures(*opened_records(tmp_path, runs))}
+
+    figure = drawing(drawn, "threads-1")
+    assert len(figure.figure.axes) == MOST_PANELS
+    assert "2 more cases of this table are not drawn." in figure.caption
+
+
+def test_the_command_writes_them(tmp_path: Path) -> None:
+    make_affinity(tmp_path, Affinity(repetitions=2))
+
+    lines = write_figures(str(tmp_path), formats=["svg"])
+
+    for name in ("contention-1", "contention-2", "smt-1", "threads-1"):
+        assert f"written: {tmp_path / 'figures' / name}.svg" in lines
+
+
+def test_results_without_these_experiments_have_none_of_these_figures(tmp_path: Path) -> None:
+    drawn = all_figures(*opened_records(tmp_path, [record(1, r) for r in range(1, 4)]))
+
+    names = {figure.name.partition("-")[0] for figure in drawn}
+    assert not names & {"contention", "smt", "threads"}
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    evil = "$\\frac{1}$<script>alert(1)</script>\u202e\x1b[31m"
+    records = [
+        r | {"mapping": evil, "size": evil, "variant": evil, "governor": evil}
+        for r in Affinity(repetitions=2).records()
+    ]
+
+    for figure in all_figures(*opened_records(tmp_path, records)):
+        if isinstance(figure, Drawing):
+            svg = figure.data("svg").decode()
+            assert "<script" not in svg
+            assert "\x1b" not in svg + figure.alt + figure.caption
