@@ -1,0 +1,228 @@
+"""Contended cache lines of a study's cases, from the files `c2c/` beside the records.
+
+The files may come from anybody: what is not as docs/c2c.md describes it is passed over, with the
+reason, and never half believed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from analysis.node_files import read_json
+from analysis.table import one_line
+from configs.cpulist import MAX_CPU
+
+FOLDER = "c2c"
+UNAVAILABLE = "unavailable.json"
+SCHEMA = 1
+# More files than a study has cases are not read.
+MOST_FILES = 5000
+MOST_LINES = 50
+_MOST = 2**53
+_CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
+_ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
+_COUNTS = ("hitm", "local_hitm", "remote_hitm", "stores")
+# What cases share that are told together: all but their mapping.
+_SETTING = ("app", "variant", "size", "threads", "schedule", "wait_policy", "governor")
+
+
+@dataclass(frozen=True)
+class SharedLine:
+    """A cache line: samples of it by what they are, `cpus` by the CPU, all loads and stores.
+
+    `symbols` is the code that was at it most often.
+    """
+
+    address: str
+    hitm: int
+    local: int
+    remote: int
+    stores: int
+    cpus: Mapping[int, int]
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CaseLines:
+    """What a case's execution under `perf c2c` showed; `why_not` is empty when it showed something.
+
+    `loads` and `hitm` are samples of all lines, `lines` those with most HITM, `left_out` how many
+    there were beyond them. `unsampled` says which core kinds were not sampled, if any.
+    """
+
+    case_id: str
+    setting: tuple[str, ...]
+    mapping: str
+    why_not: str
+    loads: int = 0
+    hitm: int = 0
+    lines: tuple[SharedLine, ...] = ()
+    left_out: int = 0
+    unsampled: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is the same in as those that it is told with."""
+        app, variant, size, threads, schedule, waits, governor = self.setting
+        of_threads = "1 thread" if threads == "1" else f"{threads} threads"
+        return (
+            f"{app} ({variant}), size {size}, {of_threads}, schedule {schedule}, "
+            f"wait policy {waits}, governor {governor}"
+        )
+
+
+@dataclass(frozen=True)
+class ContendedLines:
+    """The cases of a results folder, in the order in which they were made.
+
+    `unavailable` is why the node has none; `passed_over` are files that were not understood.
+    """
+
+    cases: tuple[CaseLines, ...]
+    unavailable: str = ""
+    passed_over: tuple[str, ...] = ()
+
+    def groups(self) -> list[tuple[CaseLines, ...]]:
+        """Return the cases that differ in their mapping only, together."""
+        first = {case.setting: at for at, case in reversed(list(enumerate(self.cases)))}
+        ordered = sorted(self.cases, key=lambda case: first[case.setting])
+        return [tuple(group) for _, group in groupby(ordered, key=lambda case: case.setting)]
+
+
+class _WrongError(ValueError):
+    """A value in a file is not what it has to be."""
+
+
+def read_c2c(folder: Path) -> ContendedLines | None:
+    """Return the contended cache lines in a results folder; None when nobody looked for any."""
+    paths = sorted((folder / FOLDER).glob("*.json"))[:MOST_FILES]
+    if not paths:
+        return None
+    cases: list[tuple[str, CaseLines]] = []
+    passed_over = []
+    unavailable = ""
+    for path in paths:
+        try:
+            found = _file(path)
+            if path.name == UNAVAILABLE:
+                unavailable = _reasons(found).get("lines", "no reason given")
+            else:
+                cases.append((_text(found, "started_at"), _case(path, found)))
+        except _WrongError as error:
+            passed_over.append(one_line(f"{FOLDER}/{path.name}: not understood: {error}"))
+    cases.sort(key=lambda case: (case[0], case[1].case_id))
+    return ContendedLines(tuple(case for _, case in cases), unavailable, tuple(passed_over))
+
+
+def _file(path: Path) -> Mapping[str, Any]:
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise _WrongError("it is no table of fields")
+    if found.get("schema") != SCHEMA:
+        raise _WrongError(f"schema {found.get('schema')!r}; this pinstudy reads schema {SCHEMA}")
+    return found
+
+
+def _case(path: Path, found: Mapping[str, Any]) -> CaseLines:
+    name = _CASE_FILE.fullmatch(path.name)
+    if name is None or found.get("case_id") != name[1]:
+        raise _WrongError("case_id is not what the file is called")
+    case = found.get("case")
+    if not isinstance(case, dict):
+        raise _WrongError("case is no table of fields")
+    setting = tuple(_word(case, key) for key in _SETTING)
+    reasons, mapping = _reasons(found), _word(case, "mapping")
+    if "lines" in reasons:
+        return CaseLines(name[1], setting, mapping, reasons["lines"])
+    sampled = found.get("sampled")
+    if not isinstance(sampled, dict):
+        raise _WrongError("sampled is no table of fields")
+    counts = {key: _count(sampled, key) for key in ("samples", "loads", *_COUNTS)}
+    lines, left_out = _lines(found.get("lines")), _count(found, "lines_left_out")
+    in_lines = sum(line.hitm for line in lines)
+    if not counts["hitm"] == counts["local_hitm"] + counts["remote_hitm"] <= counts["loads"]:
+        raise _WrongError("local and remote HITM do not add up")
+    if in_lines + left_out > counts["hitm"] or (in_lines < counts["hitm"] and not left_out):
+        raise _WrongError("the HITM of the lines does not add up")
+    return CaseLines(
+        name[1],
+        setting,
+        mapping,
+        "",
+        counts["loads"],
+        counts["hitm"],
+        lines,
+        left_out,
+        reasons.get("kinds", ""),
+    )
+
+
+def _lines(found: object) -> tuple[SharedLine, ...]:
+    if not isinstance(found, list) or len(found) > MOST_LINES:
+        raise _WrongError(f"lines is no list of at most {MOST_LINES}")
+    lines = tuple(map(_line, found))
+    if [line.hitm for line in lines] != sorted((line.hitm for line in lines), reverse=True):
+        raise _WrongError("lines are not in the order of their HITM")
+    if len({line.address for line in lines}) != len(lines):
+        raise _WrongError("a line is there twice")
+    return lines
+
+
+def _line(found: object) -> SharedLine:
+    if not isinstance(found, dict):
+        raise _WrongError("a line is no table of fields")
+    address, symbols = found.get("address"), found.get("symbols")
+    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+        raise _WrongError("a line's address is no hexadecimal number")
+    if not isinstance(symbols, list) or not all(isinstance(name, str) for name in symbols):
+        raise _WrongError("a line's symbols are no list of texts")
+    hitm, local, remote, stores = (_count(found, key) for key in _COUNTS)
+    cpus = _cpus(found.get("cpus"))
+    if not 0 < hitm == local + remote or sum(cpus.values()) < hitm + stores:
+        raise _WrongError(f"the samples of line {address} do not add up")
+    shown = tuple(one_line(name) for name in symbols[:5])
+    return SharedLine(address, hitm, local, remote, stores, cpus, shown)
+
+
+def _cpus(found: object) -> dict[int, int]:
+    if not isinstance(found, dict):
+        raise _WrongError("a line's cpus are no table of CPUs")
+    cpus = {}
+    for key in found:
+        if not re.fullmatch(r"[0-9]{1,5}", key) or int(key) > MAX_CPU:
+            raise _WrongError(f"{one_line(key)!r} is no CPU")
+        cpus[int(key)] = _count(found, key)
+    return dict(sorted(cpus.items()))
+
+
+def _count(values: Mapping[str, Any], key: str) -> int:
+    value = values.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+        raise _WrongError(f"{one_line(key)} is no count")
+    return value
+
+
+def _text(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    if not isinstance(value, str):
+        raise _WrongError(f"{key} is no text")
+    return value
+
+
+def _word(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise _WrongError(f"case.{key} is no word")
+    return one_line(str(value))
+
+
+def _reasons(found: Mapping[str, Any]) -> dict[str, str]:
+    reasons = found.get("unavailable")
+    if not isinstance(reasons, dict):
+        raise _WrongError("unavailable is no table of reasons")
+    return {str(key): one_line(_text(reasons, key)) for key in reasons}

@@ -1,0 +1,277 @@
+"""Contended cache lines in a results folder: told with their CPUs, and never half believed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from analysis.affinity.c2c import ContendedLines, read_c2c
+from analysis.affinity.node_cpus import NodeCpus
+from analysis.affinity.tell_c2c import COLUMNS, tell_lines
+from runners.c2c_lines import contended_lines
+from runners.c2c_samples import read_samples
+from tests.tools import ROOT
+
+SCRIPT = ROOT / "tests" / "data" / "c2c" / "script.txt"
+HYBRID = NodeCpus({0: "P", 1: "P", 12: "E", 13: "E"}, {}, ("P", "E"))
+EQUAL = NodeCpus(dict.fromkeys(range(16), "P"), {}, ("P",))
+
+
+def line(hitm: int, cpus: Mapping[str, int], number: int = 0, remote: int = 0) -> dict[str, Any]:
+    return {
+        "address": hex(0x55D0C0DE4000 + 64 * number),
+        "hitm": hitm,
+        "local_hitm": hitm - remote,
+        "remote_hitm": remote,
+        "stores": 3,
+        "cpus": dict(cpus),
+        "symbols": ["contend", "std::atomic<int>::fetch_add"],
+    }
+
+
+def case(mapping: str, *lines: dict[str, Any], **changes: object) -> dict[str, Any]:
+    hitm = sum(one["hitm"] for one in lines)
+    remote = sum(one["remote_hitm"] for one in lines)
+    made = {
+        "schema": 1,
+        "case_id": f"{sum(mapping.encode()):016x}",
+        "case": {
+            "app": "contention",
+            "variant": "libgomp",
+            "size": "integer",
+            "threads": 4,
+            "mapping": mapping,
+            "schedule": "static",
+            "wait_policy": "passive",
+            "governor": "current",
+        },
+        "started_at": "2026-11-21T18:00:00.000+00:00",
+        "sampled": {
+            "samples": 4 * hitm + 5000,
+            "loads": 2 * hitm + 4000,
+            "stores": 900,
+            "hitm": hitm,
+            "local_hitm": hitm - remote,
+            "remote_hitm": remote,
+        },
+        "lines": list(lines),
+        "lines_left_out": 0,
+        "unavailable": {},
+    }
+    return made | changes
+
+
+def put(folder: Path, *cases: dict[str, Any]) -> Path:
+    (folder / "c2c").mkdir(exist_ok=True)
+    for one in cases:
+        (folder / "c2c" / f"{one['case_id']}.json").write_text(json.dumps(one))
+    return folder
+
+
+def read(folder: Path) -> ContendedLines:
+    found = read_c2c(folder)
+    assert found is not None
+    return found
+
+
+def said(folder: Path, node: NodeCpus = HYBRID) -> list[str]:
+    return [text for group in read(folder).groups() for text in tell_lines(group, node).sentences]
+
+
+def test_who_did_not_look_has_nothing_to_tell(tmp_path: Path) -> None:
+    assert read_c2c(tmp_path) is None
+    (tmp_path / "c2c").mkdir()
+    assert read_c2c(tmp_path) is None
+
+
+def test_one_line_between_two_cpus_is_named_with_their_kinds(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        case("across-kinds", line(980, {"0": 700, "12": 600}), line(20, {"1": 30}, number=1)),
+    )
+    assert said(tmp_path) == [
+        "across-kinds: 1 cache line had 98 % of all HITM (1000 samples), "
+        "between CPUs 0 (P) and 12 (E)."
+    ]
+    assert said(tmp_path, EQUAL) == [
+        "across-kinds: 1 cache line had 98 % of all HITM (1000 samples), between CPUs 0 and 12."
+    ]
+
+
+def test_two_pairs_have_a_line_each(tmp_path: Path) -> None:
+    pairs = line(520, {"0": 400, "1": 390}), line(480, {"2": 300, "3": 310, "4": 0}, number=1)
+    put(tmp_path, case("cores", *pairs))
+    assert said(tmp_path, EQUAL) == [
+        "cores: 2 cache lines had 100 % of all HITM (1000 samples), "
+        "one between CPUs 0 and 1 and one between CPUs 2 and 3."
+    ]
+
+
+def test_many_lines_many_cpus_and_few_samples_are_said_to_be_so(tmp_path: Path) -> None:
+    spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
+    put(tmp_path, case("scheduler", *spread))
+    assert said(tmp_path) == [
+        "scheduler: HITM (only 20 samples) is on 4 cache lines, the first of which has 25 % of it."
+    ]
+    put(tmp_path, case("scheduler", spread[0]))
+    assert said(tmp_path) == [
+        "scheduler: 1 cache line had 100 % of all HITM (only 5 samples), among CPUs 0-5."
+    ]
+
+
+def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None:
+    refused = case("pcores", unavailable={"lines": "the program under perf c2c: timeout: 5 s"})
+    put(tmp_path, case("same-cpu"), refused)
+    (group,) = read(tmp_path).groups()
+    told = tell_lines(group, HYBRID)
+    assert told.sentences == (
+        "pcores: contended cache lines are not known: the program under perf c2c: timeout: 5 s.",
+        "same-cpu: none of 4000 sampled loads found its line modified in another core's cache "
+        "(HITM).",
+    )
+    assert [row[:3] for row in told.table.cells] == [
+        ("pcores", "n/a (a)", "-"),
+        ("same-cpu", "-", "0"),
+    ]
+    assert told.table.notes[0] == ("a", "the program under perf c2c: timeout: 5 s")
+
+
+def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path) -> None:
+    many = [line(40 - n, {"0": 50, "12": 60}, number=n, remote=n) for n in range(7)]
+    many_kinds = {"kinds": "perf has sampled no loads on E (CPUs 12)"}
+    put(tmp_path, case("scheduler", *many, lines_left_out=0, unavailable=many_kinds))
+    (group,) = read(tmp_path).groups()
+    told = tell_lines(group, HYBRID)
+    assert told.title == (
+        "contention (libgomp), size integer, 4 threads, schedule static, wait policy passive, "
+        "governor current"
+    )
+    first, *_, last = told.table.cells
+    assert dict(zip((column.title for column in COLUMNS), first, strict=True)) == {
+        "mapping": "scheduler (a)",
+        "cache line": "0x55d0c0de4000",
+        "HITM (samples)": "40",
+        "of all HITM": "15 %",
+        "local (samples)": "40",
+        "remote (samples)": "0",
+        "stores (samples)": "3",
+        "CPUs: samples": "12 (E): 60, 0 (P): 50",
+        "code": "contend and std::atomic<int>::fetch_add",
+    }
+    assert (len(told.table.cells), last[1]) == (5, "0x55d0c0de4100 (b)")
+    assert dict(told.table.notes)["a"] == many_kinds["kinds"]
+    assert dict(told.table.notes)["b"].startswith("2 more lines")
+
+
+def test_cases_stand_in_the_order_they_were_made_in_their_groups(tmp_path: Path) -> None:
+    times = [f"2026-11-21T18:00:0{second}.000+00:00" for second in range(3)]
+    floats = case("b", started_at=times[1])
+    floats["case"]["size"] = "float"
+    put(tmp_path, case("c", started_at=times[0]), floats, case("a", started_at=times[2]))
+    groups = read(tmp_path).groups()
+    assert [[one.mapping for one in group] for group in groups] == [["c", "a"], ["b"]]
+
+
+def test_a_node_that_cannot_says_why(tmp_path: Path) -> None:
+    put(tmp_path)
+    reason = {"schema": 1, "unavailable": {"lines": "memory events\nnot supported"}}
+    (tmp_path / "c2c/unavailable.json").write_text(json.dumps(reason))
+    found = read(tmp_path)
+    assert (found.cases, found.unavailable) == ((), "memory events not supported")
+
+
+def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
+    counted = contended_lines(lambda: read_samples(SCRIPT.read_text().splitlines()), 64)
+    put(tmp_path, case("scheduler") | counted)
+    (found,) = read(tmp_path).cases
+    assert (found.hitm, [one.hitm for one in found.lines]) == (38, [31, 7])
+    assert said(tmp_path, EQUAL) == [
+        "scheduler: 2 cache lines had 100 % of all HITM (38 samples), "
+        "one between CPUs 0 and 1 and one between CPUs 0 and 1."
+    ]
+
+
+GOOD = case("scheduler", line(30, {"0": 30, "1": 9}), line(3, {"2": 9}, number=1, remote=1))
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "reason"),
+    [
+        (("schema",), 2, "schema 2; this pinstudy reads schema 1"),
+        (("case_id",), "0" * 16, "case_id"),
+        (("case", "mapping"), ["x"], "case.mapping"),
+        (("started_at",), 5, "started_at"),
+        (("sampled", "hitm"), 34, "do not add up"),
+        (("sampled", "loads"), True, "loads is no count"),
+        (("sampled", "loads"), -1, "loads is no count"),
+        (("sampled", "loads"), 1, "do not add up"),
+        (("lines",), {}, "lines is no list"),
+        (("lines", 0, "hitm"), 31, "do not add up"),
+        (("lines", 0, "address"), "7f00", "address"),
+        (("lines", 1, "address"), hex(0x55D0C0DE4000), "twice"),
+        (("lines", 0, "cpus"), {"cpu0": 50}, "'cpu0' is no CPU"),
+        (("lines", 0, "cpus"), {"0": 2}, "do not add up"),
+        (("lines", 0, "symbols"), "main", "symbols"),
+        (("lines_left_out",), 9, "does not add up"),
+        (("unavailable",), None, "unavailable"),
+    ],
+)
+def test_a_file_that_is_wrong_is_passed_over(
+    tmp_path: Path, where: tuple[str | int, ...], value: object, reason: str
+) -> None:
+    assert not read(put(tmp_path, GOOD)).passed_over
+    spoilt = copy.deepcopy(GOOD)
+    inner: Any = spoilt
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    (tmp_path / "c2c" / f"{GOOD['case_id']}.json").write_text(json.dumps(spoilt))
+    found = read(tmp_path)
+    assert not found.cases
+    assert reason in found.passed_over[0]
+
+
+def test_what_is_no_json_or_not_ours_is_passed_over(tmp_path: Path) -> None:
+    put(tmp_path, GOOD)
+    (tmp_path / "c2c/evil\x1b[31m.json").write_text(json.dumps(GOOD))
+    (tmp_path / "c2c/broken.json").write_text("{" * 100_000)
+    found = read(tmp_path)
+    assert len(found.cases) == 1
+    assert len(found.passed_over) == 2
+    assert all(text.isprintable() for text in found.passed_over)
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(key=st.sampled_from([*GOOD, "sampled.hitm", "lines.0"]), value=json_values)
+def test_whatever_a_file_holds_it_is_told_or_passed_over(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    spoilt = copy.deepcopy(GOOD)
+    if key == "sampled.hitm":
+        spoilt["sampled"]["hitm"] = value
+    elif key == "lines.0":
+        spoilt["lines"][0] = value
+    else:
+        spoilt[key] = value
+    path = put(tmp_path) / "c2c" / f"{GOOD['case_id']}.json"
+    path.write_text(json.dumps(spoilt))
+    found = read(tmp_path)
+    assert len(found.cases) + len(found.passed_over) == 1
+    for group in found.groups():
+        told = tell_lines(group, HYBRID)
+        assert all(text.isprintable() for text in told.sentences)
+        assert all(cell.isprintable() for row in told.table.cells for cell in row)
