@@ -118,6 +118,7 @@ class Outline:
             lines.append(self._baseline_line(self.study.baseline))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
+        lines += self._sharing_lines()
         lines.append(self._amount_line())
         return lines
 
@@ -170,6 +171,12 @@ class Outline:
         total = f"{plural(self.baselines, 'idle baseline')} of {duration(wanted.duration_s)}"
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
         return f"{total}: before the first run under each governor{again}"
+
+    def _sharing_lines(self) -> list[str]:
+        cases = [case for case in self.plan.cases if case.app.c2c]
+        if "c2c" not in self.study.collect or not cases:
+            return []
+        return [f"after the runs {plural(len(cases), 'case')} once more, under perf c2c"]
 
     def _case_row(self, case: Case) -> dict[str, Any]:
         launch = self.launch(case)

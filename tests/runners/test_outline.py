@@ -127,3 +127,15 @@ def test_energy_that_cannot_be_known_precisely_is_said_before_the_study(
     said = "the packages' energy cannot be measured: the precision is that of time"
     assert (said in found) is not energy
     assert "until the mean time and energy are known to ±1 %" in found[0]
+
+
+def test_executions_under_perf_c2c_are_told_beside_the_runs(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, HYBRID)
+    asked = paper(collect=("perf", "c2c"))
+    first = asked.apps[0]
+    sharing = replace(asked, apps=(replace(first, app=replace(first.app, c2c=True)),))
+    cases = len(outline(root, sharing).plan.cases)
+    line = f"after the runs {cases} cases once more, under perf c2c"
+    assert line in outline(root, sharing).summary()
+    for other in (asked, replace(sharing, collect=("perf",))):
+        assert not any("c2c" in text for text in outline(root, other).summary())
