@@ -31,8 +31,8 @@ bool try_turn(Line& line, std::uint64_t turn) {
 }
 
 template <Method method, bool pause>
-bool looks(Line& line, std::uint64_t turn) {
-    for (int look = 0; look < Wait::kLooks; ++look) {
+bool look_for_turn(Line& line, std::uint64_t turn, int looks) {
+    for (int look = 0; look < looks; ++look) {
         if (try_turn<method>(line, turn)) {
             return true;
         }
@@ -43,14 +43,16 @@ bool looks(Line& line, std::uint64_t turn) {
     return false;
 }
 
+// `looks` are those before asking whether to go on; the next turn begins with as many.
 template <Method method, bool pause>
-bool take_turn(Line& line, std::uint64_t turn, Pairing& pairing, int thread) {
-    if (looks<method, pause>(line, turn)) {
+bool take_turn(Line& line, std::uint64_t turn, int& looks, Pairing& pairing, int thread) {
+    if (look_for_turn<method, pause>(line, turn, looks)) {
         return true;
     }
     Wait wait(pairing, thread);
     while (wait.goes_on(Until::stop)) {
-        if (looks<method, pause>(line, turn)) {
+        looks = wait.looks();
+        if (look_for_turn<method, pause>(line, turn, looks)) {
             return true;
         }
     }
@@ -59,8 +61,9 @@ bool take_turn(Line& line, std::uint64_t turn, Pairing& pairing, int thread) {
 
 template <Method method, bool pause>
 bool play(Line& line, std::uint64_t& turn, std::int64_t times, Pairing& pairing, int thread) {
+    int looks = Wait::kLooks;
     for (std::int64_t taken = 0; taken < times; ++taken) {
-        if (!take_turn<method, pause>(line, turn, pairing, thread)) {
+        if (!take_turn<method, pause>(line, turn, looks, pairing, thread)) {
             return false;
         }
         turn += 2;

@@ -13,7 +13,7 @@ bool Pairing::meet(int thread) {
     const auto met = [&] { return arrivals_.load(std::memory_order_acquire) >= both; };
     Wait wait(*this, thread);
     do {
-        for (int look = 0; look < Wait::kLooks; ++look) {
+        for (int look = 0; look < wait.looks(); ++look) {
             if (met()) {
                 return !given_up();
             }
@@ -49,7 +49,8 @@ bool Wait::goes_on(Until until) {
     const int here = current_cpu();
     pairing_.seats_[static_cast<std::size_t>(thread_)].cpu.store(here, std::memory_order_relaxed);
     const auto& other = pairing_.seats_[static_cast<std::size_t>(1 - thread_)];
-    if (other.cpu.load(std::memory_order_relaxed) == here) {
+    on_one_cpu_ = other.cpu.load(std::memory_order_relaxed) == here;
+    if (on_one_cpu_) {
         pairing_.yields_.fetch_add(1, std::memory_order_relaxed);
         std::this_thread::yield();
     }

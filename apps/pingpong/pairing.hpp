@@ -70,14 +70,21 @@ class Wait {
   public:
     static constexpr int kLooks = 1024;
 
+    // On one CPU the other thread cannot hand over while this one looks.
+    static constexpr int kLooksOnOneCpu = 2;
+
     Wait(Pairing& pairing, int thread) : pairing_(pairing), thread_(thread) {}
 
     // Whether to look again. Lets the other thread run when both are on one CPU.
     bool goes_on(Until until);
 
+    // How often to look before asking again.
+    int looks() const { return on_one_cpu_ ? kLooksOnOneCpu : kLooks; }
+
   private:
     Pairing& pairing_;
     int thread_;
+    bool on_one_cpu_ = false;
     Pairing::Clock::time_point since_ = Pairing::Clock::now();
 };
 

@@ -60,7 +60,8 @@ TEST(Run, TheLineCountsWhatBothThreadsDid) {
 TEST(Run, SamplesGoOnUntilTheyArePreciseOrThereAreMost) {
     Sampling rule = sampling(Method::cas, false);
     rule.most = 100;
-    rule.precision = 1e-9;  // no two samples agree that well
+    rule.sample_ns = 50e3;
+    rule.precision = 1e-9;  // half of the samples would have to take the same nanoseconds
     EXPECT_EQ(play(rule).run.one_way_ns.size(), 100U);
     rule.precision = 0.0;
     EXPECT_EQ(play(rule).run.one_way_ns.size(), 30U);
