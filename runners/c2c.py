@@ -142,6 +142,10 @@ class ContendedLines:
         """Return which core kinds were sampled, and those of the case's that were not."""
         kinds = self.node.topology.kinds
         sampled = kinds_sampled(events, read_core_pmus(self.node.root), kinds)
+        if sampled is None:
+            return {
+                "unavailable": {"kinds": "perf's events do not tell which core kinds they are of"}
+            }
         missed = [
             f"{kind.name} (CPUs {format_cpulist(set(kind.cpus) & set(case.mask))})"
             for kind in kinds

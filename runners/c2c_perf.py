@@ -124,19 +124,20 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
 
 def kinds_sampled(
     events: Iterable[str], pmus: Sequence[CorePmu], kinds: Sequence[CoreKind]
-) -> tuple[str, ...]:
-    """Return the core kinds whose loads some event samples.
+) -> tuple[str, ...] | None:
+    """Return the core kinds whose loads some event samples; None where the events do not tell.
 
     On a hybrid node each core PMU has its own event, `cpu_atom/mem-loads…/`; an event of no core
     PMU (AMD's `ibs_op//`) is for all CPUs.
     """
+    every = tuple(kind.name for kind in kinds)
     loads = [event for event in events if "stores" not in event]
     named = {event.partition("/")[0] for event in loads if "/" in event}
     by_pmu = kinds_of_pmus(pmus, kinds)
-    if not named.intersection(by_pmu):
-        return tuple(kind.name for kind in kinds) if named else ()
-    covered = {kind for pmu in named for kind in by_pmu.get(pmu, ())}
-    return tuple(kind.name for kind in kinds if kind.name in covered)
+    if named.intersection(by_pmu):
+        covered = {kind for pmu in named for kind in by_pmu.get(pmu, ())}
+        return tuple(kind for kind in every if kind in covered)
+    return every if named or len(every) == 1 else None
 
 
 def _record(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:

@@ -67,7 +67,8 @@ def _sentence(case: CaseLines, node: NodeCpus) -> str:
     where = [_among(line, node) for line in named]
     if len(named) == 1:
         return f"1 cache line had {share} of all HITM ({samples}), {where[0]}"
-    each = listed([f"one {place}" for place in where])
+    apart = len(set(where)) > 1
+    each = ", ".join(f"one {place}" for place in where) if apart else f"each {where[0]}"
     return f"{len(named)} cache lines had {share} of all HITM ({samples}), {each}"
 
 

@@ -168,7 +168,8 @@ def test_kinds_are_sampled_by_the_events_of_their_pmus() -> None:
     assert kinds_sampled([p_loads, p_stores, e_stores], hybrid, kinds) == ("P",)
     assert kinds_sampled(["cpu/mem-loads,ldlat=30/P"], (CorePmu("cpu", None),), kinds) == every
     assert kinds_sampled(["ibs_op//"], hybrid, kinds) == every
-    assert kinds_sampled(["page-faults"], hybrid, kinds) == ()
+    assert kinds_sampled(["page-faults"], hybrid, kinds) is None
+    assert kinds_sampled(["page-faults"], (), kinds[:1]) == ("P",)
 
 
 def test_a_line_has_the_bytes_that_the_kernel_says(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_two_pairs_have_a_line_each(tmp_path: Path) -> None:
     put(tmp_path, case("cores", *pairs))
     assert said(tmp_path, EQUAL) == [
         "cores: 2 cache lines had 100 % of all HITM (1000 samples), "
-        "one between CPUs 0 and 1 and one between CPUs 2 and 3."
+        "one between CPUs 0 and 1, one between CPUs 2 and 3."
     ]
 
 
@@ -193,8 +193,7 @@ def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
     (found,) = read(tmp_path).cases
     assert (found.hitm, [one.hitm for one in found.lines]) == (38, [31, 7])
     assert said(tmp_path, EQUAL) == [
-        "scheduler: 2 cache lines had 100 % of all HITM (38 samples), "
-        "one between CPUs 0 and 1 and one between CPUs 0 and 1."
+        "scheduler: 2 cache lines had 100 % of all HITM (38 samples), each between CPUs 0 and 1."
     ]
 
 
