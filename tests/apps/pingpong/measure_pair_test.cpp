@@ -39,6 +39,13 @@ TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
               "a thread cannot be pinned to CPU 65535: CPUs 65535: Invalid argument");
 }
 
+TEST(MeasuredPair, IsLeftOutWhenItsThreadsDoNotGetOn) {
+    const PairPlan plan{{kHome.front(), kHome.back()}, {RunPlan{}}};
+    const PairResult result = measure_pair(plan, brief(), kHome, std::chrono::milliseconds(0));
+    EXPECT_TRUE(result.runs.empty());
+    EXPECT_NE(result.left_out.find("something keeps"), std::string::npos) << result.left_out;
+}
+
 TEST(MeasuredPair, LeavesTheCallerWhereItWas) {
     measure_pair({{kHome[0], kHome.back()}, {RunPlan{}}}, brief(), kHome);
     EXPECT_EQ(allowed_cpus(), kHome);
