@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from runners.shards import read_records
+from tests.runners.c2c_recordings import need_perf
 from tests.runners.test_c2c import LINE, install_sampling_perf
 from tests.runners.test_c2c_perf import LOCAL
 from tests.tools import ROOT, need_tool
@@ -60,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def sampling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A perf that samples six loads of a line that another core had modified."""
-    perf = need_tool("perf")
+    perf = need_perf()
     tools = folder / "tools"
     tools.mkdir()
     (tools / "accesses.json").write_text(json.dumps([(0, LINE, LOCAL)] * 6))

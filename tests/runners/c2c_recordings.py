@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from tests.tools import missing
+from tests.tools import missing, need_tool
 
 # What `perf c2c record` asks for, of page faults.
 FAULTS = ("-e", "page-faults", "-c", "1", "-d", "-W", "--phys-data", "--sample-cpu")
@@ -37,6 +39,15 @@ class Access:
     cpu: int
     address: int
     source: int
+
+
+@cache
+def need_perf() -> str:
+    """Return the path of a perf that may record page faults; skips the calling test without."""
+    perf = need_tool("perf")
+    with tempfile.TemporaryDirectory() as folder:
+        record_faults(perf, Path(folder), 1)
+    return perf
 
 
 def record_faults(perf: str, folder: Path, accesses: int) -> Path:

@@ -21,9 +21,10 @@ from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.programs import WITNESS, find_program
 from tests.runners import cases
+from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
 from tests.runners.test_c2c_perf import L1, LOCAL, REFUSED, REMOTE, STORE
-from tests.tools import ROOT, need_tool
+from tests.tools import ROOT
 
 NODE = open_node(Path("/"))
 CPUS = NODE.topology.allowed
@@ -124,7 +125,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sampling(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A perf that samples: 30 accesses, 16 of them hit what another core had modified."""
     monkeypatch.undo()
-    perf = need_tool("perf")
+    perf = need_perf()
     monkeypatch.setenv("PATH", str(tools))
     accesses = [(cpu, LINE + 8 * cpu, LOCAL) for cpu in (0, 1) for _ in range(6)]
     accesses += [(1, LINE + 64, REMOTE)] * 4 + [(0, LINE, L1)] * 5 + [(0, LINE + 8, STORE)] * 9
