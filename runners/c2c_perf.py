@@ -28,6 +28,7 @@ MOST_BYTES = 2 * 1024**3
 MOST_EVENTS = 20
 # `perf c2c record` asks for physical addresses too, which are the kernel's secret.
 NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
+_NOTHING_THERE = "not supported"
 # User space alone, where the CPU tells it apart: AMD's sampling does not under older kernels.
 _MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
@@ -61,7 +62,8 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
             if not problem:
                 return C2cTrial(modes)
             problems.append(problem)
-    if read_permission(root).user_only:
+    # A right is of no use where perf has found nothing that samples.
+    if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
         return C2cTrial(problem=f"{NEEDS} ({problems[0]})")
     return C2cTrial(problem=f"perf c2c record: {problems[0]} ({why_unsupported(root)})")
 

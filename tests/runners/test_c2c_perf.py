@@ -21,6 +21,7 @@ from tests.tools import ROOT, need_tool
 from tests.trees import build_tree, write
 
 REFUSED = ROOT / "tests" / "data" / "c2c" / "refused-guest.txt"
+DENIED = REFUSED.with_name("refused-permission.txt")
 LOCAL, REMOTE, L1, STORE, NOTHING = (
     *(0x629800842, 0x2000000000 | 0x600000000 | 0x800000 | 0x8042),
     *(0x1026A100142, 0x229080144, 0x1E05080021),
@@ -122,13 +123,15 @@ def test_this_machines_perf_records_or_says_why_not() -> None:
 
 def test_a_refusal_is_told_in_perfs_words_and_ours(tmp_path: Path) -> None:
     install(tmp_path, "perf", f"cat '{REFUSED}' >&2; exit 255")
-    root = guest(tmp_path)
+    root, user = guest(tmp_path), guest(tmp_path / "user", paranoid=2, capabilities="0")
     assert try_c2c(str(tmp_path / "perf"), root) == C2cTrial(
         problem="perf c2c record: memory events not supported "
         "(no hardware PMU in this virtual machine)"
     )
-    root = guest(tmp_path, paranoid=2, capabilities="0")
-    assert try_c2c(str(tmp_path / "perf"), root).problem.startswith(NEEDS)
+    assert "CAP_PERFMON" not in try_c2c(str(tmp_path / "perf"), user).problem
+    install(tmp_path, "perf", f"cat '{DENIED}' >&2; exit 255")
+    denied = try_c2c(str(tmp_path / "perf"), user).problem
+    assert denied.startswith(f"{NEEDS} (Error: Access to performance monitoring")
     assert "No such file" in try_c2c(str(tmp_path / "none"), root).problem
 
 

@@ -266,6 +266,9 @@ def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, tools: Path) 
     assert "memory events not supported" in found.reason
     assert "pmu=on" in found.grant
     set_permission(node, paranoid="2", capabilities="0")
+    assert one(node, "perf-c2c") == found
+    denied = refused.with_name("refused-permission.txt")
+    install(tools, "perf", f"cat '{denied}' >&2; exit 255")
     found = one(node, "perf-c2c")
     assert "CAP_PERFMON" in found.reason
     assert found.grant == "sudo sysctl kernel.perf_event_paranoid=1"
