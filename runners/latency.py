@@ -29,6 +29,7 @@ __all__ = [
     "LatencySettings",
     "estimate_s",
     "measure",
+    "measure_locked",
     "parse_pairs",
     "plan_pairs",
     "write_latency",
@@ -97,26 +98,37 @@ def measure(
     `interrupted`; without any, KeyboardInterrupt passes through. Raises StudyError when the program
     is not built or fails, when no pair could be measured, and when a study is at work on the node.
     """
+    with NodeLock(node.root):
+        return measure_locked(node, plan, settings, progress, program)
+
+
+def measure_locked(
+    node: Node,
+    plan: LatencyPlan,
+    settings: LatencySettings,
+    progress: Progress,
+    program: Path | None = None,
+) -> dict[str, Any]:
+    """Do what `measure` does, for a caller that holds the node's lock."""
     program = program or find_program(PROGRAM)
     if program is None:
         raise StudyError(f"{PROGRAM} is not built; build it with `make setup`")
-    with NodeLock(node.root):
-        content = _identity(node, plan, settings, program)
-        began = time.monotonic()
-        progress(0, len(plan.pairs), None)
-        measuring = Measuring(program, settings.arguments(), plan.pairs)
-        interrupted = False
-        try:
-            for done in measuring.pairs_done():
-                passed_s = time.monotonic() - began
-                left = len(plan.pairs) - done
-                progress(done, len(plan.pairs), passed_s / done * left)
-        except KeyboardInterrupt:
-            if not measuring.pairs:
-                raise
-            interrupted = True
-        finally:
-            measuring.close()
+    content = _identity(node, plan, settings, program)
+    began = time.monotonic()
+    progress(0, len(plan.pairs), None)
+    measuring = Measuring(program, settings.arguments(), plan.pairs)
+    interrupted = False
+    try:
+        for done in measuring.pairs_done():
+            passed_s = time.monotonic() - began
+            left = len(plan.pairs) - done
+            progress(done, len(plan.pairs), passed_s / done * left)
+    except KeyboardInterrupt:
+        if not measuring.pairs:
+            raise
+        interrupted = True
+    finally:
+        measuring.close()
     content["elapsed_s"] = round(time.monotonic() - began, 3)
     content["pairs"] = measuring.pairs
     content["left_out"] = measuring.left_out

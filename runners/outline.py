@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from configs.cpulist import format_cpulist
-from configs.model import Baseline, Study
+from configs.model import LATENCY_PLANS, Baseline, Study
 from configs.words import plural
 from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
@@ -118,6 +118,7 @@ class Outline:
             lines.append(self._baseline_line(self.study.baseline))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
+        lines += self._latency_lines()
         lines += self._sharing_lines()
         lines.append(self._amount_line())
         return lines
@@ -171,6 +172,11 @@ class Outline:
         total = f"{plural(self.baselines, 'idle baseline')} of {duration(wanted.duration_s)}"
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
         return f"{total}: before the first run under each governor{again}"
+
+    def _latency_lines(self) -> list[str]:
+        if self.study.latency is None:
+            return []
+        return [f"before the runs the latency between CPUs, {LATENCY_PLANS[self.study.latency]}"]
 
     def _sharing_lines(self) -> list[str]:
         cases = [case for case in self.plan.cases if case.app.c2c]

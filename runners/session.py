@@ -111,6 +111,7 @@ class Session:
         engine: Engine | None = None
         try:
             self._keep_sources()
+            self._measure_latency(progress)
             collectors = self._collectors()
             engine = self._engine(collectors, shard.attempt)
             run_study(
@@ -125,6 +126,14 @@ class Session:
             if engine:
                 engine.close()
             shard.close()
+
+    def _measure_latency(self, progress: Progress) -> None:
+        if self.outline.study.latency:
+            # Imported here for the reason in _collectors.
+            from runners.study_latency import measure_once_a_boot
+
+            which, node = self.outline.study.latency, self.workplace.node
+            measure_once_a_boot(node, which, self.folder, progress)
 
     def _contended_lines(self) -> ContendedLines:
         # Imported here for the reason in _collectors.

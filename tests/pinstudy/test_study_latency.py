@@ -1,0 +1,107 @@
+"""A study that measures the latency between CPUs beside its runs, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools import ROOT, need_tool
+
+STUDY = """\
+# A study for tests
+title: nothing but latency
+apps:
+  - app:
+      name: nothing
+      title: a program that does nothing
+      variants: {plain: {program: /bin/true, runtime: none}}
+      sizes: {only: {arguments: []}}
+    variants: plain
+    sizes: only
+    threads: 1
+mappings: scheduler
+repetitions: 1
+warmup: 0
+latency: all
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    need_tool(str(ROOT / "build/bin/pingpong-pthreads"))
+    (tmp_path / "beside.yaml").write_text(STUDY)
+    return tmp_path
+
+
+def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
+    of_first = [need_tool("taskset"), "-c", "0"] if cpus == 1 else []
+    command = [*of_first, sys.executable, str(ROOT / "pinstudy"), *arguments]
+    ended = subprocess.run(
+        [*command, "--results", "results"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout + ended.stderr
+
+
+def without_runs(folder: Path) -> None:
+    """Make the study begin again, with what else is in its folder."""
+    for record in folder.glob("results/beside/*/records/*.jsonl"):
+        record.unlink()
+
+
+def latency_file(folder: Path) -> Path:
+    (path,) = folder.glob("results/beside/*/latency.json")
+    return path
+
+
+def content(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(latency_file(folder).read_bytes())
+    return found
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_the_latency_between_cpus_is_measured_once_before_the_runs(folder: Path) -> None:
+    said = pinstudy(folder, "run", "beside.yaml")
+
+    assert "before the runs the latency between CPUs, every pair of CPUs" in said
+    allowed = os.sched_getaffinity(0)
+    first = content(folder)
+    assert len(first["pairs"]) == len(allowed) * (len(allowed) - 1) // 2
+    without_runs(folder)
+    pinstudy(folder, "run", "beside.yaml")
+    assert content(folder) == first
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+@pytest.mark.parametrize("spoilt", ["another boot", "stopped", "no JSON"])
+def test_a_measurement_that_is_not_this_boot_s_whole_one_is_made_again(
+    folder: Path, spoilt: str
+) -> None:
+    pinstudy(folder, "run", "beside.yaml")
+    old = content(folder)
+    changed: dict[str, dict[str, Any]] = {
+        "another boot": {"boot_id": "an older one"},
+        "stopped": {"interrupted": True},
+    }
+    text = json.dumps(old | changed.get(spoilt, {})) if spoilt in changed else "{"
+    latency_file(folder).write_text(text)
+    without_runs(folder)
+
+    pinstudy(folder, "run", "beside.yaml")
+
+    assert content(folder)["boot_id"] == old["boot_id"]
+    assert "interrupted" not in content(folder)
+
+
+def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
+    said = pinstudy(folder, "run", "beside.yaml", cpus=1)
+
+    assert "the latency between CPUs is not measured: the latency between CPUs needs two" in said
+    assert not list(folder.glob("results/beside/*/latency.json"))
+    assert list(folder.glob("results/beside/*/tables.md"))
