@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/common/exit_status.hpp"
+
 namespace pinstudy {
 namespace {
 
@@ -112,8 +114,9 @@ Timing::Timing(char* program, std::vector<std::string>& arguments) {
 
 void Timing::add(const std::string& name, std::int64_t rounds, std::function<Sample()> round) {
     auto* const registered = benchmark::RegisterBenchmark(
-        name.c_str(), [name, round = std::move(round)](benchmark::State& state) {
+        name.c_str(), [this, name, round = std::move(round)](benchmark::State& state) {
             show("measuring " + name);
+            measured_ = true;
             for ([[maybe_unused]] const auto iteration : state) {
                 const Sample sample = round();
                 if (!sample.failure.empty()) {
@@ -134,14 +137,27 @@ void Timing::add(const std::string& name, std::int64_t rounds, std::function<Sam
 
 std::map<std::string, Timed> Timing::run() {
     if (has_the_output_) {
-        benchmark::RunSpecifiedBenchmarks();
+        chosen_ = benchmark::RunSpecifiedBenchmarks();
         show("");
         return {};
     }
     Collector collector;
-    benchmark::RunSpecifiedBenchmarks(&collector);
+    chosen_ = benchmark::RunSpecifiedBenchmarks(&collector);
     show("");
     return std::move(collector).found();
+}
+
+int Timing::conclude(const Verdict& verdict) const {
+    if (chosen_ && !measured_) {
+        return *chosen_ > 0 ? kExitOk : kExitUserError;
+    }
+    if (!has_the_output_) {
+        return report(verdict);
+    }
+    if (!verdict.passed) {
+        std::fprintf(stderr, "check failed: %s\n", verdict.reason.c_str());
+    }
+    return verdict.passed ? kExitOk : kExitCheckFailed;
 }
 
 }  // namespace pinstudy

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/verdict.hpp"
+
 namespace pinstudy {
 
 // Centre and spread of a quantity over the rounds, as Google Benchmark computes them. Of one round
@@ -53,10 +55,17 @@ class Timing {
     // has_the_output().
     std::map<std::string, Timed> run();
 
+    // Prints the verdict and returns the exit status for it. Where the standard output is Google
+    // Benchmark's, only a failure is said, on standard error. Nothing is judged where nothing was
+    // measured because its arguments want a list, or exclude all.
+    int conclude(const Verdict& verdict) const;
+
   private:
     std::string mistake_;
     bool has_the_output_ = false;
     bool has_the_repetitions_ = false;
+    bool measured_ = false;
+    std::optional<std::size_t> chosen_;  // how many its arguments leave; nothing before run()
 };
 
 }  // namespace pinstudy

@@ -12,7 +12,6 @@
 #include "apps/common/node_placements.hpp"
 #include "apps/common/options.hpp"
 #include "apps/common/timing.hpp"
-#include "apps/common/verdict.hpp"
 #include "apps/contention/experiment.hpp"
 #include "apps/contention/report.hpp"
 #include "apps/contention/settings.hpp"
@@ -28,18 +27,6 @@ constexpr const char* kDescription =
     "pinstudy does that with perf, a run a placement. Google Benchmark drives the rounds and takes "
     "its own options, such as --benchmark_out=FILE.";
 
-// Prints what the check of the sums says. Where the standard output is Google Benchmark's, only a
-// failure is said, on standard error. Returns the exit status.
-int conclude(const Verdict& verdict, bool has_the_output) {
-    if (!has_the_output) {
-        return report(verdict);
-    }
-    if (!verdict.passed) {
-        std::fprintf(stderr, "contention: check failed: %s\n", verdict.reason.c_str());
-    }
-    return verdict.passed ? kExitOk : kExitCheckFailed;
-}
-
 int failed(const std::string& reason) {
     std::fprintf(stderr, "contention: %s\n", reason.c_str());
     return kExitFailed;
@@ -49,23 +36,20 @@ int measure_one(PlacedTeam& team, const Settings& settings, Timing& timing) {
     if (const std::string reason = team.take(settings.assigned); !reason.empty()) {
         return failed(reason);
     }
+    if (const std::string reason = team.violation(settings.assigned); !reason.empty()) {
+        return timing.conclude({false, reason});
+    }
     const std::vector<Cpus> masks = team.masks();
-    std::string violation = team.violation(settings.assigned);
-    Experiment experiment(team, settings, settings.operations().front(), "as-started", {});
-    if (violation.empty()) {
-        timing.add(experiment.name(), settings.rounds,
-                   [&experiment] { return experiment.round(); });
-        const Results results = timing.run();
-        const auto found = results.find(experiment.name());
-        if (found != results.end()) {
-            std::fputs(values(experiment, found->second, masks).c_str(), stdout);
-        }
-        violation = team.violation(settings.assigned);
+    Experiment experiment(team, settings, settings.operations().front(), kAsStarted, {});
+    timing.add(experiment.name(), settings.rounds, [&experiment] { return experiment.round(); });
+    const Results results = timing.run();
+    const auto found = results.find(experiment.name());
+    if (found != results.end()) {
+        std::fputs(values(experiment, found->second, masks).c_str(), stdout);
     }
-    if (!violation.empty()) {
-        return conclude({false, violation}, timing.has_the_output());
-    }
-    return conclude(verdict_of({&experiment.check()}), timing.has_the_output());
+    const std::string violation = team.violation(settings.assigned);
+    return timing.conclude(violation.empty() ? verdict_of({&experiment.check()})
+                                             : Verdict{false, violation});
 }
 
 int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
@@ -94,7 +78,7 @@ int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
     for (const Experiment& experiment : experiments) {
         checks.push_back(&experiment.check());
     }
-    return conclude(verdict_of(checks), timing.has_the_output());
+    return timing.conclude(verdict_of(checks));
 }
 
 int run(int argc, char** argv) {

@@ -1,0 +1,130 @@
+// The program smt as its user meets it, on one CPU and on all.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "apps/common/affinity.hpp"
+#include "tests/apps/common/expect_program.hpp"
+
+namespace pinstudy::testing {
+namespace {
+
+const std::string kProgram = PINSTUDY_PROGRAM;
+
+// Runs the program with small arrays.
+ProgramResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {kProgram, "--items", "20000", "--rounds", "3"});
+    return run_program(arguments);
+}
+
+// The same on the first of this process's CPUs alone.
+ProgramResult run_on_one_cpu(const std::vector<std::string>& arguments) {
+    ProgramResult result;
+    std::thread([&] {
+        allow_this_thread({allowed_cpus().front()});
+        result = run(arguments);
+    }).join();
+    return result;
+}
+
+TEST(SmtProgram, PrintsOneValueALine) {
+    const ProgramResult result = run({"sin", "--single"});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    EXPECT_EQ(result.error, "");
+    expect_lines(result.output,
+                 {R"(SMT: 2 threads, each with 20000 floats of its own \(78\.12 KiB\))",
+                  "Work: sin", "CPUs: (any of )?[0-9,-]+", "Seen on CPUs: [0-9,-]+",
+                  "Seen on another CPU than before: [0-9]+ times", "Rounds: 3",
+                  R"(Thread, median: \d+\.\d{6} ms)", R"(Slowest thread, median: \d+\.\d{6} ms)",
+                  R"(Slowest thread, standard deviation: \d+\.\d{6} ms)",
+                  R"(Items, median: \d+ a thread and second)",
+                  R"(Check: passed \(6 sums, as adding in order gives: sin -?\d+\.\d+\))"});
+}
+
+TEST(SmtProgram, WorksWithAnyNumberOfThreadsInAStudy) {
+    for (const char* threads : {"1", "3"}) {
+        EXPECT_EQ(run({"mixed", "--single", "--threads", threads}).exit_status, 0) << threads;
+    }
+}
+
+TEST(SmtProgram, PinsItself) {
+    const std::string cpu = std::to_string(allowed_cpus().back());
+    const ProgramResult result = run({"accumulate", "--pin", cpu + "," + cpu});
+    EXPECT_EQ(result.exit_status, 0);
+    EXPECT_EQ(find(result.output, "\nCPUs: (.*)"), cpu + "," + cpu);
+    EXPECT_EQ(find(result.output, "Seen on CPUs: (.*)"), cpu);
+}
+
+TEST(SmtProgram, SaysInOneLineThatItCannotPinItself) {
+    const std::string cpu = std::to_string(allowed_cpus().front());
+    const ProgramResult result = run({"sin", "--pin", cpu + ",65535"});
+    EXPECT_EQ(result.exit_status, 1);
+    find(result.error, "^(smt: thread 1 cannot be pinned.*65535.*)\n$");
+}
+
+TEST(SmtProgram, ChecksWhereItWasPinnedFromOutside) {
+    const std::string cpu = std::to_string(allowed_cpus().front());
+    EXPECT_EQ(run_on_one_cpu({"sin", "--expect", cpu + "," + cpu}).exit_status, 0);
+    const ProgramResult wrong = run_on_one_cpu({"sin", "--expect", cpu + ",65535"});
+    EXPECT_EQ(wrong.exit_status, 3);
+    EXPECT_EQ(find(wrong.output, "Check: (.*)"),
+              "FAILED (thread 1 may run on CPU " + cpu + ", not only on CPU 65535)");
+}
+
+TEST(SmtProgram, ShowsAllPlacementsThatTheNodeCanDoAndWhyNotTheOthers) {
+    const ProgramResult result = run({});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    find(result.output, "\n(accumulate +alone +(?:any of )?[0-9])");
+    find(result.output, "\n(sin +same-cpu +[0-9]+ .* [0-9.]+)\n");
+    find(result.output, "\n(mixed: accumulate +same-cpu)");
+    find(result.output, "\n(mixed: sin +same-cpu)");
+    for (const char* name :
+         {"siblings", "same-cluster", "cores", "across-kinds", "across-packages"}) {
+        find(result.output, std::string("\n(accumulate +|Left out: )") + name);
+    }
+}
+
+TEST(SmtProgram, DoesTheRestOnOneCpu) {
+    const ProgramResult result = run_on_one_cpu({"accumulate"});
+    EXPECT_EQ(result.exit_status, 0) << result.output;
+    find(result.output, "\n(accumulate +same-cpu)");
+    EXPECT_EQ(find(result.output, "\nLeft out: cores: (.*)"),
+              "1 pair needs 2 cores; 1 can be used");
+}
+
+TEST(SmtProgram, HandsGoogleBenchmarksOptionsOn) {
+    const ProgramResult json = run(
+        {"sin", "--placement", "same-cpu", "--benchmark_format=json", "--benchmark_filter=alone"});
+    EXPECT_EQ(json.exit_status, 0);
+    EXPECT_EQ(json.output.substr(0, 1), "{");
+    find(json.output, "\"(thread_ms)\"");
+    EXPECT_EQ(json.output.find("sin/same-cpu"), std::string::npos);
+
+    const ProgramResult list = run({"sin", "--placement", "same-cpu", "--benchmark_list_tests"});
+    EXPECT_EQ(list.exit_status, 0);
+    find(list.output, "(sin/same-cpu)");
+    EXPECT_EQ(run({"sin", "--benchmark_filter=nothing-like-this"}).exit_status, 2);
+}
+
+TEST(SmtProgram, RefusesWhatCannotBe) {
+    expect_user_error({kProgram, "cos"}, {"WORK", "accumulate or sin or mixed or all", "'cos'"});
+    expect_user_error({kProgram, "--threads", "3"}, {"--threads", "even"});
+    expect_user_error({kProgram, "--single"}, {"WORK", "accumulate or sin or mixed"});
+    expect_user_error({kProgram, "sin", "--pin", "0"}, {"--pin", "2 threads", "1"});
+    expect_user_error({kProgram, "--threads", "1024", "--items", "4000000000"},
+                      {"--items", "TiB of memory"});
+}
+
+TEST(SmtProgram, ExplainsItself) {
+    const ProgramResult help = run_program({kProgram, "--help"});
+    EXPECT_EQ(help.exit_status, 0);
+    for (const char* word :
+         {"WORK", "--items", "--pin", "--expect", "--placement", "--benchmark_out"}) {
+        EXPECT_NE(help.output.find(word), std::string::npos) << word;
+    }
+    const ProgramResult version = run_program({kProgram, "--version"});
+    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+}
+
+}  // namespace
+}  // namespace pinstudy::testing
