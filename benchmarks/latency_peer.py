@@ -1,16 +1,18 @@
 """pingpong beside core-to-core-latency 1.2.0: are the latencies the same, and what do they cost?
 
 Both measure one pair of CPUs by compare-exchange on one line, in turn within one session, so that
-what else the machine does falls on both alike; who comes first changes from round to round. Each
-has its defaults. Compared are, round by round and with 95 % intervals of the median ratio:
+what else the machine does falls on both alike; who comes first changes from round to round.
+Compared are, round by round and with 95 % intervals:
 
 - the latency: by the mean, which is all the peer prints, and by pingpong's median and the peer's
   mean of so few samples that seldom one is disturbed;
-- the time of a run, from the start of the process to its end;
-- the time for equal precision: time x variance, since both shrink an error by the square root of
-  the time. The variance is that of results from run to run (by differences of following rounds, so
-  that a machine whose latency drifts does not look imprecise) and, where the peer prints more than
-  zero, the square of the standard error of a run's own samples.
+- the time of a run with each tool's defaults, from the start of the process to its end;
+- the time for equal precision: time x variance, since an error shrinks by the square root of the
+  time, of runs in which pingpong takes as many samples as fill the peer's time. The variance is
+  that of what the tools print, from run to run (by differences of following rounds, so that a
+  machine whose latency drifts does not look imprecise); and the square of the standard error that
+  follows from a run's own samples, of pingpong's median and of the peer's mean, where the peer
+  prints more than zero.
 
 The peer is looked for in $CORE_TO_CORE_LATENCY, then on the PATH; nothing is installed.
 """
@@ -25,7 +27,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +42,8 @@ Rows = NDArray[np.intp]
 PEER = "core-to-core-latency"
 HOW_TO_GET = f"cargo install {PEER} --version 1.2.0 --locked --root FOLDER"
 PEER_SAMPLES, FEW_SAMPLES = 300, 3
+# As many as pingpong takes at most.
+MOST_SAMPLES = 1000
 # Its last lines; colours and the sign are UTF-8 with escapes even when nobody looks.
 _STATED = re.compile(r"Min\s+latency:\s*([0-9.]+)ns\s*±([0-9.]+)")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,7 +52,10 @@ _RESAMPLES = 4000
 
 @dataclass(frozen=True)
 class Result:
-    """What one run of a tool says: nanoseconds one way, their standard error, seconds it took."""
+    """What one run of a tool says: nanoseconds one way, their standard error, seconds it took.
+
+    The error is of the mean for the peer, which has no median, and of the median for pingpong.
+    """
 
     mean_ns: float
     median_ns: float
@@ -56,18 +63,21 @@ class Result:
     took_s: float
 
 
-def run_ours(program: str, cpus: tuple[int, int], seed: int) -> Result:
-    """Return the result of a run of pingpong with its defaults."""
-    arguments = LatencySettings(seed=seed).arguments()
+def run_ours(program: str, cpus: tuple[int, int], settings: LatencySettings) -> Result:
+    """Return the result of a run of pingpong."""
     pair = f"{cpus[0]}:{cpus[1]}"
     began = time.perf_counter()
     ended = subprocess.run(
-        [program, *arguments, "--pairs", pair, "--json-lines"], check=True, capture_output=True
+        [program, *settings.arguments(), "--pairs", pair, "--json-lines"],
+        check=True,
+        capture_output=True,
     )
     took_s = time.perf_counter() - began
     runs = json.loads(ended.stdout.splitlines()[1])["runs"]
-    samples = np.array([value for run in runs for value in run["one_way_ns"]])
-    error_ns = float(samples.std(ddof=1) / len(samples) ** 0.5)
+    samples = np.sort([value for run in runs for value in run["one_way_ns"]])
+    # The ranks that hold the median with 68 %: as far apart as two standard errors.
+    middle, reach = len(samples) / 2, len(samples) ** 0.5 / 2
+    error_ns = float(samples[round(middle + reach)] - samples[round(middle - reach)]) / 2
     return Result(float(samples.mean()), float(np.median(samples)), error_ns, took_s)
 
 
@@ -99,11 +109,16 @@ def median_with_interval(
 
 @dataclass
 class Rounds:
-    """The results of both tools, a round each; `peer_few` are the peer's with few samples."""
+    """The results of both tools, a round each.
 
-    ours: list[Result]
-    peer: list[Result]
-    peer_few: list[Result]
+    `ours` and `peer` are with the tools' defaults, `ours_long` has as many samples as fill the
+    peer's time, `peer_few` has few.
+    """
+
+    ours: list[Result] = field(default_factory=list)
+    ours_long: list[Result] = field(default_factory=list)
+    peer: list[Result] = field(default_factory=list)
+    peer_few: list[Result] = field(default_factory=list)
 
     def compare(self) -> list[tuple[str, float, float, float]]:
         """Return the ratios of pingpong to its peer: name, median, both ends of its interval."""
@@ -113,18 +128,19 @@ class Rounds:
             ratios = above / below
             return median_with_interval(lambda rows: np.median(ratios[rows], axis=1), rounds)
 
-        took = _of(self.ours, "took_s"), _of(self.peer, "took_s")
-        medians, means = _of(self.ours, "median_ns"), _of(self.peer, "mean_ns")
+        means, medians = _of(self.peer, "mean_ns"), _of(self.ours_long, "median_ns")
+        few = _of(self.peer_few, "mean_ns")
+        took = _of(self.ours_long, "took_s"), _of(self.peer, "took_s")
         found = [
             ("latency, mean to mean", *paired(_of(self.ours, "mean_ns"), means)),
-            ("latency, median to mean of few", *paired(medians, _of(self.peer_few, "mean_ns"))),
-            ("time of a run", *paired(*took)),
+            ("latency, median to mean of few", *paired(_of(self.ours, "median_ns"), few)),
+            ("time of a run", *paired(_of(self.ours, "took_s"), took[1])),
             (
-                "time for equal precision",
+                "time for equal spread of runs",
                 *median_with_interval(_cost(took, medians, means), rounds),
             ),
         ]
-        errors = _of(self.ours, "error_ns"), _of(self.peer, "error_ns")
+        errors = _of(self.ours_long, "error_ns"), _of(self.peer, "error_ns")
         if np.all(errors[1] > 0):
             costs = took[0] * errors[0] ** 2, took[1] * errors[1] ** 2
             found.append(("time for equal standard error", *paired(*costs)))
@@ -150,14 +166,22 @@ def _cost(took: tuple[Array, Array], ours: Array, peer: Array) -> Callable[[Rows
 
 
 def make_rounds(ours: str, peer: str, cpus: tuple[int, int], rounds: int) -> Rounds:
-    """Run all three in turn, so many times."""
-    made = Rounds([], [], [])
+    """Run all four in turn, so many times."""
+    made = Rounds()
+    default = LatencySettings(precision=None)
+    # The peer makes 1000 round trips a sample; a sample of pingpong takes 50 us, and there are runs
+    # in two directions for each address.
+    peer_ns = PEER_SAMPLES * 1000 * 2 * run_peer(peer, cpus, FEW_SAMPLES).mean_ns
+    fill = round(peer_ns / (50e3 * 2 * default.addresses))
+    long = replace(default, samples=min(max(fill, default.samples), MOST_SAMPLES))
     for number in range(rounds):
-        order = [0, 1, 2] if number % 2 == 0 else [2, 1, 0]
+        order = [0, 1, 2, 3] if number % 2 == 0 else [3, 2, 1, 0]
         for which in order:
             if which == 0:
-                made.ours.append(run_ours(ours, cpus, seed=number))
+                made.ours.append(run_ours(ours, cpus, replace(default, seed=number)))
             elif which == 1:
+                made.ours_long.append(run_ours(ours, cpus, replace(long, seed=number)))
+            elif which == 2:
                 made.peer.append(run_peer(peer, cpus))
             else:
                 made.peer_few.append(run_peer(peer, cpus, FEW_SAMPLES))
@@ -169,12 +193,13 @@ def show(made: Rounds) -> None:
     print(f"{'median over rounds':32} {'mean ns':>9} {'median ns':>10} {'error ns':>9} {'ms':>8}")
     for name, results in (
         ("pingpong", made.ours),
+        ("the same, the peer's time", made.ours_long),
         (PEER, made.peer),
         (f"the same, {FEW_SAMPLES} samples", made.peer_few),
     ):
         mean, centre, error, took = (
-            float(np.median(_of(results, field)))
-            for field in ("mean_ns", "median_ns", "error_ns", "took_s")
+            float(np.median(_of(results, name_of_field)))
+            for name_of_field in ("mean_ns", "median_ns", "error_ns", "took_s")
         )
         shown = "-" if np.isnan(centre) else f"{centre:.2f}"
         print(f"{name:32} {mean:9.2f} {shown:>10} {error:9.2f} {took * 1e3:8.2f}")
