@@ -12,7 +12,7 @@ from configs.model import Study
 # they change no run.
 _NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time")
 # Keys inside a study's parts that came later: where they are not used, they are left out.
-_LATER = ("placement", "mappings")
+_LATER = ("placement", "mappings", "oversubscribe")
 
 
 def study_digest(study: Study) -> str:
@@ -30,7 +30,7 @@ def _asked_for(value: object) -> object:
         return {
             key: _asked_for(inner)
             for key, inner in value.items()
-            if key not in _NOT_ASKED_FOR and not (inner is None and key in _LATER)
+            if key not in _NOT_ASKED_FOR and not (key in _LATER and not inner)
         }
     if isinstance(value, (list, tuple)):
         return [_asked_for(inner) for inner in value]

@@ -192,7 +192,10 @@ class App:
 
 @dataclass(frozen=True)
 class AppChoice:
-    """What a study takes of one app; `mappings` are its own, None the study's."""
+    """What a study takes of one app; `mappings` are its own, None the study's.
+
+    With `oversubscribe` more threads than CPUs are meant, where threads are not pinned.
+    """
 
     app: App
     variants: tuple[Variant, ...]
@@ -200,6 +203,7 @@ class AppChoice:
     threads: tuple[int, ...]
     schedules: tuple[str, ...] = ()
     mappings: tuple[Mapping, ...] | None = None
+    oversubscribe: bool = False
 
 
 @dataclass(frozen=True)

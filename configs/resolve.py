@@ -183,6 +183,7 @@ class Resolver:
                 if "mappings" in entry
                 else None
             ),
+            oversubscribe=entry.get("oversubscribe", False),
         )
 
     def _named(

@@ -8,7 +8,7 @@ from configs.app import AppSchema
 from configs.baseline import BaselineField
 from configs.containers import OneOrMore, Reference, Section
 from configs.events import event_problem
-from configs.fields import Count, Name, Text, Word
+from configs.fields import Count, Flag, Name, Text, Word
 from configs.gate import TemperatureGateSchema
 from configs.mapping import InlineMappingSchema
 from configs.model import (
@@ -71,6 +71,7 @@ class ChoiceSchema(Strict):
     threads = OneOrMore(Count("a thread count", 1, MAX_THREADS), required=True)
     schedules = OneOrMore(Schedule())
     mappings = _mappings()
+    oversubscribe = Flag("true or false")
 
 
 class StudySchema(Strict):

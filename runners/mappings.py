@@ -18,17 +18,23 @@ from runners.unmappable import CannotMapError
 
 
 def resolve_cpus(
-    mapping: Mapping, topology: Topology, threads: int, what: str = "threads"
+    mapping: Mapping,
+    topology: Topology,
+    threads: int,
+    what: str = "threads",
+    *,
+    oversubscribe: bool = False,
 ) -> tuple[int, ...]:
     """Return the CPUs that the mapping gives to `threads` threads, in the order they take them.
 
     Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and those of
     pairs, which order CPUs rather than choose them, the first `threads`); under `pin` the first
-    `threads`. `what` is what they are, for messages. Raises CannotMapError with the reason
-    when the node cannot do it.
+    `threads`. `what` is what they are, for messages. With `oversubscribe` there may be more of
+    them than CPUs, unless they are pinned. Raises CannotMapError with the reason when the node
+    cannot do it.
     """
     cpus = _candidates(mapping, topology, threads)
-    if len(cpus) < threads:
+    if len(cpus) < threads and not (oversubscribe and mapping.tightness != "pin"):
         raise CannotMapError(
             f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"

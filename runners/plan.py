@@ -55,6 +55,7 @@ class _Row:
     schedule: str
     wait_policy: str
     mappings: tuple[StudyMapping, ...]
+    oversubscribe: bool
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,14 @@ def _rows(study: Study) -> Iterable[_Row]:
                     for schedule in _schedules(choice):
                         for wait_policy in study.wait_policies:
                             yield _Row(
-                                choice.app, variant, size, threads, schedule, wait_policy, mappings
+                                choice.app,
+                                variant,
+                                size,
+                                threads,
+                                schedule,
+                                wait_policy,
+                                mappings,
+                                choice.oversubscribe,
                             )
 
 
@@ -141,7 +149,7 @@ def _bind(
         if row.variant.runtime == "none" and row.threads > 1:
             raise CannotMapError(f"the variant {row.variant.name} has no threads")
         mechanism = choose_mechanism(mapping, row.app, row.variant.runtime, row.threads)
-        cpus = resolve_cpus(mapping, topology, row.threads)
+        cpus = resolve_cpus(mapping, topology, row.threads, oversubscribe=row.oversubscribe)
         check_mechanism(mechanism, mapping, row.threads, topology, tools)
     except CannotMapError as problem:
         reason = str(problem)

@@ -121,7 +121,7 @@ EVENT_EXPECTED = "expected a name of 'perf list', such as branch-misses or cpu_c
             "    treads: [1]\n    threads: [1]\n",
             (
                 "x.yaml:6:5: key 'treads' is not known here; did you mean 'threads'? "
-                "(known: app, variants, sizes, threads, schedules, mappings)"
+                "(known: app, variants, sizes, threads, schedules, mappings, oversubscribe)"
             ),
         ),
         (
@@ -341,3 +341,9 @@ def test_latency_is_measured_of_pairs_of_the_node_s_cpus() -> None:
 def test_contended_cache_lines_are_looked_for_only_when_they_are_asked_for() -> None:
     assert study_of(STUDY).collect == ("perf", "energy")
     assert study_of(STUDY + "collect: [perf, c2c]\n").collect == ("perf", "c2c")
+
+
+def test_more_threads_than_cpus_are_asked_for_by_name() -> None:
+    (choice,) = study_of(changed("[1]\n", "[1]\n    oversubscribe: yes\n")).apps
+
+    assert choice.oversubscribe

@@ -76,6 +76,17 @@ def test_too_few_cpus_is_a_reason() -> None:
         cpus("pcores", "pin", 9)
 
 
+def test_more_threads_than_cpus_must_be_meant_and_are_not_pinned() -> None:
+    two = topology([("0", "P", 0), ("1", "P", 0)])
+    free, pinned = Mapping("m", "all", "none"), Mapping("m", "pcores", "pin")
+
+    with pytest.raises(CannotMapError, match="4 threads need 4 CPUs"):
+        resolve_cpus(free, two, 4)
+    assert resolve_cpus(free, two, 4, oversubscribe=True) == (0, 1)
+    with pytest.raises(CannotMapError, match="4 threads need 4 CPUs"):
+        resolve_cpus(pinned, two, 4, oversubscribe=True)
+
+
 def test_a_kind_the_node_lacks_is_a_reason() -> None:
     with pytest.raises(CannotMapError, match="no LP-E-cores"):
         cpus("lpecores", "set", 1)
