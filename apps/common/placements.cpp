@@ -168,7 +168,11 @@ Placement across(const std::string& name, const Cores& left, const std::string& 
 Placement across_kinds(const Topology& topology, const Cores& cores, int pairs) {
     const std::vector<std::string> kinds = kinds_of(topology.cores);
     if (kinds.size() < 2) {
-        return {"across-kinds", {}, "the node has one core kind"};
+        const bool told = !kinds.empty();
+        return {"across-kinds",
+                {},
+                told ? "the node has one core kind"
+                     : "the node has one core kind, as far as the kernel tells"};
     }
     const auto of = [&cores](const std::string& kind) {
         return only(cores, [&kind](const Core& core) { return core.kind == kind; });

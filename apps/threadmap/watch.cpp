@@ -9,9 +9,9 @@
 namespace pinstudy::threadmap {
 namespace {
 
-// Between two looks: some microseconds of arithmetic, in which the thread is as busy as in a
-// program of floating-point operations. The looks themselves take less than a tenth of a
-// microsecond, and the kernel moves threads at its ticks, milliseconds apart.
+// Between two looks: about a microsecond of arithmetic, in which the thread is as busy as a program
+// of floating-point operations. The looks themselves take less than a tenth of that, and the kernel
+// moves threads at its ticks, milliseconds apart.
 double work(double value) {
     constexpr int kSteps = 1000;
     for (int i = 0; i < kSteps; ++i) {

@@ -108,12 +108,13 @@ TEST(PairPlacements, UseOnlyWhatIsAllowed) {
 }
 
 TEST(PairPlacements, OnTwoPackages) {
-    EXPECT_EQ(texts(two_packages(), 2), (Texts{{"same-cpu", "0 0 1 1"},
-                                               {"siblings", "0 4 1 5"},
-                                               {"same-cluster", "0 2 1 3"},
-                                               {"cores", "0 1 2 3"},
-                                               {"across-kinds", "the node has one core kind"},
-                                               {"across-packages", "0 1 2 3"}}));
+    EXPECT_EQ(texts(two_packages(), 2),
+              (Texts{{"same-cpu", "0 0 1 1"},
+                     {"siblings", "0 4 1 5"},
+                     {"same-cluster", "0 2 1 3"},
+                     {"cores", "0 1 2 3"},
+                     {"across-kinds", "the node has one core kind, as far as the kernel tells"},
+                     {"across-packages", "0 1 2 3"}}));
 }
 
 TEST(PairPlacements, KeepTheOrderOfClustersWhicheverCpusAreAllowed) {
@@ -134,6 +135,13 @@ TEST(PairPlacements, WithoutTheBestKindTheCoresOfTheNextCount) {
     EXPECT_EQ(texts(topology, 1)["across-kinds"], "1 pair needs 1 core of kind P; 0 can be used");
 }
 
+TEST(PairPlacements, OfANodeWithOneToldKind) {
+    Topology topology = equal_cores(2);
+    topology.cores[0].kind = topology.cores[1].kind = "E";
+    EXPECT_EQ(texts(topology, 1)["across-kinds"], "the node has one core kind");
+    EXPECT_EQ(texts(topology, 1)["cores"], "0 1");
+}
+
 TEST(PairPlacements, InAnOddClusterTheLastCoreStaysAlone) {
     Topology topology = equal_cores(8);
     for (std::size_t i = 0; i < 8; ++i) {
@@ -150,7 +158,7 @@ TEST(PairPlacements, OnOneCpuOnlyTheSameCpuIsLeft) {
                      {"siblings", "no core has two usable CPUs (SMT is off or absent)"},
                      {"same-cluster", "no cores share a cache that others do not"},
                      {"cores", "1 pair needs 2 cores; 1 can be used"},
-                     {"across-kinds", "the node has one core kind"},
+                     {"across-kinds", "the node has one core kind, as far as the kernel tells"},
                      {"across-packages", "the node has one package"}}));
     EXPECT_EQ(texts(equal_cores(1), 2)["same-cpu"], "2 pairs need 2 cores; 1 can be used");
 }
