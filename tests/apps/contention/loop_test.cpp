@@ -9,9 +9,10 @@
 namespace pinstudy::testing {
 namespace {
 
-// An atomic read-modify-write by 1 of x86, of arm64 with its large system extensions and without.
+// An atomic read-modify-write by 1: of x86; of arm64 with its large system extensions, without
+// them, and by the compiler's function that chooses between the two.
 const std::regex kAtomicOne(
-    R"(^(lock (incl|addl\s+\$0x1,|subl\s+\$0xffffffff,|xadd)|(ld|st)add|stl?xr))");
+    R"(^(lock (incl|addl\s+\$0x1,|subl\s+\$0xffffffff,|xadd)|(ld|st)add|stl?xr|bl\s.*__aarch64_ldadd))");
 const std::regex kScalarAdd(R"(^(v?addss|fadd\s+s\d+)\b)");
 
 class Loop : public DisassemblyTest {
