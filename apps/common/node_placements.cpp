@@ -25,6 +25,8 @@ NodePlacements node_placements(const std::string& kinds, const Cpus& allowed, in
         node.topology = read_topology("/", kinds, allowed);
         const std::vector<Placement> pinned = pair_placements(node.topology, pairs);
         placements.insert(placements.end(), pinned.begin(), pinned.end());
+    } catch (const std::invalid_argument& error) {
+        throw std::invalid_argument(std::string("--kinds: ") + error.what());
     } catch (const std::runtime_error& error) {
         for (const char* const name : kNames) {
             placements.push_back({name, {}, error.what()});

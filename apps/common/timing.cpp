@@ -96,7 +96,11 @@ Timing::Timing(char* program, std::vector<std::string>& arguments) {
     if (!mistake_.empty()) {
         return;
     }
-    has_the_output_ = !value_of(its, "--benchmark_format").empty();
+    const auto is_for_a_list = [](const std::string& argument) {
+        return argument.starts_with("--benchmark_list_tests") && !argument.ends_with("=false");
+    };
+    has_the_output_ = !value_of(its, "--benchmark_format").empty() ||
+                      std::any_of(its.begin(), its.end(), is_for_a_list);
     has_the_repetitions_ = !value_of(its, "--benchmark_repetitions").empty();
 
     std::vector<char*> argv{program};

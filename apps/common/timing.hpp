@@ -44,7 +44,7 @@ class Timing {
     // What is wrong with its arguments, or an empty text.
     const std::string& mistake() const { return mistake_; }
 
-    // Whether --benchmark_format gives the standard output to Google Benchmark's own report.
+    // Whether its arguments give the standard output to Google Benchmark's own report, or list.
     bool has_the_output() const { return has_the_output_; }
 
     // Adds a measurement of so many rounds, unless --benchmark_repetitions says how many.

@@ -27,6 +27,15 @@ constexpr const char* kDescription =
     "pinstudy does that with perf, a run a placement. Google Benchmark drives the rounds and takes "
     "its own options, such as --benchmark_out=FILE.";
 
+// Says what is measured, unless the standard output is Google Benchmark's.
+void begin(const Settings& settings, const Timing& timing) {
+    if (!timing.has_the_output()) {
+        std::fputs(introduction(settings).c_str(), stdout);
+        // A reader of a pipe sees that the run began.
+        std::fflush(stdout);
+    }
+}
+
 int failed(const std::string& reason) {
     std::fprintf(stderr, "contention: %s\n", reason.c_str());
     return kExitFailed;
@@ -42,6 +51,7 @@ int measure_one(PlacedTeam& team, const Settings& settings, Timing& timing) {
     const std::vector<Cpus> masks = team.masks();
     Experiment experiment(team, settings, settings.operations().front(), kAsStarted, {});
     timing.add(experiment.name(), settings.rounds, [&experiment] { return experiment.round(); });
+    begin(settings, timing);
     const Results results = timing.run();
     const auto found = results.find(experiment.name());
     if (found != results.end()) {
@@ -70,6 +80,7 @@ int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
                        [&experiment] { return experiment.round(); });
         }
     }
+    begin(settings, timing);
     const Results results = timing.run();
     if (!results.empty()) {
         std::fputs(table(experiments, results, node, team.as_started()).c_str(), stdout);
@@ -94,11 +105,6 @@ int run(int argc, char** argv) {
         if (!mistake.empty()) {
             return options.user_error(mistake + " (see --help)");
         }
-    }
-    if (!timing.has_the_output()) {
-        std::fputs(introduction(settings).c_str(), stdout);
-        // A reader of a pipe sees that the run began.
-        std::fflush(stdout);
     }
     return lead_team(static_cast<int>(settings.threads), [&](PlacedTeam& team) {
         return settings.one_placement() ? measure_one(team, settings, timing)

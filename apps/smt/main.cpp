@@ -29,6 +29,15 @@ constexpr const char* kDescription =
     "placements that the node can do, with the slowdown against a thread alone on the same CPU. "
     "Google Benchmark drives the rounds and takes its own options, such as --benchmark_out=FILE.";
 
+// Says what is measured, unless the standard output is Google Benchmark's.
+void begin(const Settings& settings, const Timing& timing) {
+    if (!timing.has_the_output()) {
+        std::fputs(introduction(settings).c_str(), stdout);
+        // A reader of a pipe sees that the run began.
+        std::fflush(stdout);
+    }
+}
+
 int failed(const std::string& reason) {
     std::fprintf(stderr, "smt: %s\n", reason.c_str());
     return kExitFailed;
@@ -46,6 +55,7 @@ int measure_one(PlacedTeam& team, const Settings& settings, Timing& timing) {
     Experiment experiment(workshop, settings.work + "/" + kAsStarted, {},
                           works_of(settings.work, settings.threads));
     timing.add(experiment.name(), settings.rounds, [&experiment] { return experiment.round(); });
+    begin(settings, timing);
     const Results results = timing.run();
     if (!experiment.failure().empty()) {
         return failed(experiment.failure());
@@ -77,6 +87,7 @@ int measure_all(PlacedTeam& team, const Settings& settings, Timing& timing,
         timing.add(experiment.name(), settings.rounds,
                    [&experiment] { return experiment.round(); });
     }
+    begin(settings, timing);
     const Results results = timing.run();
     if (!results.empty()) {
         std::fputs(table(experiments, results, node, settings.items, team.as_started()).c_str(),
@@ -98,11 +109,6 @@ int run(int argc, char** argv) {
         if (!mistake.empty()) {
             return options.user_error(mistake + " (see --help)");
         }
-    }
-    if (!timing.has_the_output()) {
-        std::fputs(introduction(settings).c_str(), stdout);
-        // A reader of a pipe sees that the run began.
-        std::fflush(stdout);
     }
     return lead_team(static_cast<int>(settings.threads), [&](PlacedTeam& team) {
         return settings.one_placement() ? measure_one(team, settings, timing)

@@ -127,6 +127,7 @@ TEST(ContentionProgram, MeasuresOnePlacement) {
 TEST(ContentionProgram, RefusesAPlacementThatTheNodeCannotDo) {
     const ProgramResult result = run_on_one_cpu({"--placement", "cores"});
     EXPECT_EQ(result.exit_status, 2);
+    EXPECT_EQ(result.output, "");
     EXPECT_EQ(result.error,
               "contention: --placement: cores is not possible here: 2 pairs need 4 cores; 1 can be "
               "used\n");
@@ -151,6 +152,14 @@ TEST(ContentionProgram, HandsGoogleBenchmarksOptionsOn) {
     find(written.str(), "\"(aggregate_name)\": \"median\"");
 }
 
+TEST(ContentionProgram, ListsWhatGoogleBenchmarkWouldMeasureAndNothingElse) {
+    const ProgramResult list =
+        run({"integer", "--placement", "as-started", "--benchmark_list_tests"});
+    EXPECT_EQ(list.exit_status, 0);
+    expect_lines(list.output, {"integer/as-started.*"});
+    EXPECT_EQ(std::count(list.output.begin(), list.output.end(), '\n'), 1);
+}
+
 TEST(ContentionProgram, RefusesWhatCannotBe) {
     const std::string bench = "--benchmark_format=xml";
     expect_user_error({kProgram, "double"}, {"OPERATION", "integer or float or both", "'double'"});
@@ -160,6 +169,7 @@ TEST(ContentionProgram, RefusesWhatCannotBe) {
     expect_user_error({kProgram, "integer", "--pin", "0,0"}, {"--pin", "4 threads", "2"});
     expect_user_error({kProgram, "integer", "--single", "--placement", "cores"}, {"--placement"});
     expect_user_error({kProgram, "--placement", "near"}, {"--placement", "same-cpu", "'near'"});
+    expect_user_error({kProgram, "--kinds", "X=0"}, {"--kinds", "'X'"});
     expect_user_error({kProgram, "--spacing", "32"}, {"--spacing", "128 or 64"});
     expect_user_error({kProgram, "--times", "99999999"}, {"--times", "8388608"});
     expect_user_error({kProgram, bench}, {"--benchmark_format", "json", "'xml'"});
