@@ -10,8 +10,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError
+from configs.errors import StudyError, UserError
 from configs.version import VERSION
+from configs.words import unknown_word
 from runners.latency_plan import LatencyPlan, parse_pairs, plan_pairs
 from runners.latency_program import PROGRAM, Measuring
 from runners.node import Node
@@ -40,6 +41,11 @@ SCHEMA = 1
 FILE_NAME = "latency.json"
 METHODS = ("cas", "store")
 
+# What the program takes, apps/pingpong/main.cpp: least and most.
+SAMPLES = (10, 10_000)
+ADDRESSES = (1, 32)
+SEEDS = (0, 2**32)
+
 # What a sample takes, and what a pair and a run need beside their samples (threads, pages, warm-up
 # of some samples), in seconds; the program's own numbers, apps/pingpong/sampling.cpp.
 _SAMPLE_S = 50e-6
@@ -64,6 +70,22 @@ class LatencySettings:
     most: int = 300
     addresses: int = 2
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise UserError for what the program would refuse."""
+        for name, value, least, most in (
+            ("samples", self.samples, *SAMPLES),
+            ("addresses", self.addresses, *ADDRESSES),
+            ("seed", self.seed, *SEEDS),
+        ):
+            if not least <= value <= most:
+                raise UserError(f"{name} {value}: expected a whole number from {least} to {most}")
+        if self.method not in METHODS:
+            raise UserError(unknown_word("method", self.method, METHODS))
+        if self.precision is not None and not 0 < self.precision < 1:
+            raise UserError(
+                f"precision {self.precision}: expected a share of more than 0 and less than 1"
+            )
 
     def arguments(self) -> list[str]:
         """Return the program's arguments."""

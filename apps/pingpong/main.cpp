@@ -64,15 +64,15 @@ void add_options(Options& options, Request& request) {
         "--pairs-from", "FILE", [&](const std::string& path) { request.pairs = read_pairs(path); },
         "The same from a file; - is standard input");
     options.integer("--addresses", request.settings.addresses, 1, 32, "Lines of each direction");
-    options.integer("--samples", request.samples, 10, 1000, "Samples of each line, at least");
+    options.integer("--samples", request.samples, 10, 10000, "Samples of each line, at least");
     options.text(
         "--precision", "SHARE",
         [&](const std::string& text) { request.settings.sampling.precision = parse_share(text); },
         "More samples until half the median's 95 % interval is at most this share of it; 0 for "
         "none (default: 0.01)");
-    options.integer("--most", request.most, 10, 1000, "Samples of each line, at most");
+    options.integer("--most", request.most, 10, 10000, "Samples of each line, at most");
     options.integer("--sample-us", request.sample_us, 1, 1'000'000, "Microseconds of a sample");
-    options.integer("--seed", request.settings.seed, 0, 1'000'000'000,
+    options.integer("--seed", request.settings.seed, 0, std::int64_t{1} << 32,
                     "Shuffles the order of pairs, directions and lines");
     options.flag("--pause", request.settings.pause, "Tell the processor that the threads spin");
     options.flag("--json-lines", request.json_lines, "One JSON object a line, each pair at once");

@@ -7,6 +7,9 @@
 namespace pinstudy::pingpong {
 namespace {
 
+// 0.975 of the standard normal distribution is below it.
+constexpr double kNormalQuantile = 1.959963984540054;
+
 // Of sorted samples; between two of them it is on the straight line.
 double quantile(const Samples& sorted, double share) {
     const double position = share * static_cast<double>(sorted.size() - 1);
@@ -19,6 +22,12 @@ double quantile(const Samples& sorted, double share) {
 // The largest k for which fewer than k of n samples are below the median with a probability of at
 // most 2.5 %.
 std::size_t rank_of_low_end(std::size_t n) {
+    // 2^-n must be a number; of so many samples the normal distribution gives the same rank but
+    // one.
+    if (n > 1000) {
+        const auto size = static_cast<double>(n);
+        return static_cast<std::size_t>((size - kNormalQuantile * std::sqrt(size)) / 2.0);
+    }
     double probability = std::ldexp(1.0, -static_cast<int>(n));
     double sum = probability;
     std::size_t rank = 0;
@@ -72,7 +81,7 @@ Interval mean_interval(const Samples& samples) {
 double student_t(std::size_t degrees) {
     // Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 26.7.5, from the normal
     // distribution's quantile.
-    const double z = 1.959963984540054;
+    const double z = kNormalQuantile;
     const double z2 = z * z;
     const auto v = static_cast<double>(degrees);
     const double g1 = (z2 + 1.0) * z / 4.0;

@@ -128,7 +128,7 @@ TEST(PingpongProgram, RefusesWhatItCannotDo) {
     expect_user_error({kProgram, "--method", "load"}, {"--method", "cas or store"});
     expect_user_error({kProgram, "--precision", "1%"}, {"--precision", "a share", "'1%'"});
     expect_user_error({kProgram, "--precision", "nan"}, {"--precision", "a share"});
-    expect_user_error({kProgram, "--samples", "3"}, {"--samples", "from 10 to 1000"});
+    expect_user_error({kProgram, "--samples", "3"}, {"--samples", "from 10 to 10000"});
     expect_user_error({kProgram, "--threads", "3"}, {"--threads", "2"});
     expect_user_error({kProgram, "--pin", "0,1"}, {"--pin", "--threads 2"});
     expect_user_error({kProgram, "--threads", "2", "--pin", "0"}, {"--pin", "2 threads, got 1"});

@@ -51,7 +51,11 @@ TEST(Statistics, TheMediansIntervalEndsAtTheRanksOfTheSignTest) {
     EXPECT_EQ(median_interval(one_to(100)).high, 61.0);
     EXPECT_EQ(median_interval(one_to(6)).low, 1.0);
     // For large n the ranks are n / 2 -+ 0.98 sqrt(n).
-    EXPECT_NEAR(median_interval(one_to(1000)).low, 500.0 - 0.98 * std::sqrt(1000.0), 1.0);
+    for (const std::size_t n : {999U, 1000U, 1001U, 10000U}) {
+        const double reach = 0.98 * std::sqrt(static_cast<double>(n));
+        EXPECT_NEAR(median_interval(one_to(n)).low, static_cast<double>(n) / 2.0 - reach, 1.0);
+        EXPECT_NEAR(median_interval(one_to(n)).half_width(), reach, 1.0);
+    }
 }
 
 TEST(Statistics, TheMediansIntervalHoldsItWhateverTheNoiseLooksLike) {
