@@ -28,6 +28,7 @@ COMMANDS = {
     "tune": "Put this node into a quiet state for measuring.",
     "restore": "Put back the settings that a study or `tune` has changed.",
     "apps": "List the programs that can be studied.",
+    "latency": "Measure and draw the latency between CPUs, and say which belong together.",
     "mappings": "List the mappings and what they mean on this node.",
     "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
     "snapshot": "Pack what --sysroot reads of this node into one file.",

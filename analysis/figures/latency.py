@@ -1,0 +1,298 @@
+"""The heat map of a node's core-to-core latencies, with what the kernel tells at its edges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+from numpy.typing import NDArray
+
+from analysis.figures.drawing import Drawing
+from analysis.figures.latency_edges import (
+    Layer,
+    draw_edges,
+    layers_of,
+    room_for,
+    runs_of,
+    shown_order,
+)
+from analysis.figures.rows import Entry, put_title
+from analysis.figures.style import (
+    BLACK,
+    GREY,
+    KIND_COLOURS,
+    KIND_FILLS,
+    KIND_HATCHES,
+    PALE,
+    PURPLE,
+    VERMILION,
+    in_style,
+    label_text,
+    new_figure,
+)
+from analysis.figures.words import sentences
+from analysis.latency.clusters import Clusters, find_clusters
+from analysis.latency.model import Latency
+from analysis.latency.words import groups, ns
+from configs.words import plural
+
+Array = NDArray[np.float64]
+TITLE = "Core-to-core latency"
+
+# Inches: the map's side at most, a cell's at most; margins; a line of the legend and an entry.
+_SIDE, _CELL = 4.9, 0.75
+_TOP, _RIGHT, _LEFT, _AXIS, _LINE, _ENTRY = 0.42, 1.2, 0.12, 0.12, 0.17, 1.75
+_LEAST_WIDTH = 4.8
+# The scale's bar: how far from the map, how wide, how high at most.
+_BAR_AWAY, _BAR_WIDE, _BAR_HIGH = 0.2, 0.15, 3.2
+# More CPUs leave no room for numbers in the cells; in cells that wide they have a decimal.
+_MOST_WRITTEN = 24
+_WIDE_CELL = 0.28
+# Where latencies differ more, equal steps of colour are equal ratios.
+_MOST_LINEAR = 3.0
+# The scale reaches as far as that from its middle, at least: small differences shall look small.
+_LEAST_REACH = 0.1
+_NICE = (1, 2, 3, 5, 7)
+# Perceptually uniform, readable in grey and by any colour vision.
+_COLOURS = "viridis"
+# An outline of a smaller cluster would hide it, in inches.
+_LEAST_OUTLINE = 0.08
+_TITLE_LETTER = 0.07
+_LIGHT = 0.18
+_CROSS = "\N{MULTIPLICATION SIGN}"
+
+
+@dataclass(frozen=True)
+class _Map:
+    """What is drawn: CPUs in order, medians from row to column, the scale, a cell's inches."""
+
+    cpus: tuple[int, ...]
+    values: Array
+    low: float
+    high: float
+    cell: float
+
+    @property
+    def norm(self) -> Normalize:
+        """The scale: of ratios where latencies differ much."""
+        if self.high > _MOST_LINEAR * self.low:
+            return LogNorm(self.low, self.high)
+        return Normalize(self.low, self.high)
+
+    @property
+    def beyond(self) -> bool:
+        """Whether some value is off the scale."""
+        return bool(np.nanmax(self.values) > self.high)
+
+
+def draw_latency(latency: Latency, clusters: Clusters | None = None) -> Drawing:
+    """Draw the median one-way time from each CPU (row) to each other one (column).
+
+    `clusters` are those of `latency.both_ways`, found here when not given.
+    """
+    if clusters is None:
+        clusters = find_clusters(latency.both_ways)
+    with in_style():
+        figure = _drawn(latency, clusters)
+    return Drawing("latency", TITLE, _caption(latency, clusters), _seen(latency, clusters), figure)
+
+
+def _map(latency: Latency, clusters: Clusters) -> _Map:
+    order = shown_order(latency)
+    calm = latency.matrix.copy()
+    for a, b in clusters.disturbed:
+        calm[a, b] = calm[b, a] = np.nan
+    low, high = float(np.nanmin(calm)), float(np.nanmax(calm))
+    middle = (low + high) / 2
+    reach = max(high - middle, _LEAST_REACH * middle)
+    return _Map(
+        tuple(latency.cpus[row] for row in order),
+        latency.matrix[np.ix_(order, order)],
+        middle - reach,
+        middle + reach,
+        min(_SIDE / len(order), _CELL),
+    )
+
+
+def _drawn(latency: Latency, clusters: Clusters) -> Figure:
+    shown = _map(latency, clusters)
+    layers = layers_of(latency.topology, shown.cpus)
+    side = shown.cell * len(shown.cpus)
+    above, beside = room_for(layers)
+    left, top = _LEFT + beside, _TOP + above
+    width = max(_LEAST_WIDTH, left + side + _RIGHT)
+    entries = _legend(latency, clusters, layers)
+    columns = int(width / _ENTRY)
+    bottom = _AXIS + _LINE * -(-len(entries) // columns)
+    height = top + side + bottom
+    figure = new_figure(height, width)
+    axes = figure.add_axes((left / width, bottom / height, side / width, side / height))
+    _draw_cells(axes, shown)
+    _write_cells(axes, shown)
+    _outline(axes, latency, clusters, shown)
+    draw_edges(axes, shown.cpus, layers, side)
+    at, high = (left + side + _BAR_AWAY) / width, min(side, _BAR_HIGH) / height
+    _draw_bar(figure, figure.add_axes((at, bottom / height, _BAR_WIDE / width, high)), shown)
+    title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
+    put_title(figure, [label_text(title, int(width / _TITLE_LETTER))])
+    if entries:
+        figure.legend(
+            handles=entries, loc="lower left", bbox_to_anchor=(0.005, 0.0), ncols=columns,
+            handletextpad=0.4, columnspacing=1.2, borderpad=0.3, labelspacing=0.35,
+        )  # fmt: skip
+    return figure
+
+
+def _draw_cells(axes: Axes, shown: _Map) -> None:
+    """Draw the cells; those not measured are hatched, the diagonal is grey."""
+    n = len(shown.cpus)
+    axes.add_patch(
+        Rectangle((-0.5, -0.5), n, n, facecolor="white", edgecolor=GREY, hatch="////", linewidth=0)
+    )
+    for at in range(n):
+        axes.add_patch(Rectangle((at - 0.5, at - 0.5), 1, 1, facecolor=PALE, linewidth=0))
+    axes.imshow(
+        np.ma.masked_invalid(shown.values), cmap=_colours(), norm=shown.norm,
+        interpolation="nearest", aspect="equal", zorder=2,
+    )  # fmt: skip
+    axes.set_xlim(-0.5, n - 0.5)
+    axes.set_ylim(n - 0.5, -0.5)
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+
+
+def _colours() -> Colormap:
+    return mpl.colormaps[_COLOURS].with_extremes(over=VERMILION, bad=(0, 0, 0, 0))
+
+
+def _write_cells(axes: Axes, shown: _Map) -> None:
+    """Write the numbers where there is room, and a cross where a value is off the scale."""
+    many = len(shown.cpus) > _MOST_WRITTEN
+    size = min(8.0, max(3.0, 0.36 * 72 * shown.cell))
+    paint = ScalarMappable(shown.norm, _colours())
+    for row, column in np.argwhere(np.isfinite(shown.values)):
+        value = float(shown.values[row, column])
+        if many and value <= shown.high:
+            continue
+        exact = value < (99.95 if shown.cell > _WIDE_CELL else 9.95)
+        text = _CROSS if many else f"{value:.1f}" if exact else f"{value:.0f}"
+        red, green, blue, _ = (float(part) for part in np.ravel(paint.to_rgba(np.array([value]))))
+        axes.text(
+            column, row, text, ha="center", va="center", fontsize=size, zorder=3,
+            color=BLACK if _luminance(red, green, blue) > _LIGHT else "white",
+        )  # fmt: skip
+
+
+def _luminance(red: float, green: float, blue: float) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    r, g, b = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (red, green, blue)
+    )
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> None:
+    """Outline the measured clusters: white within black, seen on every colour."""
+    place = {cpu: at for at, cpu in enumerate(shown.cpus)}
+    for cluster in clusters.found:
+        if len(cluster.rows) * shown.cell < _LEAST_OUTLINE:
+            continue
+        runs = runs_of([place[latency.cpus[row]] for row in cluster.rows])
+        for first, last in runs:
+            for other, end in runs:
+                box = Rectangle(
+                    (first - 0.5, other - 0.5), last - first + 1, end - other + 1,
+                    fill=False, edgecolor="white", linewidth=0.9, zorder=4, clip_on=False,
+                    path_effects=_RIM,
+                )  # fmt: skip
+                axes.add_patch(box)
+
+
+_RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
+
+
+def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
+    """Draw the scale's bar, with round numbers."""
+    bar = figure.colorbar(
+        ScalarMappable(shown.norm, _colours()), cax=axes,
+        extend="max" if shown.beyond else "neither",
+    )  # fmt: skip
+    if isinstance(shown.norm, LogNorm):
+        powers = range(math.floor(math.log10(shown.low)), math.ceil(math.log10(shown.high)) + 1)
+        ticks = [nice * 10.0**power for power in powers for nice in _NICE]
+        within = [tick for tick in ticks if shown.low <= tick <= shown.high]
+        bar.set_ticks(within, labels=[f"{tick:g}" for tick in within])
+    bar.minorticks_off()
+    bar.set_label("ns")
+    axes.grid(visible=False)
+    axes.tick_params(length=2.5)
+
+
+def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
+    entries: list[Entry] = [
+        Patch(facecolor=KIND_FILLS.get(kind, "white"), linewidth=0.7,
+              edgecolor=KIND_COLOURS.get(kind, PURPLE), hatch=KIND_HATCHES.get(kind, "xx"),
+              label=f"{label_text(kind, 12)}-cores")
+        for layer in layers for kind in layer.kinds
+    ]  # fmt: skip
+    if clusters.found:
+        entries.append(
+            Patch(facecolor=PALE, edgecolor="white", linewidth=0.9, label="measured cluster",
+                  path_effects=_RIM)
+        )  # fmt: skip
+    if _unmeasured(latency):
+        entries.append(
+            Patch(facecolor="white", edgecolor=GREY, hatch="////", linewidth=0.5,
+                  label="not measured")
+        )  # fmt: skip
+    if clusters.disturbed:
+        entries.append(
+            Patch(facecolor=VERMILION, linewidth=0, label=f"{_CROSS} off the scale, disturbed")
+        )
+    return entries
+
+
+def _unmeasured(latency: Latency) -> int:
+    """Return how many ordered pairs were not measured."""
+    n = len(latency.cpus)
+    return n * (n - 1) - int(np.isfinite(latency.matrix).sum())
+
+
+def _caption(latency: Latency, clusters: Clusters) -> str:
+    lacking, wrong = _unmeasured(latency), len(clusters.disturbed)
+    return sentences(
+        "Rows are the CPU that begins, columns the one that answers; each cell is the median over "
+        "all samples of that direction, so that the triangles differ where directions do.",
+        "Brackets at the edges are what the kernel tells.",
+        "Outlines are the measured clusters." if clusters.found else "",
+        f"{plural(lacking, 'ordered pair')} not measured." if lacking else "",
+        f"{plural(wrong, 'pair')} off the scale, as if disturbed." if wrong else "",
+    )
+
+
+def _seen(latency: Latency, clusters: Clusters) -> str:
+    (a, b, least), (c, d, most) = latency.nearest, latency.farthest
+    levels = [
+        f"Level {level}: {groups([[latency.cpus[row] for row in one.rows] for one in found])}."
+        for level in range(1, clusters.levels + 1)
+        if (found := [one for one in clusters.found if one.level == level])
+    ]
+    measured = plural(len(latency.pairs), "pair")
+    return sentences(
+        f"Heat map of {plural(len(latency.cpus), 'CPU')}, {measured} measured.",
+        f"The least median is {ns(least)} between CPUs {a} and {b}, the greatest {ns(most)} "
+        f"between CPUs {c} and {d}.",
+        "Clusters stand out as blocks on the diagonal." if levels else "No clusters stand out.",
+        *levels,
+    )

@@ -1,0 +1,44 @@
+"""The latencies by how near the kernel says that two CPUs are: what a few pairs of each tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.latency.model import Latency
+from runners.latency_plan import RELATIONS, relations
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """Measured pairs of one relation (`SMT siblings` … `different packages`) between two kinds.
+
+    `kinds` are as `P-E`, best first. The times are the pairs' medians, in ns.
+    """
+
+    relation: str
+    kinds: str
+    pairs: int
+    median_ns: float
+    least_ns: float
+    most_ns: float
+
+
+def find_nearness(latency: Latency) -> list[Nearness]:
+    """Return the measured pairs by relation and kinds, nearest relations first."""
+    topology = latency.topology
+    relation = relations(topology)
+    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
+    rank = {kind.name: at for at, kind in enumerate(topology.kinds)}
+    found: dict[tuple[str, str], list[float]] = {}
+    pairs = latency.pairs
+    for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
+        kinds = sorted((kind.get(a, "?"), kind.get(b, "?")), key=lambda name: rank.get(name, -1))
+        found.setdefault((relation(a, b), "-".join(kinds)), []).append(ns)
+    order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
+    return [
+        Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))
+        for key in order
+        for ns in [found[key]]
+    ]

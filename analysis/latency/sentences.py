@@ -1,0 +1,260 @@
+"""What the latencies of a node say, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.latency.agreement import Agreement, Denied, LevelMatch, Measured
+from analysis.latency.clusters import Clusters, enough
+from analysis.latency.kernel import NUMA, PACKAGE, SIBLINGS, KernelGroup
+from analysis.latency.model import Latency
+from analysis.latency.teams import NEXT, Team
+from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
+from analysis.table import one_line
+from configs.words import plural
+
+# CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
+PUBLISHED = (15.5, 16.6)
+NOT_SEEN = "quoted at second hand; the original was not seen"
+# Medians that scatter by less are alike for whoever places threads.
+_ALIKE = 0.1
+_MOST_DISTURBED = 3
+# Partitions with a lower adjusted Rand index are not called alike.
+_LIKE = 0.5
+
+
+def measured_sentences(latency: Latency) -> Iterator[str]:
+    """Yield what was measured, and what was not."""
+    pairs = latency.pairs
+    of = latency.pairs_of_node
+    how_many = plural(len(pairs), "pair")
+    known = f"{how_many} of CPUs" if len(pairs) == of else f"{len(pairs)} of {of} pairs of CPUs"
+    yield (
+        f"{known}, measured by {_METHODS[latency.method]} on {plural(latency.addresses, 'line')} "
+        f"each ({plural(len(latency.one_way_ns), 'sample')}): one way takes "
+        f"{_range(pairs['median_ns'].to_numpy())}."
+    )
+    if len(pairs) > 1:
+        (a, b, least), (c, d, most) = latency.nearest, latency.farthest
+        yield f"Nearest are CPUs {a} and {b} ({ns(least)}), farthest CPUs {c} and {d} ({ns(most)})."
+    if latency.left_out:
+        reasons = list(dict.fromkeys(one_line(one.reason) for one in latency.left_out))
+        pairs_left = plural(len(latency.left_out), "pair")
+        yield f"Left out: {pairs_left}, because: {'; '.join(reasons[:3])}."
+
+
+_METHODS = {
+    "cas": "compare-and-swap on one line (cas)",
+    "store": "stores and loads on two lines (store)",
+}
+
+
+def _range(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    middle = ns(float(np.median(values)))
+    if len(values) == 1:
+        return middle
+    return f"{ns(float(values.min()))} to {ns(float(values.max()))}, {middle} in the median pair"
+
+
+def cluster_sentences(latency: Latency, clusters: Clusters, agreement: Agreement) -> Iterator[str]:
+    """Yield which clusters were found, and how they agree with the kernel's topology."""
+    if len(latency.cpus) < 3:
+        yield "Clusters: two CPUs make one pair, which is near to nothing else."
+        return
+    if not enough(latency.both_ways):
+        possible = len(latency.cpus) * (len(latency.cpus) - 1) // 2
+        yield (
+            f"Clusters cannot be told: {len(latency.pairs)} of the {possible} pairs of these CPUs "
+            "were measured; measure them all with --pairs all."
+        )
+        return
+    if not clusters.found:
+        yield _none_found(latency, clusters)
+    for match in agreement.levels:
+        named = [one for one in agreement.measured if one.cpus in match.clusters]
+        new = [one for one in named if one.cluster.level == match.level]
+        if new:
+            within = _spread([one.cluster.within_ns for one in new])
+            outside = _spread([one.cluster.outside_ns for one in new])
+            yield (
+                f"Clusters of level {match.level}: {groups([one.cpus for one in new])}; "
+                f"{within} within, {outside} to the CPUs around; {_likeness(match, new)}."
+            )
+    same = [one.same for one in agreement.measured if one.same is not None]
+    told = [group for group in agreement.groups if group.names]
+    found = [group for group in same if group.names]
+    if told and len(found) == len(told):
+        yield f"The kernel's topology agrees: {_kinds_of_groups(found)} were all found."
+    elif found:
+        yield f"The kernel's topology agrees in part: {_kinds_of_groups(found)} were found."
+    yield from _denials(agreement.denied)
+    alone = [one for one in agreement.measured if one.same is None]
+    if alone:
+        these = "group" if len(alone) == 1 else "groups"
+        yield (
+            f"Measured, {groups([one.cpus for one in alone])} stand apart from the CPUs around "
+            f"them; the kernel knows no such {these}."
+        )
+    if clusters.disturbed:
+        yield _disturbed(latency, clusters)
+
+
+def _likeness(match: LevelMatch, new: Sequence[Measured]) -> str:
+    """Return which level of the kernel a level is like."""
+    if match.alike == 1.0:
+        return f"this is the kernel's level {match.name}, exactly"
+    kinds = {one.same.kind for one in new if one.same is not None and one.same.kind}
+    if len(kinds) == len(new):
+        return f"these are the {listed([f'{one_line(kind)}-cores' for kind in sorted(kinds)])}"
+    if match.alike >= _LIKE:
+        return f"most like the kernel's level {match.name} (adjusted Rand index {match.alike:.2f})"
+    return "like no level of the kernel's"
+
+
+def _none_found(latency: Latency, clusters: Clusters) -> str:
+    if clusters.scatter <= _ALIKE:
+        return (
+            "No clusters: all pairs are alike within noise (they differ by "
+            f"{share(clusters.scatter)}, robust standard deviation)."
+        )
+    low, high = np.nanquantile(latency.both_ways, (0.05, 0.95))
+    return (
+        f"No clusters: pairs differ ({ns(float(low))} to {ns(float(high))}, nine of ten), but no "
+        "group of CPUs stands apart from the others."
+    )
+
+
+def _spread(values: Sequence[float]) -> str:
+    low, high = ns(min(values)), ns(max(values))
+    return low if low == high else f"{low.removesuffix(' ns')} to {high}"
+
+
+def _kinds_of_groups(found: Sequence[KernelGroup]) -> str:
+    counts = Counter(_GROUPS.get(group.names[0], group.names[0]) for group in found)
+    return listed([_several(count, name) for name, count in counts.items()])
+
+
+def _several(count: int, name: str) -> str:
+    """Return a count and its noun, whose first word has a plural: `8 cores with siblings`."""
+    first, _, rest = name.partition(" with ")
+    return plural(count, first) + (f" with {rest}" if rest else "")
+
+
+_GROUPS = {SIBLINGS: "core with siblings", "L2": "L2 cluster", "L3": "L3 group"}
+_SAYS = {
+    SIBLINGS: "are siblings of one core",
+    PACKAGE: "are one package",
+    NUMA: "are one NUMA node",
+}
+
+
+def says(group: KernelGroup) -> str:
+    """Return what the kernel says of a group: `share an L2 and an L3`."""
+    shared = [name for name in group.names if name not in _SAYS]
+    parts = [_SAYS[name] for name in group.names if name in _SAYS]
+    if shared:
+        parts.append(f"share an {' and an '.join(shared)}")
+    return " and ".join(parts)
+
+
+def _denials(denied: Sequence[Denied]) -> Iterator[str]:
+    """Yield a sentence for each way in which groups of the kernel were not found."""
+    alike: dict[tuple[str, str], list[Denied]] = {}
+    for one in denied:
+        alike.setdefault((says(one.group), _verdict(one)), []).append(one)
+    for (said, verdict), many in alike.items():
+        each = " each" if len(many) > 1 else ""
+        start = f"The kernel says that {groups([one.group.cpus for one in many])}{each} {said}"
+        yield f"{start}; {_measured(verdict, many)}."
+
+
+_UNMEASURED, _NO_NEARER, _PARTLY, _UNCLEAR = "unmeasured", "no nearer", "partly", "unclear"
+
+
+def _verdict(one: Denied) -> str:
+    if one.within_ns is None or one.outside_ns is None:
+        return _UNMEASURED
+    if one.no_nearer:
+        return _NO_NEARER
+    return _PARTLY if one.nearest else _UNCLEAR
+
+
+def _measured(verdict: str, many: Sequence[Denied]) -> str:
+    if verdict == _UNMEASURED:
+        return "too few of their pairs were measured to tell"
+    within = _spread([one.within_ns for one in many if one.within_ns is not None])
+    outside = _spread([one.outside_ns for one in many if one.outside_ns is not None])
+    if verdict == _NO_NEARER:
+        return (
+            f"measured, they are no nearer to each other ({within}) than to the CPUs around them "
+            f"({outside})"
+        )
+    if verdict == _PARTLY:
+        return "; ".join(_part(one) for one in many[:3])
+    return (
+        f"measured, they are nearer to each other ({within}) than to the CPUs around them "
+        f"({outside}), but do not stand apart beyond noise"
+    )
+
+
+def _part(one: Denied) -> str:
+    mine, found = set(one.group.cpus), set(one.nearest)
+    without, more = sorted(mine - found), sorted(found - mine)
+    parts = [f"without {cpus(without)}"] * bool(without) + [f"with {cpus(more)}"] * bool(more)
+    return f"measured, {cpus(one.nearest)} are the cluster, {' and '.join(parts)}"
+
+
+def _disturbed(latency: Latency, clusters: Clusters) -> str:
+    rows = clusters.disturbed
+    told = [
+        f"{latency.cpus[a]} and {latency.cpus[b]} ({ns(float(latency.both_ways[a, b]))})"
+        for a, b in rows
+    ]
+    verb = "takes" if len(rows) == 1 else "take"
+    return (
+        f"{plural(len(rows), 'pair')} {verb} more than three times as long as the way over a third "
+        f"CPU, as if disturbed, and no cluster rests on that: CPUs {listed(told, _MOST_DISTURBED)}."
+    )
+
+
+def team_sentences(latency: Latency, teams: Sequence[Team]) -> Iterator[str]:
+    """Yield what the order of CPUs gains, beside what was published."""
+    if not teams:
+        yield "A team needs two cores; one was measured."
+        return
+    if len(teams) == 1 and len(teams[0].cpus) == 2:
+        yield "With two cores there is no order to choose."
+    else:
+        yield from map(_gain, teams)
+    low, high = PUBLISHED
+    yield (
+        f"Published: {low} -> {high} million/s ({gained(high / low)}) by choosing neighbours well "
+        f"({NOT_SEEN})."
+    )
+    kinds = [kind.name for kind in latency.topology.kinds]
+    if len(kinds) > 1:
+        yield (
+            f"The core kinds ({', '.join(map(one_line, kinds))}) are not equally fast: this order "
+            "looks at latency only, and takes the best kind first."
+        )
+
+
+def _gain(team: Team) -> str:
+    who = f"{plural(len(team.cpus), 'thread')}, {talking(team)}"
+    if team.gain is None or team.gain_interval is None:
+        return f"{who}: what the order gains cannot be told: {team.why_no_gain}."
+    interval = f"{gained(team.gain_interval.low)} to {gained(team.gain_interval.high)}"
+    if team.gains and team.numerical_rate is not None:
+        return (
+            f"{who}: {gained(team.gain)} ({interval}) transfers/s over numerical order, which has "
+            f"{millions(team.numerical_rate)} million/s."
+        )
+    return f"{who}: no gain over numerical order beyond noise ({interval})."
+
+
+def talking(team: Team) -> str:
+    """Return how a team's threads talk."""
+    return "each talking with the next" if team.how == NEXT else "talking in pairs"

@@ -1,0 +1,233 @@
+"""The mapping that follows: in which order threads that talk to each other should take the CPUs.
+
+One CPU a core, cores of the best kind first. What the order gains over numerical order is told from
+measurements that had no part in choosing it: orders are chosen by one half of them and judged by
+the other, both ways. An order chosen from all of them would win by luck alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.latency.chain import near_pairs, short_chain
+from analysis.latency.model import Latency
+from analysis.latency.rate import NS_PER_S
+from analysis.latency.tree import completed
+from analysis.statistics.difference import Difference
+from analysis.statistics.interval import Interval
+from runners.topology import KIND_ORDER
+
+Array = NDArray[np.float64]
+Orderer = Callable[[Array], list[int]]
+Edges = list[tuple[int, int]]
+
+# Neighbours that were not measured are taken for that much farther than the way over others tells,
+# so that measured ones are preferred where both are about as near.
+UNMEASURED = 1.2
+
+NEXT, PAIRS = "each with the next", "in pairs"
+_SEED = 1
+_TOO_FEW = "too few samples of these pairs to judge by"
+
+
+@dataclass(frozen=True)
+class Team:
+    """An order of CPUs for a team whose threads talk `how`: each with the next, or in pairs.
+
+    `rate` is the harmonic mean of the neighbours' one-way transfers a second, `numerical_rate` that
+    of the numerical order `numerical`; None where some neighbours were not measured. `gain` is the
+    ratio of both as the measurements that did not choose the order show it, with its 95 % interval;
+    None with the reason `why_no_gain`.
+    """
+
+    how: str
+    cpus: tuple[int, ...]
+    numerical: tuple[int, ...]
+    rate: float | None
+    numerical_rate: float | None
+    gain: float | None
+    gain_interval: Interval | None
+    why_no_gain: str = ""
+
+    @property
+    def gains(self) -> bool:
+        """Whether the order is faster than the numerical one beyond noise."""
+        return self.gain_interval is not None and self.gain_interval.low > 1
+
+    @property
+    def follows(self) -> tuple[int, ...]:
+        """The order to use: the numerical one when the other gains nothing beyond noise."""
+        return self.cpus if self.gains or self.gain is None else self.numerical
+
+    @property
+    def places(self) -> str:
+        """The environment that pins a team so, ready for a command line."""
+        places = ",".join(f"{{{cpu}}}" for cpu in self.follows)
+        return f'OMP_PLACES="{places}" OMP_PROC_BIND=close OMP_NUM_THREADS={len(self.follows)}'
+
+
+def find_teams(latency: Latency) -> list[Team]:
+    """Return orders for 2, 4, 8 … threads and for one on every core, then for pairs.
+
+    None for a node on which only one core was measured.
+    """
+    blocks = _blocks(latency)
+    every = [cpu for block in blocks for cpu in block]
+    if len(every) < 2:
+        return []
+    best = blocks[0] if len(blocks[0]) > 1 else every
+    judge = _Judge(latency)
+    teams = [
+        judge.team(NEXT, [best], length) for length in _lengths(len(best)) if length <= len(best)
+    ]
+    if len(every) > len(best):
+        teams.append(judge.team(NEXT, blocks, len(every)))
+    if len(best) > 3:
+        teams.append(judge.team(PAIRS, [best], len(best) // 2 * 2))
+    return teams
+
+
+def _lengths(most: int) -> Iterator[int]:
+    length = 2
+    while length < most:
+        yield length
+        length *= 2
+    yield most
+
+
+def _blocks(latency: Latency) -> list[list[int]]:
+    """Return the first measured CPU of each core, by kind, best kind first, by number."""
+    measured = frozenset(latency.cpus)
+    blocks: dict[str, list[int]] = {}
+    for core in latency.topology.cores:
+        usable = sorted(measured.intersection(core.cpus))
+        if usable:
+            blocks.setdefault(core.kind, []).append(usable[0])
+    rank = {kind: at for at, kind in enumerate(KIND_ORDER)}
+    return [sorted(blocks[kind]) for kind in sorted(blocks, key=lambda k: rank.get(k, len(rank)))]
+
+
+class _Judge:
+    """Chooses orders, and says what they gain."""
+
+    def __init__(self, latency: Latency) -> None:
+        self._latency = latency
+        self._cost = _cost_of(latency.both_ways)
+        units = latency.units.sample(frac=1.0, random_state=_SEED)
+        half = units.groupby("pair").cumcount().to_numpy() % 2
+        self._halves = [units[half == side] for side in (0, 1)]
+        self._costs = [self._half_cost(units) for units in self._halves]
+        self._told = [_by_pair(units, len(latency.pairs)) for units in self._halves]
+
+    def team(self, how: str, blocks: Sequence[Sequence[int]], length: int) -> Team:
+        """Return the order of `length` CPUs of these blocks, block after block."""
+        rows = [[self._latency.row_of[cpu] for cpu in block] for block in blocks]
+        numerical = [row for block in rows for row in block][:length]
+        edges = _edges_of(how)
+        chosen = self._chosen(how, self._cost, rows, length)
+        gain, why = self._gain(how, rows, length, numerical)
+        return Team(
+            how,
+            self._cpus(chosen),
+            self._cpus(numerical),
+            self._rate(edges(chosen)),
+            self._rate(edges(numerical)),
+            None if gain is None else gain.ratio,
+            None if gain is None else gain.interval(),
+            why,
+        )
+
+    def _chosen(
+        self, how: str, cost: Array, blocks: Sequence[Sequence[int]], length: int
+    ) -> list[int]:
+        chain: list[int] = []
+        for block in blocks:
+            within = cost[np.ix_(block, block)]
+            found = (
+                near_pairs(within) if how == PAIRS else short_chain(within, min(length, len(block)))
+            )
+            rows = [block[at] for at in found]
+            if chain and cost[chain[-1], rows[-1]] < cost[chain[-1], rows[0]]:
+                rows.reverse()
+            chain += rows
+        return chain
+
+    def _gain(
+        self, how: str, blocks: Sequence[Sequence[int]], length: int, numerical: list[int]
+    ) -> tuple[Difference | None, str]:
+        """Return log(time in numerical order / time in the chosen order), or why it is not told."""
+        edges, found = _edges_of(how), []
+        for side in (0, 1):
+            chosen = self._chosen(how, self._costs[side], blocks, length)
+            other = self._told[1 - side]
+            before, after = (self._times(other, edges(order)) for order in (numerical, chosen))
+            if before is None or after is None:
+                return None, self._why_not(edges(numerical) + edges(chosen))
+            found.append(Difference.from_summary(*before, *after))
+        return (
+            Difference(
+                sum(one.log_ratio for one in found) / 2,
+                sum(one.standard_error**2 for one in found) ** 0.5 / 2,
+                min(one.df for one in found),
+                min(one.n for one in found),
+                paired=False,
+            ),
+            "",
+        )
+
+    def _why_not(self, edges: Edges) -> str:
+        unmeasured = sum(self._latency.pair_rows[edge] < 0 for edge in edges)
+        return "some of the neighbours were not measured" if unmeasured else _TOO_FEW
+
+    def _times(self, told: pd.DataFrame, edges: Edges) -> tuple[float, float, int] | None:
+        """Return mean, sd and number of the times of neighbours, in ns; None without a spread."""
+        pairs = [int(self._latency.pair_rows[edge]) for edge in edges]
+        if min(pairs) < 0:
+            return None
+        of = told.iloc[pairs]
+        if (of["n"] < 2).any():
+            return None
+        n = int(of["n"].sum())
+        error = float(np.sqrt((of["var"] / of["n"]).sum())) / len(edges)
+        return float(of["mean"].mean()), error * n**0.5, n
+
+    def _half_cost(self, units: pd.DataFrame) -> Array:
+        medians = units.groupby("pair")["median_ns"].median()
+        ns = np.full(len(self._latency.pairs), np.nan)
+        ns[medians.index] = medians
+        rows = self._latency.pair_rows
+        return _cost_of(np.where(rows < 0, np.nan, ns[rows]))
+
+    def _rate(self, edges: Edges) -> float | None:
+        pairs = [int(self._latency.pair_rows[edge]) for edge in edges]
+        if min(pairs) < 0:
+            return None
+        rates = self._latency.pairs["rate_per_s"].to_numpy()[pairs]
+        return float(NS_PER_S / (NS_PER_S / rates).mean())
+
+    def _cpus(self, rows: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self._latency.cpus[row] for row in rows)
+
+
+def _cost_of(ns: Array) -> Array:
+    """Return what it costs that two rows are neighbours; more where they were not measured."""
+    unmeasured = np.where(np.isnan(ns), UNMEASURED, 1.0)
+    return np.asarray(np.exp(completed(np.log(ns))) * unmeasured)
+
+
+def _edges_of(how: str) -> Callable[[Sequence[int]], Edges]:
+    """Return what gives the neighbours of an order that talk."""
+    step = 2 if how == PAIRS else 1
+    return lambda order: list(zip(order[:-1:step], order[1::step], strict=True))
+
+
+def _by_pair(units: pd.DataFrame, pairs: int) -> pd.DataFrame:
+    """Return number, mean and variance of each pair's times, in ns."""
+    grouped = units.groupby("pair")["mean_ns"]
+    found = pd.DataFrame({"n": grouped.size(), "mean": grouped.mean(), "var": grouped.var(ddof=1)})
+    return found.reindex(range(pairs)).fillna({"n": 0})

@@ -1,0 +1,136 @@
+"""Clusters from matrices of latencies: planted ones are found, and none where there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.latency.clusters import ENOUGH, find_clusters
+from analysis.latency.tree import completed, disturbed
+from tests.analysis.latency.made_latency import PLANTED, Array, Planted, noisy
+
+MATRICES = 200
+FEWER = 60
+STRUCTURES = ("smt", "modules", "complexes", "packages", "hybrid", "hybrid-denied")
+
+
+def found_in(matrix: Array) -> set[tuple[int, ...]]:
+    return {cluster.rows for cluster in find_clusters(matrix).found}
+
+
+def share_found(
+    planted: Planted, noise: float, disturbed: int, missing: float, count: int = MATRICES
+) -> float:
+    rng = np.random.default_rng(6)
+    matrices = (noisy(planted, rng, noise, disturbed, missing) for _ in range(count))
+    return sum(found_in(matrix) == planted.clusters for matrix in matrices) / count
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_planted_clusters_are_found_exactly_in_95_of_100_noisy_matrices(name: str) -> None:
+    assert share_found(PLANTED[name], 0.05, disturbed=0, missing=0.0) >= 0.95
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_nearly_without_noise_planted_clusters_are_found(name: str) -> None:
+    assert share_found(PLANTED[name], 0.01, disturbed=0, missing=0.0, count=FEWER) >= 0.95
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_disturbed_and_missing_pairs_hide_no_cluster(name: str) -> None:
+    assert share_found(PLANTED[name], 0.05, disturbed=3, missing=0.1, count=FEWER) >= 0.95
+
+
+@pytest.mark.parametrize("name", ["smt", "complexes", "packages"])
+def test_clusters_far_apart_are_found_in_noise_of_10_percent(name: str) -> None:
+    assert share_found(PLANTED[name], 0.1, disturbed=3, missing=0.1, count=FEWER) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("cpus", "noise"), [(3, 0.05), (4, 0.05), (8, 0.05), (24, 0.01), (24, 0.05), (24, 0.1)]
+)
+def test_equal_cpus_show_no_clusters_in_95_of_100_matrices(cpus: int, noise: float) -> None:
+    assert share_found(Planted(cpus, 60.0), noise, disturbed=0, missing=0.0) >= 0.95
+
+
+def test_a_server_of_256_cpus_shows_siblings_complexes_and_packages() -> None:
+    matrix = noisy(PLANTED["server"], np.random.default_rng(2), 0.05, disturbed=5, missing=0.1)
+
+    clusters = find_clusters(matrix)
+
+    assert {cluster.rows for cluster in clusters.found} == PLANTED["server"].clusters
+    assert [len(clusters.at_level(level)) for level in (1, 2, 3)] == [128, 16, 2]
+
+
+def test_cores_along_a_ring_are_no_clusters() -> None:
+    n = 24
+    steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    ring = 40.0 + 4.0 * np.minimum(steps, n - steps)
+    rng = np.random.default_rng(1)
+    called = 0
+    for noise in (0.001, 0.01, 0.03):
+        for _ in range(20):
+            away = np.triu(rng.normal(0, noise, (n, n)), 1)
+            called += bool(found_in(ring * np.exp(away + away.T)))
+    assert called <= 0.1 * 60
+
+
+def test_a_cluster_tells_how_near_its_cpus_are_and_how_far_the_others() -> None:
+    (first, second) = find_clusters(PLANTED["complexes"].ns()).found
+
+    assert (first.rows, second.rows) == (tuple(range(8)), tuple(range(8, 16)))
+    assert first.within_ns == pytest.approx(25.0)
+    assert first.outside_ns == pytest.approx(80.0)
+
+
+def test_what_is_inside_a_cluster_does_not_count_as_its_own_latency() -> None:
+    outer = find_clusters(PLANTED["packages"].ns()).found[0]
+
+    assert outer.level == 2
+    assert outer.within_ns == pytest.approx(50.0)
+
+
+def test_the_scatter_is_that_of_the_pairs_about_their_level() -> None:
+    matrix = noisy(PLANTED["complexes"], np.random.default_rng(4), 0.05)
+
+    assert find_clusters(matrix).scatter == pytest.approx(0.05, rel=0.25)
+
+
+def test_a_disturbed_pair_is_named() -> None:
+    matrix = PLANTED["complexes"].ns()
+    matrix[3, 12] = matrix[12, 3] = 4000.0
+
+    assert find_clusters(matrix).disturbed == ((3, 12),)
+
+
+def test_another_package_is_far_and_not_disturbed() -> None:
+    assert not disturbed(np.log(PLANTED["server"].ns())).any()
+
+
+def test_few_pairs_tell_no_clusters() -> None:
+    matrix = PLANTED["complexes"].ns()
+    upper = np.transpose(np.triu_indices(len(matrix), 1))
+    lacking = np.random.default_rng(1).permutation(upper)[: round(len(upper) * (1.05 - ENOUGH))]
+    for a, b in lacking:
+        matrix[a, b] = matrix[b, a] = np.nan
+
+    assert not find_clusters(matrix).found
+
+
+def test_an_unmeasured_pair_takes_the_way_over_others() -> None:
+    chain = np.full((4, 4), np.nan)
+    for a, b, ns in ((0, 1, 1.0), (1, 2, 3.0), (2, 3, 2.0)):
+        chain[a, b] = chain[b, a] = ns
+
+    full = completed(chain)
+
+    assert full[0, 2] == full[0, 3] == full[1, 3] == 3.0
+    assert full[0, 1] == 1.0
+
+
+def test_cpus_without_any_common_pair_are_taken_as_far() -> None:
+    apart = np.full((4, 4), np.nan)
+    apart[0, 1] = apart[1, 0] = 1.0
+    apart[2, 3] = apart[3, 2] = 2.0
+
+    assert completed(apart)[0, 2] > 2.0
