@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -73,10 +74,25 @@ class PinnedThreads {
     std::array<std::jthread, 2> threads_;
 };
 
+// Why a pair is not even tried. The kernel would pin to CPUs that taskset has withheld, but who
+// withheld them meant it.
+std::string not_allowed(const CpuPair& cpus, const Cpus& home) {
+    for (const int cpu : {cpus.first, cpus.second}) {
+        if (std::find(home.begin(), home.end(), cpu) == home.end()) {
+            return "CPU " + std::to_string(cpu) + " is none of those that the process may use (" +
+                   format_cpus(home) + ")";
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 PairResult measure_pair(const PairPlan& plan, const Sampling& sampling, const Cpus& home,
                         std::chrono::milliseconds patience) {
+    if (const std::string why = not_allowed(plan.cpus, home); !why.empty()) {
+        return {plan.cpus, plan.runs, {}, why, false};
+    }
     Match match(plan.runs, sampling, patience);
     {
         PinnedThreads threads(match, plan.cpus);
@@ -86,8 +102,7 @@ PairResult measure_pair(const PairPlan& plan, const Sampling& sampling, const Cp
             const std::int64_t now = match.pairing().progress();
             if (now == before) {
                 match.pairing().give_up(
-                    "neither thread could run; something keeps them from "
-                    "their CPUs");
+                    "neither thread could run; something keeps them from their CPUs");
             }
             if (match.pairing().given_up()) {
                 threads.let_go(home);

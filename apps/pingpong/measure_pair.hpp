@@ -22,8 +22,8 @@ struct PairResult {
     bool check_failed = false;
 };
 
-// Measures a pair. Threads that are kept from their CPUs for longer than the patience are let go to
-// `home`, the CPUs that the process may use.
+// Measures a pair of `home`, the CPUs that the process may use. Threads that are kept from their
+// CPUs for longer than the patience are let go to all of them.
 PairResult measure_pair(const PairPlan& plan, const Sampling& sampling, const Cpus& home,
                         std::chrono::milliseconds patience = Pairing::kPatience);
 

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 // A thousandth of a sample is below the noise of every node seen.
 constexpr double kClockReadingsPerSample = 1000.0;
-constexpr std::int64_t kMostRoundTrips = 1'000'000;
+constexpr std::int64_t kMostRoundTrips = 1'000'000'000;
 
 // Round trips of a first guess at how long they take: the least of some, because disturbances
 // only ever add.

@@ -61,6 +61,7 @@ int play_as_team(const Settings& settings, const AssignedCpus& assigned) {
     const std::vector<RunPlan> plan{RunPlan{}};
     Sampling sampling = settings.sampling;
     sampling.precision = 0.0;
+    sampling.sample_ns = long_enough_ns(sampling.sample_ns, clock_cost_ns());
     Match match(plan, sampling);
     Places places;
     run_team(kThreads, [&](int thread) {

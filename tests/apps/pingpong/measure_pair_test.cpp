@@ -32,11 +32,17 @@ TEST(MeasuredPair, HasARunForEachDirectionAndAddress) {
 
 TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
     const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
-    const PairResult result = measure_pair(plan, brief(), kHome);
+    const PairResult result = measure_pair(plan, brief(), {kHome[0], 65535});
     EXPECT_TRUE(result.runs.empty());
     EXPECT_FALSE(result.check_failed);
     EXPECT_EQ(result.left_out,
               "a thread cannot be pinned to CPU 65535: CPUs 65535: Invalid argument");
+}
+
+TEST(MeasuredPair, IsLeftOutWhereTheProcessMayNotUseBothCpus) {
+    const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
+    EXPECT_EQ(measure_pair(plan, brief(), kHome).left_out,
+              "CPU 65535 is none of those that the process may use (" + format_cpus(kHome) + ")");
 }
 
 TEST(MeasuredPair, IsLeftOutWhenItsThreadsDoNotGetOn) {

@@ -47,6 +47,16 @@ TEST(PingpongProgram, OnOneCpuThereIsNoPair) {
               "pingpong: expected two CPUs or more, may use only CPU " + kFirst + "\n");
 }
 
+TEST(PingpongProgram, KeepsToTheCpusItWasGiven) {
+    if (!kTwo) {
+        GTEST_SKIP() << "needs two CPUs";
+    }
+    const ProgramResult result = run_on_one_cpu({kProgram, "--pairs", kPair});
+    EXPECT_EQ(result.exit_status, 1);
+    EXPECT_EQ(find(result.output, "Left out: .*: (.*)\n"),
+              "CPU " + kLast + " is none of those that the process may use (" + kFirst + ")");
+}
+
 TEST(PingpongProgram, WritesJsonLinesAndGoesOnAfterAPairThatCannotBe) {
     if (!kTwo) {
         GTEST_SKIP() << "needs two CPUs";
