@@ -115,8 +115,8 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         remarks.append(f"{lines} of the records without a case, and not used")
     if runs.more_metrics:
         remarks.append(
-            f"the programs' own metrics: the first {MOST_METRICS} names are used, and more are in "
-            "the records"
+            f"the programs' own metrics: the first {MOST_METRICS} names in the alphabet are used, "
+            "and others are in the records"
         )
     return remarks
 

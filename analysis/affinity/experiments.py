@@ -13,6 +13,8 @@ CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadm
 # What each program times by itself, by the name of the metric in its records.
 TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
 APPS = (*TIMES, THREADMAP)
+# Measured by `pinstudy latency` beside the cases.
+LATENCY = "latency"
 
 # Where two threads of a pair are, by the mapping's selection: "each pair …".
 _PAIRS = {

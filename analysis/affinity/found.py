@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.affinity.c2c import ContendedLines, read_c2c
 from analysis.affinity.contention import Contention, contention
 from analysis.affinity.experiments import APPS
 from analysis.affinity.pingpong import Exchanges, exchanges
@@ -13,7 +14,10 @@ from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
 from analysis.fields import TABLE_KEYS
 from analysis.findings import Findings
+from analysis.latency import Latency, read_latency
 from analysis.sources import Results
+from analysis.table import one_line
+from configs.errors import UserError
 
 LATENCY_FILE = "latency.json"
 
@@ -23,8 +27,9 @@ class Affinity:
     """The experiments, each in its groups of cases that share all but their placement.
 
     `apps` are the programs of which there are cases, measured or not; `teams` are in groups by
-    table and governor; `latency` is the file of core-to-core latencies beside the records, None
-    where there is none.
+    table and governor; `lines` is what perf c2c showed of the cases, `latency` are the core-to-core
+    latencies, both from files beside the records: None where there are none, or where
+    `why_no_latency` says what is wrong with the file.
     """
 
     apps: tuple[str, ...]
@@ -32,17 +37,17 @@ class Affinity:
     sharing: tuple[Sharing, ...]
     exchanges: tuple[Exchanges, ...]
     teams: tuple[tuple[Team, ...], ...]
-    latency: Path | None
+    lines: ContendedLines | None = None
+    latency: Latency | None = None
+    why_no_latency: str = ""
 
 
 def affinity(results: Results, findings: Findings) -> Affinity | None:
     """Return the affinity experiments of results; None where there is none of them."""
     here = {str(table.keys["app"]) for table in findings.tables}
     apps = tuple(app for app in APPS if app in here)
-    latency = None if results.folder is None else results.folder / LATENCY_FILE
-    if latency is not None and not latency.is_file():
-        latency = None
-    if not apps and latency is None:
+    latency, why_not = _latency(results.folder)
+    if not apps and latency is None and not why_not:
         return None
     return Affinity(
         apps,
@@ -50,8 +55,20 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
         tuple(sharing(results, findings)),
         tuple(exchanges(results, findings)),
         tuple(_by_table(teams(results, findings))),
+        read_c2c(results.folder) if results.folder is not None else None,
         latency,
+        why_not,
     )
+
+
+def _latency(folder: Path | None) -> tuple[Latency | None, str]:
+    """Return the latencies in a results folder, or what is wrong with their file."""
+    if folder is None or not (folder / LATENCY_FILE).exists():
+        return None, ""
+    try:
+        return read_latency(folder / LATENCY_FILE), ""
+    except UserError as error:
+        return None, one_line(str(error))
 
 
 def _by_table(found: Sequence[Team]) -> Iterator[tuple[Team, ...]]:

@@ -66,7 +66,7 @@ def measured_cases(results: Results, findings: Findings, app: str) -> list[Measu
     """Return the cases of one of the programs that time themselves, in the order of the tables."""
     cases = cases_of(findings, app)
     column = METRIC.format(TIMES[app])
-    if results.runs is None or column not in results.runs.frame:
+    if not cases or results.runs is None or column not in results.runs.frame:
         return [Measured(case) for case in cases]
     frame = results.runs.frame
     by_case = values_by_case(frame[frame["app"] == app], {"time": column})

@@ -39,7 +39,7 @@ class Exchanges:
 def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     """Return the ping-pong cases of results; all their comparisons are tested together."""
     groups = by_setting(measured_cases(results, findings, PINGPONG))
-    rates = _rates(results)
+    rates = _rates(results) if groups else {}
     free = [next((case for case in group if leaves_all(case.case.facts)), None) for group in groups]
     pairs = [
         (case, (one,))

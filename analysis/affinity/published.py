@@ -25,6 +25,7 @@ class Published:
     """
 
     sizes: tuple[str, ...]
+    threads: int
     selection: str
     source: str
     time_ms: float | None = None
@@ -60,12 +61,13 @@ def published_of(experiment: str, size: str, selection: str) -> Published | None
 
 
 def published_for(experiment: str, case: CaseFinding) -> Published | None:
-    """Return what was published of a case's size and placement: pinned, or left alone."""
+    """Return what was published of a case's size, threads and placement: pinned, or left alone."""
     facts = case.facts
     selection, tightness = str(facts["selection"]), facts["tightness"]
     if tightness != ("none" if selection == "all" else "pin"):
         return None
-    return published_of(experiment, str(facts["size"]), selection)
+    found = published_of(experiment, str(facts["size"]), selection)
+    return found if found is not None and found.threads == facts["threads"] else None
 
 
 def sources_of(found: Iterable[Published | None]) -> str:

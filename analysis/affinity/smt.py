@@ -59,7 +59,7 @@ def sharing(results: Results, findings: Findings) -> list[Sharing]:
                     case,
                     kinds_of_case(case.case, node),
                     next(found) if case.threads > 1 else None,
-                    published_for(SMT, case.case) if case.threads == 2 else None,
+                    published_for(SMT, case.case),
                 )
                 for case in group
             )

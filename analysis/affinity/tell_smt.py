@@ -31,7 +31,7 @@ _WHO = {
 def tell_smt(found: Sharing, margin: float) -> Told:
     """Return what one SMT experiment came to; `margin` is that of equivalence, a share."""
     first = found.rows[0].measured.case
-    return Told(title_of(first), tuple(_placements(found, margin)), _table(found))
+    return Told(title_of(first, ("threads",)), tuple(_placements(found, margin)), _table(found))
 
 
 def _size(found: Sharing) -> str:

@@ -24,17 +24,17 @@ class Told:
     table: Table
 
 
-def title_of(case: CaseFinding, of_size: bool = True) -> str:
-    """Return what the cases of an experiment share: build, size, wait policy and governor."""
+def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
+    """Return what the cases of an experiment share; `without` are facts in which they differ."""
     facts = case.facts
-    waits = facts["wait_policy"]
-    parts = [
-        f"{facts['app']} ({facts['variant']})",
-        *([f"size {facts['size']}"] if of_size else []),
-        *([f"wait policy {waits}"] if waits not in (None, "", "runtime-default") else []),
-        f"governor {case.governor}",
-    ]
-    return one_line(", ".join(parts))
+    shared = {
+        "size": f"size {facts['size']}",
+        "threads": plural(int(facts["threads"]), "thread"),
+        "wait_policy": f"wait policy {facts['wait_policy']}",
+        "governor": f"governor {case.governor}",
+    }
+    parts = [text for name, text in shared.items() if name not in without]
+    return one_line(", ".join([f"{facts['app']} ({facts['variant']})", *parts]))
 
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:

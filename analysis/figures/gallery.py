@@ -57,8 +57,9 @@ def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotD
 
 def _of_no_table(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
     found = affinity(results, findings)
-    if found is not None and results.runs is not None:
-        for _, drawn in affinity_figures(found, runs_by_case(results.runs.frame)):
+    if found is not None:
+        runs = runs_by_case(results.runs.frame) if results.runs is not None else {}
+        for _, drawn in affinity_figures(found, runs):
             yield drawn
     yield draw_drift(results, findings)
     yield from draw_nodes(results)

@@ -18,7 +18,7 @@ from analysis.verdict.phrases import WIDEST
 
 TITLE = "A thread beside another one"
 # As many workloads fit beside each other.
-MOST_PANELS = 4
+MOST_PANELS = 3
 
 Rows = Mapping[int, Shared]
 
@@ -34,9 +34,7 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
     places = {row.measured.case.mapping: at for at, row in enumerate(first)}
     panels = [_in_places(sharing, places) for sharing in shown]
     with in_style():
-        titles = [
-            Panel(f"{label_text(_workload(s), 24)}: multiple of the time alone") for s in shown
-        ]
+        titles = [Panel(f"{label_text(_workload(s), 20)} (1: as alone)") for s in shown]
         figure, axes = row_figure(title, cases, titles, _legend(panels))
         for panel, rows in zip(axes, panels, strict=True):
             _draw(panel, rows, len(cases))

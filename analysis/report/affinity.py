@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.affinity.experiments import APPS, CONTENTION, PINGPONG, SMT, THREADMAP, cases_of
+from analysis.affinity.experiments import (
+    CONTENTION,
+    LATENCY,
+    PINGPONG,
+    SMT,
+    THREADMAP,
+    cases_of,
+)
 from analysis.affinity.found import Affinity
+from analysis.affinity.node_cpus import node_cpus
+from analysis.affinity.tell_c2c import tell_lines
 from analysis.affinity.tell_contention import tell_contention
 from analysis.affinity.tell_pingpong import tell_pingpong
 from analysis.affinity.tell_smt import tell_smt
@@ -16,12 +25,18 @@ from analysis.figures.affinity import affinity_figures
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import RunsByCase
 from analysis.findings import Findings
+from analysis.latency import Latency
+from analysis.latency.report import latency_findings
 from analysis.report.html_table import HtmlTable, html_table
+from analysis.sources import Results
+from analysis.table import one_line
+from analysis.verdict.phrases import sentence
 
 TITLES = {
     CONTENTION: "Contention: threads that share a cache line",
     SMT: "SMT sharing: a thread beside another one",
     PINGPONG: "Ping-pong: a cache line from one thread to another",
+    LATENCY: "Core-to-core latency: every pair of CPUs",
     THREADMAP: "Thread map: who ran where",
 }
 INTRODUCTIONS = {
@@ -34,6 +49,10 @@ INTRODUCTIONS = {
         "shared but what the core, the cache or the CPU is made of."
     ),
     PINGPONG: "Two threads hand one cache line back and forth, as fast as they can.",
+    LATENCY: (
+        "The same for pairs of CPUs, both directions and several cache lines, apart from the "
+        "study's cases."
+    ),
     THREADMAP: (
         "A team of threads that does nothing but to look where it is, as the mapping bound it. The "
         "kernel's own masks and CPUs were read while it ran."
@@ -63,43 +82,98 @@ class Experiment:
     lacking: tuple[str, ...]
 
 
-def experiments(found: Affinity, findings: Findings, runs: RunsByCase) -> list[Experiment]:
-    """Return the experiments in the order of APPS; figures are drawn here."""
+def experiments(
+    results: Results, found: Affinity, findings: Findings, runs: RunsByCase
+) -> list[Experiment]:
+    """Return the experiments in the order of TITLES; figures are drawn here."""
     drawn: dict[str, list[Drawing | NotDrawn]] = {}
-    for app, figure in affinity_figures(found, runs):
-        drawn.setdefault(app, []).append(figure)
-    parts = _parts(found, findings)
+    for name, figure in affinity_figures(found, runs):
+        drawn.setdefault(name, []).append(figure)
+    parts, absent = _parts(results, found, findings), _absent(results, found, findings)
     return [
         Experiment(
-            f"affinity-{app}",
-            TITLES[app],
-            INTRODUCTIONS[app],
-            tuple(parts[app]),
-            tuple(drawn.get(app, ())),
-            tuple(lacking(cases_of(findings, app))),
+            f"affinity-{name}",
+            title,
+            INTRODUCTIONS[name],
+            tuple(parts.get(name, ())),
+            tuple(drawn.get(name, ())),
+            tuple(absent.get(name, ())),
         )
-        for app in APPS
-        if app in found.apps
+        for name, title in TITLES.items()
+        if name in found.apps or name in parts or absent.get(name)
     ]
 
 
-def _parts(found: Affinity, findings: Findings) -> Mapping[str, list[Part]]:
+def _parts(results: Results, found: Affinity, findings: Findings) -> dict[str, list[Part]]:
+    """Return the parts of the experiments that have any."""
     margin = findings.margin
     told = {
         CONTENTION: [tell_contention(one, margin) for one in found.contention],
         SMT: [tell_smt(one, margin) for one in found.sharing],
         PINGPONG: [tell_pingpong(one) for one in found.exchanges],
     }
-    parts = {app: list(_told(app, of_app)) for app, of_app in told.items()}
-    return parts | {
-        THREADMAP: [
-            Part(title_of(teams[0].case), tuple(map(tell_team, teams))) for teams in found.teams
+    parts = {name: list(_told(name, of_one)) for name, of_one in told.items() if of_one}
+    if found.lines is not None and found.lines.cases:
+        node = node_cpus(results)
+        lines = [tell_lines(cases, node) for cases in found.lines.groups()]
+        parts.setdefault(CONTENTION, []).extend(_told("cache lines", lines))
+    if found.teams:
+        parts[THREADMAP] = [
+            Part(_numbered(at, title_of(teams[0].case)), tuple(map(tell_team, teams)))
+            for at, teams in enumerate(found.teams, 1)
         ]
-    }
+    if found.latency is not None:
+        parts[LATENCY] = list(_latency(found.latency))
+    return parts
 
 
-def _told(app: str, told: Sequence[Told]) -> Iterator[Part]:
-    for number, one in enumerate(told, 1):
-        name = f"affinity-{app}-{number}"
-        table = html_table(name, f"{one.title}: {one.table.caption}", one.table)
-        yield Part(one.title, one.sentences, table, one.table.notes)
+def _numbered(number: int, title: str) -> str:
+    return f"{number}. {title}"
+
+
+def _told(name: str, told: Sequence[Told]) -> Iterator[Part]:
+    for at, one in enumerate(told, 1):
+        caption = f"{sentence(name)} {at}: {one.table.caption}"
+        anchor = f"affinity-{name.replace(' ', '-')}-{at}"
+        table = html_table(anchor, caption, one.table) if one.table.cells else None
+        yield Part(_numbered(at, one.title), one.sentences, table, one.table.notes)
+
+
+def _latency(latency: Latency) -> Iterator[Part]:
+    found = latency_findings(latency)
+    pinned = tuple(f"{sentence(what)}: {variables}." for what, variables in found.mappings)
+    yield Part("What the pairs of CPUs say", found.sentences)
+    for at, table in enumerate(found.tables, 1):
+        caption = f"Latency {at}: {table.caption}"
+        yield Part("", (), html_table(f"affinity-latency-{at}", caption, table), table.notes)
+    if pinned:
+        yield Part("Mappings that follow", pinned)
+
+
+def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, list[str]]:
+    """Return what could not be done of each experiment, and why."""
+    absent = {app: list(lacking(cases_of(findings, app))) for app in found.apps}
+    if CONTENTION in absent:
+        absent[CONTENTION] += _no_lines(found)
+    if found.why_no_latency:
+        absent[LATENCY] = [f"The latencies cannot be shown: {found.why_no_latency}."]
+    elif found.latency is None:
+        absent[LATENCY] = [
+            "The latency between CPUs was not measured here; "
+            f"`pinstudy latency --into {one_line(results.name)}` does that, and the report then "
+            "has its heat map and what follows from it."
+        ]
+    return absent
+
+
+def _no_lines(found: Affinity) -> Iterator[str]:
+    """Yield why the cache lines that cores took from each other are not known."""
+    if found.lines is None:
+        yield (
+            "Nobody looked which cache lines cores took from each other (HITM): the study does not "
+            "collect c2c."
+        )
+        return
+    if found.lines.unavailable:
+        yield f"Contended cache lines could not be looked for: {found.lines.unavailable}."
+    yield from (f"{one}." for one in found.lines.passed_over)

@@ -170,7 +170,7 @@ def _affinity(results: Results, findings: Findings) -> list[ExperimentSection]:
     runs = runs_by_case(results.runs.frame) if results.runs is not None else {}
     return [
         ExperimentSection(told, tuple(map(_picture, told.drawn)))
-        for told in experiments(found, findings, runs)
+        for told in experiments(results, found, findings, runs)
     ]
 
 

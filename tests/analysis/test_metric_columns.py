@@ -72,7 +72,7 @@ def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
     kept = names_of(runs["many"].frame)
     assert kept == [f"metric_m{number:02d}" for number in range(MOST_METRICS)]
     said = [folder_remarks(runs[name], tmp_path / name) for name in ("many", "few")]
-    assert "the first 32 names are used" in said[0][0]
+    assert "the first 32 names in the alphabet are used" in said[0][0]
     assert said[1] == []
 
 

@@ -1,0 +1,130 @@
+"""The report's section on thread placements: what it tells, what it lacks, and when it is there."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from analysis.find import find
+from analysis.report.page import report_html
+from analysis.sources import open_results
+from tests.analysis.affinity.hostile import make_hostile_affinity
+from tests.analysis.affinity.made_results import NO_L1D, ONE_PACKAGE, Affinity, make_affinity
+from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
+from tests.analysis.records import record, write
+
+TITLE = "What a thread placement costs, and why"
+
+
+class Texts(HTMLParser):
+    """What a page says, as one text with single blanks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if values.get("id"):
+            self.anchors.add(str(values["id"]))
+        if tag == "a" and str(values.get("href")).startswith("#"):
+            self.links.add(str(values["href"])[1:])
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.parts))
+
+
+def page(folder: Path) -> Texts:
+    results = open_results(str(folder))
+    read = Texts()
+    read.feed(report_html(results, find(results)))
+    return read
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Texts:
+    folder = tmp_path_factory.mktemp("affinity")
+    make_affinity(folder, Affinity(repetitions=5))
+    write_latency_file(folder, content_of(PLANTED["smt"]))
+    return page(folder)
+
+
+def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Texts) -> None:
+    for app in ("contention", "smt", "pingpong", "threadmap", "latency"):
+        assert f"affinity-{app}" in report.anchors & report.links
+    assert report.text.count(TITLE) == 2
+    for told in (
+        "Two threads that add to one integer are",
+        "published: 3.0 times as fast",
+        "Two threads that compute sines take",
+        "hand a cache line over in",
+        "bound, each of 4 threads to one CPU",
+    ):
+        assert told in report.text
+
+
+def test_latencies_beside_the_records_are_shown_with_their_mappings(report: Texts) -> None:
+    assert "OMP_PLACES=" in report.text
+    assert "pinstudy latency --into" not in report.text
+
+
+def test_what_the_node_cannot_do_is_said(tmp_path: Path) -> None:
+    study = Affinity(apps=("contention", "pingpong"), repetitions=2, l1d=False)
+
+    text = page(make_affinity(tmp_path, study)).text
+
+    reason = f"because {ONE_PACKAGE}"
+    assert f"Left out: across-packages-pin-program (2 cases), {reason}" in text
+    assert f"L1 load misses were not counted: {NO_L1D}" in text
+    assert f"`pinstudy latency --into {tmp_path}`" in text
+    assert "does not collect c2c" in text
+
+
+def test_a_study_whose_cases_are_all_left_out_has_its_reasons(tmp_path: Path) -> None:
+    gone = [
+        made | {"status": "left-out", "reason": "the program smt-libgomp is not built"}
+        for made in Affinity(apps=("smt",), repetitions=1).records()
+    ]
+    write(tmp_path, gone)
+
+    text = page(tmp_path).text
+
+    assert TITLE in text
+    assert "because the program smt-libgomp is not built" in text
+
+
+def test_other_results_have_no_such_section(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, n) for n in range(1, 4)])
+
+    assert TITLE not in page(tmp_path).text
+
+
+def test_a_damaged_latency_file_is_named_and_the_rest_is_told(tmp_path: Path) -> None:
+    make_affinity(tmp_path, Affinity(apps=("pingpong",), repetitions=2))
+    (tmp_path / "latency.json").write_text('{"schema": 1, "kind": "latency", "pairs": 3}')
+
+    text = page(tmp_path).text
+
+    assert "The latencies cannot be shown:" in text
+    assert "latency.json" in text
+    assert "hand a cache line over in" in text
+
+
+def test_hostile_results_are_text(tmp_path: Path) -> None:
+    results = open_results(str(make_hostile_affinity(tmp_path)))
+
+    html = report_html(results, find(results))
+
+    assert TITLE in html
+    assert "<script>window" not in html
+    assert "<img src=x" not in html
+    assert not {"\u202e", "\u2066", "\x1b", "\x00"} & {*html}
