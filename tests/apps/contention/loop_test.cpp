@@ -10,9 +10,11 @@ namespace pinstudy::testing {
 namespace {
 
 // An atomic read-modify-write by 1: of x86; of arm64 with its large system extensions, without
-// them, and by the compiler's function that chooses between the two.
+// them, and by the compiler's function that chooses between the two; by the thread sanitizer's
+// function.
 const std::regex kAtomicOne(
-    R"(^(lock (incl|addl\s+\$0x1,|subl\s+\$0xffffffff,|xadd)|(ld|st)add|stl?xr|bl\s.*__aarch64_ldadd))");
+    R"(^(lock (incl|addl\s+\$0x1,|subl\s+\$0xffffffff,|xadd)|(ld|st)add|stl?xr|)"
+    R"((call|bl)\s.*(__aarch64_ldadd|__tsan_atomic\d+_fetch_add)))");
 const std::regex kScalarAdd(R"(^(v?addss|fadd\s+s\d+)\b)");
 
 class Loop : public DisassemblyTest {
