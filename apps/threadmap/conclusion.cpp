@@ -19,9 +19,11 @@ bool is_single(const Cpus& mask) {
     return mask.size() == 1;
 }
 
-// Whether the thread may run wherever the process may, and has a choice.
+// Whether the thread may run wherever the process may, and has a choice. Threads may have been
+// given more CPUs than the process had.
 bool is_free(const Cpus& mask, const Cpus& process) {
-    return mask == process && !is_single(mask);
+    return std::includes(mask.begin(), mask.end(), process.begin(), process.end()) &&
+           !is_single(mask);
 }
 
 // Some kinds, best first: "P and E".

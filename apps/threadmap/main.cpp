@@ -74,6 +74,23 @@ Verdict check(const Team& team, bool assigned) {
                            : "each thread was seen only on CPUs that it is allowed"};
 }
 
+// The node as its files describe it, and where threads run without such files, what is known
+// without them.
+Topology topology_of(const Settings& settings) {
+    if (!settings.sysroot.empty()) {
+        return read_topology(settings.sysroot, settings.kinds, {});
+    }
+    const Cpus given = mask_at_start();
+    try {
+        return read_topology("/", settings.kinds, given);
+    } catch (const std::runtime_error& error) {
+        if (settings.pairs > 0) {
+            throw;
+        }
+        return {{}, given, error.what()};
+    }
+}
+
 int print_map(const Settings& settings, int threads, const Surroundings& surroundings) {
     const Topology& topology = surroundings.topology;
     if (!settings.json) {
@@ -115,11 +132,9 @@ int run(int argc, char** argv) {
     if (const std::string why = settings.contradiction(); !why.empty()) {
         return options.user_error(why);
     }
-    const bool live = settings.sysroot.empty();
     Topology topology;
     try {
-        topology = read_topology(live ? "/" : settings.sysroot, settings.kinds,
-                                 live ? mask_at_start() : Cpus{});
+        topology = topology_of(settings);
     } catch (const std::invalid_argument& error) {
         return options.user_error(std::string("--kinds: ") + error.what());
     }

@@ -1,5 +1,6 @@
 #include "apps/threadmap/matching.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -37,15 +38,6 @@ class Giving {
         return false;
     }
 
-    // The threads that have CPUs in a set.
-    std::vector<int> owners(const std::set<int>& cpus) const {
-        std::vector<int> threads;
-        for (const int cpu : cpus) {
-            threads.push_back(owner_.at(cpu));
-        }
-        return threads;
-    }
-
   private:
     // Gives a free CPU to the thread that wants it, that thread's CPU to the one that wants that,
     // and so on up to the thread that began.
@@ -72,25 +64,23 @@ class Giving {
 
 Shortage find_shortage(const std::vector<Cpus>& masks) {
     Giving giving(masks);
-    for (int thread = 0; thread < static_cast<int>(masks.size()); ++thread) {
+    const int threads = static_cast<int>(masks.size());
+    for (int thread = 0; thread < threads; ++thread) {
         std::set<int> tried;
-        if (!giving.give(thread, tried)) {
-            // All that could be tried belongs to others who have nothing else.
-            std::vector<int> threads = giving.owners(tried);
-            threads.push_back(thread);
-            std::set<int> all(threads.begin(), threads.end());
-            // Whoever else may run on these CPUs only is short, too.
-            for (int other = 0; other < static_cast<int>(masks.size()); ++other) {
-                bool inside = true;
-                for (const int cpu : masks[static_cast<std::size_t>(other)]) {
-                    inside = inside && tried.count(cpu) > 0;
-                }
-                if (inside) {
-                    all.insert(other);
-                }
-            }
-            return {{all.begin(), all.end()}, {tried.begin(), tried.end()}};
+        if (giving.give(thread, tried)) {
+            continue;
         }
+        // The CPUs that were tried belong to threads that may run on no others. These and the one
+        // that got none are among the threads that may run there only.
+        Shortage shortage{{}, {tried.begin(), tried.end()}};
+        for (int other = 0; other < threads; ++other) {
+            const Cpus& mask = masks[static_cast<std::size_t>(other)];
+            if (std::all_of(mask.begin(), mask.end(),
+                            [&tried](int cpu) { return tried.count(cpu) > 0; })) {
+                shortage.threads.push_back(other);
+            }
+        }
+        return shortage;
     }
     return {};
 }

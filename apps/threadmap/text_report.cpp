@@ -34,6 +34,9 @@ std::string list_places(const std::vector<Cpus>& places) {
 }
 
 std::string node_lines(const Topology& topology) {
+    if (topology.cores.empty()) {
+        return "Node: " + topology.kinds_evidence + "\n";
+    }
     Cpus online;
     std::set<int> packages;
     for (const Core& core : topology.cores) {

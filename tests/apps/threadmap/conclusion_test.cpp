@@ -56,6 +56,11 @@ TEST(Conclusion, OfAFreeTeam) {
               "Team: free (each thread may run on all 4 CPUs of the process: 0-3)");
 }
 
+TEST(Conclusion, OfATeamThatWasGivenMoreThanTheProcessIsFree) {
+    EXPECT_EQ(line({kFour, kFour}, {1, 2}),
+              "Team: free (each thread may run on all 2 CPUs of the process: 1-2)");
+}
+
 TEST(Conclusion, OfATeamThatIsBoundInPartIsFree) {
     EXPECT_EQ(line({kFour, {0}, {1}}),
               "Team: free (1 of 3 threads may run on all 4 CPUs of the process: 0-3)");
