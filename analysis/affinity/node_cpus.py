@@ -1,4 +1,4 @@
-"""The CPUs of the node that results are of, by kind and core, from the file beside the records."""
+"""The CPUs of the node that results are of, by kind, from the file beside the records."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from configs.cpulist import parse_cpulist
 
 @dataclass(frozen=True)
 class NodeCpus:
-    """Which kind each CPU is of, and which core it belongs to; empty where nobody knows.
+    """Which kind each CPU is of; empty where nobody knows.
 
-    Cores are numbered in the order of the node's file. `order` has the kinds' names, best first.
+    `order` has the kinds' names, best first; `allowed` are the CPUs that the study's process had.
     """
 
     kind: Mapping[int, str]
-    core: Mapping[int, int]
     order: tuple[str, ...] = ()
+    allowed: tuple[int, ...] = ()
 
     def kinds_of(self, cpus: str | None) -> tuple[str, ...]:
         """Return the kinds of a list of CPUs, best first; empty where one is not known."""
@@ -36,25 +36,21 @@ class NodeCpus:
 def node_cpus(results: Results) -> NodeCpus:
     """Return the CPUs of the results' node; nothing of results of several nodes, or of none."""
     if results.runs is None or results.folder is None:
-        return NodeCpus({}, {})
+        return NodeCpus({})
     digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
     if len(digests) != 1:
-        return NodeCpus({}, {})
+        return NodeCpus({})
     node = read_node(results.folder, digests[0])
     topology = node.get("topology") if node else None
     if not isinstance(topology, dict):
-        return NodeCpus({}, {})
+        return NodeCpus({})
     kinds = {
         one_line(str(kind["name"])): cpus_of(kind.get("cpus"))
         for kind in _tables(topology, "kinds")
         if isinstance(kind.get("name"), str)
     }
-    cores = [cpus_of(core.get("cpus")) for core in _tables(topology, "cores")]
-    return NodeCpus(
-        {cpu: name for name, cpus in kinds.items() for cpu in cpus},
-        {cpu: number for number, cpus in enumerate(cores) for cpu in cpus},
-        tuple(kinds),
-    )
+    of_cpus = {cpu: name for name, cpus in kinds.items() for cpu in cpus}
+    return NodeCpus(of_cpus, tuple(kinds), cpus_of(topology.get("allowed")))
 
 
 def cpus_of(text: object) -> tuple[int, ...]:

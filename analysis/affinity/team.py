@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
 from analysis.affinity.experiments import THREADMAP, cases_of
 from analysis.affinity.measured import column_means
 from analysis.affinity.node_cpus import NodeCpus, cpus_of, node_cpus
@@ -22,6 +26,8 @@ from runners.statuses import OK
 MOST_RECORDS = 10_000
 # More threads of a run than that are no team of a node.
 MOST_THREADS = 8192
+# Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
+MOST_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -52,20 +58,59 @@ class Team:
         return sum((Counter(thread.seen) for thread in self.threads), Counter())
 
     @property
-    def allowed(self) -> tuple[int, ...]:
-        """The CPUs that at least one of the threads was allowed."""
-        return tuple(sorted({cpu for thread in self.threads for cpu in thread.allowed}))
+    def masks(self) -> list[tuple[int, ...]]:
+        """The sets of CPUs that threads were allowed, each once."""
+        return list({id(thread.allowed): thread.allowed for thread in self.threads}.values())
 
     @property
-    def bound(self) -> int:
+    def allowed(self) -> tuple[int, ...]:
+        """The CPUs that at least one of the threads was allowed."""
+        return tuple(sorted({cpu for mask in self.masks for cpu in mask}))
+
+    @property
+    def single(self) -> int:
         """How many threads were allowed one CPU only."""
         return sum(len(thread.allowed) == 1 for thread in self.threads)
 
     @property
+    def free(self) -> bool:
+        """Whether a thread was allowed every CPU that the study's process had, and these several.
+
+        Where the node's file does not tell these they are taken for all that any thread had.
+        """
+        every = set(self.node.allowed or self.allowed)
+        return len(every) > 1 and any(every <= set(mask) for mask in self.masks)
+
+    @property
     def oversubscribed(self) -> bool:
-        """Whether the threads had fewer CPUs than there are threads, or two were bound to one."""
-        single = [thread.allowed for thread in self.threads if len(thread.allowed) == 1]
-        return len(self.allowed) < len(self.threads) or len(set(single)) < len(single)
+        """Whether not every thread could have a CPU of its own."""
+        edges = sum(len(thread.allowed) for thread in self.threads)
+        if len(self.allowed) < len(self.threads) or edges > MOST_CELLS:
+            return len(self.allowed) < len(self.threads)
+        rows = np.repeat(np.arange(len(self.threads)), [len(t.allowed) for t in self.threads])
+        cpus = [cpu for thread in self.threads for cpu in thread.allowed]
+        shape = (len(self.threads), MAX_CPU + 1)
+        graph = csr_matrix((np.ones(edges, dtype=bool), (rows, cpus)), shape)
+        return bool((maximum_bipartite_matching(graph, perm_type="column") < 0).any())
+
+    @property
+    def split(self) -> Mapping[str, int]:
+        """How many threads were bound to each core kind, best first.
+
+        Empty unless each was bound within one kind, and they not all to the same.
+        """
+        kinds = Counter[str]()
+        for thread in self.threads:
+            of_thread = {self.node.kind.get(cpu) for cpu in thread.allowed}
+            kind = next(iter(of_thread)) if len(of_thread) == 1 else None
+            if kind is None:
+                return {}
+            kinds[kind] += 1
+        return (
+            {kind: kinds[kind] for kind in self.node.order if kind in kinds}
+            if len(kinds) > 1
+            else {}
+        )
 
     @property
     def shares(self) -> Mapping[str, float]:
@@ -88,10 +133,11 @@ def teams(results: Results, findings: Findings) -> list[Team]:
     node = node_cpus(results)
     moves = column_means(results, cases, METRIC.format("moves"))
     runs: dict[str, list[list[TeamThread]]] = {}
+    masks = _Masks()
     for record in islice(read_records(results.folder / "records"), MOST_RECORDS):
         case_id = record.get("case_id")
         if isinstance(case_id, str) and _is_good(record):
-            threads = list(_threads(record))
+            threads = list(_threads(record, masks))
             if threads:
                 runs.setdefault(case_id, []).append(threads)
     return [
@@ -106,13 +152,31 @@ def _is_good(record: Mapping[str, Any]) -> bool:
     return good and record.get("app") == THREADMAP
 
 
-def _threads(record: Mapping[str, Any]) -> Iterator[TeamThread]:
+class _Masks:
+    """Lists of CPUs as tuples, of which equal lists share one; of too many the rest are empty."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, tuple[int, ...]] = {}
+        self._cells = 0
+
+    def of(self, text: object) -> tuple[int, ...]:
+        """Return the CPUs of a list."""
+        if not isinstance(text, str):
+            return ()
+        if text not in self._known:
+            cpus = cpus_of(text) if self._cells <= MOST_CELLS else ()
+            self._cells += len(cpus)
+            self._known[text] = cpus
+        return self._known[text]
+
+
+def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
     """Yield the program's own threads; what is none in a record is passed over."""
     placement = record.get("placement")
     threads = placement.get("threads") if isinstance(placement, dict) else None
     for thread in threads[:MOST_THREADS] if isinstance(threads, list) else ():
         if isinstance(thread, dict) and thread.get("process", 0) == 0:
-            yield TeamThread(cpus_of(thread.get("allowed")), dict(_seen(thread.get("seen"))))
+            yield TeamThread(masks.of(thread.get("allowed")), dict(_seen(thread.get("seen"))))
 
 
 def _seen(value: object) -> Iterator[tuple[int, int]]:

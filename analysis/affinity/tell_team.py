@@ -1,4 +1,4 @@
-"""Who ran where, in a sentence a case: bound, free, oversubscribed, split across kinds."""
+"""Who ran where, in a sentence a case, with the words of `threadmap` (docs/threadmap.md)."""
 
 from __future__ import annotations
 
@@ -13,46 +13,42 @@ from configs.words import plural
 
 
 def tell_team(team: Team) -> str:
-    """Return what a case's threads were, in the order of the words of `threadmap`."""
+    """Return what a case's threads were allowed, and where they were seen."""
     return f"{sentence(name(team.case))}: {'; '.join(_parts(team))}."
 
 
-def binding(team: Team) -> str:
-    """Return in a word or two how the threads were bound.
-
-    `bound`: each to one CPU; `partly bound`: some of them; `confined`: to fewer CPUs than the node
-    has; `free`: none of these. The node's CPUs are those of its file, else those that any thread
-    was allowed.
-    """
-    if team.bound == len(team.threads):
-        return "bound"
-    if team.bound:
-        return "partly bound"
-    cpus = set(team.node.kind)
-    return "confined" if cpus and not cpus <= set(team.allowed) else "free"
+def conclusion(team: Team) -> str:
+    """Return the word for a team: the first that is true of it."""
+    if team.oversubscribed:
+        return "oversubscribed"
+    if team.free:
+        return "free"
+    return "split across kinds" if team.split else "bound"
 
 
 def _parts(team: Team) -> Iterator[str]:
-    count, cpus = len(team.threads), format_cpulist(team.allowed)
-    word = binding(team)
-    yield {
-        "bound": f"bound, {_each(team)} one CPU (CPUs {cpus})",
-        "partly bound": f"partly bound, {team.bound} of {plural(count, 'thread')} to one CPU each",
-        "confined": f"confined, {plural(count, 'thread')} to the CPUs {cpus}",
-        "free": f"free, {plural(count, 'thread')} on any of the CPUs {cpus}",
-    }[word]
-    if team.oversubscribed:
-        yield f"oversubscribed: {plural(count, 'thread')} on {plural(len(team.allowed), 'CPU')}"
-    seen = f"seen on {plural(len(team.seen), 'CPU')}"
+    yield f"{conclusion(team)}, {_allowed(team)}"
+    if team.split:
+        counts = [f"{plural(n, 'thread')} on {one_line(k)}-cores" for k, n in team.split.items()]
+        yield listed(counts)
     shares = [f"{percent(share)} on {one_line(kind)}-cores" for kind, share in team.shares.items()]
-    if len(shares) > 1:
-        yield f"split across kinds: {listed(shares)} of all looks, {seen}"
-    else:
-        yield seen
+    looks = f" ({listed(shares)} of all looks)" if len(shares) > 1 else ""
+    yield f"seen on {plural(len(team.seen), 'CPU')}{looks}"
     if team.moves is not None:
         times = "time" if mean_count(team.moves) == "1" else "times"
         yield f"its threads moved to another CPU {mean_count(team.moves)} {times} a run"
 
 
-def _each(team: Team) -> str:
-    return f"each of {plural(len(team.threads), 'thread')} to" if team.threads[1:] else "to"
+def _allowed(team: Team) -> str:
+    """Return what the threads were allowed."""
+    count, cpus = len(team.threads), format_cpulist(team.allowed)
+    listed_cpus = f"CPU {cpus}" if len(team.allowed) == 1 else f"CPUs {cpus}"
+    if team.single == count:
+        who = f"{count} threads" if count > 1 else "the thread"
+        return f"{who} bound to one CPU{' each' if count > 1 else ''}: {listed_cpus}"
+    if team.single:
+        return f"{team.single} of {count} threads bound to one CPU, of the {listed_cpus}"
+    if len(team.masks) == 1:
+        who = f"each of {count} threads" if count > 1 else "the thread"
+        return f"{who} may run on the {listed_cpus}"
+    return f"{count} threads have {len(team.masks)} sets of CPUs, of the {listed_cpus}"

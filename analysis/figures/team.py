@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from analysis.affinity.team import Team
+from analysis.affinity.team import MOST_CELLS, Team
 from analysis.digits import percent
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import Entry, put_legend, put_title
 from analysis.figures.style import (
     BLACK,
@@ -33,6 +33,8 @@ from configs.words import plural
 TITLE = "Who ran where"
 # Beyond that many threads a row has no label of its own, beyond so many CPUs a cell no number.
 MOST_LABELS, MOST_NUMBERED = 40, 20
+# More dots would be a grey ground.
+MOST_DOTS = 20_000
 # Panels of one figure: more of them would not fit a page.
 MOST_PANELS = 8
 _ROW_IN, _LEAST_IN, _MOST_IN = 0.17, 0.35, 3.2
@@ -43,10 +45,12 @@ _SHADES = LinearSegmentedColormap.from_list("looks", ["#ffffff", "#9ecae1", BLUE
 Shares = NDArray[np.float64]
 
 
-def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing:
+def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing | NotDrawn:
     """Draw the teams of one table, one below the other; one team at least."""
     shown = teams[:MOST_PANELS]
     columns = _columns(shown)
+    if max(len(team.threads) for team in shown) * len(columns) > MOST_CELLS:
+        return NotDrawn(name, TITLE, "so many threads and CPUs cannot be drawn")
     bodies = [min(max(_ROW_IN * len(team.threads), _LEAST_IN), _MOST_IN) for team in shown]
     with in_style():
         height = 0.3 + sum(bodies) + len(shown) * (_HEAD_IN + _FOOT_IN) + 0.3
@@ -66,11 +70,17 @@ def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing:
     caption = sentences(
         "The darker a cell, the larger the share of the looks at the thread that found it on that "
         "CPU; a dot: it was allowed there, and never seen. CPUs are in groups by core kind.",
+        "" if all(map(_has_dots, shown)) else "Where dots would be too many there are none.",
         f"{plural(left, 'more case')} of this table {'is' if left == 1 else 'are'} not drawn."
         if left
         else "",
     )
     return Drawing(name, TITLE, caption, sentences(*map(_seen, shown)), figure)
+
+
+def _has_dots(team: Team) -> bool:
+    """Return whether the CPUs that threads were allowed are few enough to be told apart."""
+    return sum(len(thread.allowed) for thread in team.threads) <= MOST_DOTS
 
 
 def _columns(teams: Sequence[Team]) -> list[int]:
@@ -84,16 +94,22 @@ def _columns(teams: Sequence[Team]) -> list[int]:
 def _draw(axes: Axes, team: Team, columns: Sequence[int]) -> None:
     at = {cpu: place for place, cpu in enumerate(columns)}
     shares = np.zeros((len(team.threads), len(columns)))
-    allowed = []
     for row, thread in enumerate(team.threads):
         looks = sum(thread.seen.values())
         for cpu, count in thread.seen.items():
             shares[row, at[cpu]] = count / looks
-        allowed += [(at[cpu], row) for cpu in thread.allowed if cpu not in thread.seen]
     axes.imshow(shares, cmap=_SHADES, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
-    if allowed:
-        places, rows = zip(*allowed, strict=True)
-        axes.scatter(places, rows, s=3, color=GREY, linewidth=0, rasterized=len(allowed) > 500)
+    if _has_dots(team):
+        allowed = [
+            (at[cpu], row)
+            for row, thread in enumerate(team.threads)
+            for cpu in thread.allowed
+            if cpu not in thread.seen
+        ]
+        dots = np.array(allowed, dtype=float).reshape(-1, 2)
+        axes.scatter(
+            dots[:, 0], dots[:, 1], s=3, color=GREY, linewidth=0, rasterized=len(allowed) > 500
+        )
     axes.grid(visible=False)
     axes.spines[["top", "right"]].set_visible(True)
     axes.set_title(label_text(team.case.label), pad=14, fontsize=7.5)
@@ -162,6 +178,6 @@ def _seen(team: Team) -> str:
     kinds = ", ".join(f"{percent(share)} on {kind}-cores" for kind, share in team.shares.items())
     said = f" ({one_line(kinds)})" if kinds else ""
     return (
-        f"{one_line(team.case.label)}: {plural(len(team.threads), 'thread')}, {team.bound} of them "
-        f"bound to one CPU, seen on {plural(len(cpus), 'CPU')}{said}."
+        f"{one_line(team.case.label)}: {plural(len(team.threads), 'thread')}, {team.single} bound "
+        f"to one CPU, seen on {plural(len(cpus), 'CPU')}{said}."
     )

@@ -20,8 +20,8 @@ from runners.c2c_samples import read_samples
 from tests.tools import ROOT
 
 SCRIPT = ROOT / "tests" / "data" / "c2c" / "script.txt"
-HYBRID = NodeCpus({0: "P", 1: "P", 12: "E", 13: "E"}, {}, ("P", "E"))
-EQUAL = NodeCpus(dict.fromkeys(range(16), "P"), {}, ("P",))
+HYBRID = NodeCpus({0: "P", 1: "P", 12: "E", 13: "E"}, ("P", "E"))
+EQUAL = NodeCpus(dict.fromkeys(range(16), "P"), ("P",))
 
 
 def line(hitm: int, cpus: Mapping[str, int], number: int = 0, remote: int = 0) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import Team, teams
-from analysis.affinity.tell_team import tell_team
+from analysis.affinity.team import MOST_CELLS, Team, teams
+from analysis.affinity.tell_team import conclusion, tell_team
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.records import record
@@ -37,31 +37,59 @@ def team_of(folder: Path, *runs: Sequence[Thread]) -> Team:
 def test_the_words_are_those_of_the_masks(tmp_path: Path) -> None:
     free, bound, crowded = map(tell_team, teams(*opened(tmp_path, Affinity(apps=("threadmap",)))))
 
-    assert free.startswith("#1 scheduler: free, 4 threads on any of the CPUs 0-15; split across ")
+    assert free.startswith("#1 scheduler: free, each of 4 threads may run on the CPUs 0-15; ")
     # 250 of 400 looks were on the P-cores, CPUs 0 to 11.
-    assert "62 % on P-cores and 38 % on E-cores of all looks, seen on 6 CPUs" in free
-    assert "bound, each of 4 threads to one CPU (CPUs 0,2,4,6); seen on 4 CPUs" in bound
-    assert "oversubscribed" not in bound
-    assert "oversubscribed: 4 threads on 2 CPUs" in crowded
+    assert "seen on 6 CPUs (62 % on P-cores and 38 % on E-cores of all looks)" in free
+    assert "bound, 4 threads bound to one CPU each: CPUs 0,2,4,6; seen on 4 CPUs" in bound
+    assert "oversubscribed, 4 threads bound to one CPU each: CPUs 0,2;" in crowded
 
 
 @pytest.mark.parametrize(
-    ("threads", "told"),
+    ("threads", "word", "told"),
     [
-        ([("0", {"0": 9}), ("0-15", {"4": 9})], "partly bound, 1 of 2 threads to one CPU each"),
-        ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "confined, 2 threads to the CPUs 0-3"),
-        ([("3", {"3": 9})], "bound, to one CPU (CPUs 3)"),
+        ([("0", {"0": 9}), ("0-15", {"4": 9})], "free", "1 of 2 threads bound to one CPU, of the"),
+        ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "bound", "each of 2 threads may run on the CPUs "),
+        ([("3", {"3": 9})], "bound", "the thread bound to one CPU: CPU 3"),
         (
             [("0", {"0": 9}), ("12", {"12": 9})],
-            "split across kinds: 50 % on P-cores and 50 % on E-cores",
+            "split across kinds",
+            "1 thread on P-cores and 1 th",
         ),
-        ([("0-1", {"0": 9})] * 3, "oversubscribed: 3 threads on 2 CPUs"),
+        ([("0-3", {"0": 9}), ("12-15", {"12": 9})], "split across kinds", "2 sets of CPUs"),
+        ([("0-13", {"0": 9}), ("12-15", {"12": 9})], "bound", "2 sets of CPUs, of the CPUs 0-15"),
+        ([("0-1", {"0": 9})] * 3, "oversubscribed", "each of 3 threads may run on the CPUs 0-1"),
+        # Three CPUs for three threads, of which two have only one of these between them.
+        ([("0", {}), ("0", {}), ("1-2", {})], "oversubscribed", "2 of 3 threads bound to one CPU"),
+        # The same where no thread has one CPU only.
+        ([("0-1", {}), ("0-1", {}), ("0-1", {}), ("2-5", {})], "oversubscribed", "2 sets of CPUs"),
     ],
 )
 def test_each_way_of_binding_has_its_words(
-    tmp_path: Path, threads: list[Thread], told: str
+    tmp_path: Path, threads: list[Thread], word: str, told: str
 ) -> None:
-    assert told in tell_team(team_of(tmp_path, threads))
+    found = team_of(tmp_path, threads)
+
+    assert conclusion(found) == word
+    assert told in tell_team(found)
+
+
+def test_free_means_the_cpus_that_the_study_s_process_had(tmp_path: Path) -> None:
+    results, findings = opened_records(tmp_path, [a_run(as_recorded(("0-3", {"0": 9})))])
+    path = tmp_path / "nodes" / f"{DIGEST}.json"
+    path.write_text(path.read_text().replace('"allowed": "0-15"', '"allowed": "0-3"'))
+
+    (found,) = teams(results, findings)
+
+    assert conclusion(found) == "free"
+
+
+def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path) -> None:
+    masks = [(f"0-{65000 + thread % 500}", {"0": 1}) for thread in range(2000)]
+
+    found = team_of(tmp_path, masks)
+
+    assert sum(len(mask) for mask in found.masks) < 2 * MOST_CELLS
+    assert tell_team(found)
 
 
 def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None:

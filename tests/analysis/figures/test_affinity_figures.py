@@ -140,6 +140,7 @@ def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
 
     figure = drawing(drawn, "threads-1")
     assert figure.figure.get_figheight() < 5
+    assert "Where dots would be too many there are none." in figure.caption
     assert len(figure.data("svg")) < 500_000
 
 
