@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.latency.agreement import Agreement, Denied, LevelMatch, Measured
 from analysis.latency.clusters import Clusters, enough
-from analysis.latency.kernel import NUMA, PACKAGE, SIBLINGS, KernelGroup
+from analysis.latency.kernel import LEVELS, NUMA, PACKAGE, SIBLINGS, KernelGroup
 from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
 from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
@@ -47,8 +47,8 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
 
 
 _METHODS = {
-    "cas": "compare-and-swap on one line (cas)",
-    "store": "stores and loads on two lines (store)",
+    "cas": "compare-and-swap (cas)",
+    "store": "stores and loads (store)",
 }
 
 
@@ -133,7 +133,8 @@ def _spread(values: Sequence[float]) -> str:
 
 
 def _kinds_of_groups(found: Sequence[KernelGroup]) -> str:
-    counts = Counter(_GROUPS.get(group.names[0], group.names[0]) for group in found)
+    inner_first = sorted(found, key=lambda group: LEVELS.index(group.names[0]))
+    counts = Counter(_GROUPS.get(group.names[0], group.names[0]) for group in inner_first)
     return listed([_several(count, name) for name, count in counts.items()])
 
 

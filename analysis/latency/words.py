@@ -44,10 +44,10 @@ def listed(parts: Sequence[str], most: int = _MOST_LISTED) -> str:
 
 
 def groups(many: Sequence[Sequence[int]], most: int = _MOST_LISTED) -> str:
-    """Return groups of CPUs in one list: `CPUs 0-3, 4-7 and 8-11`.
+    """Return groups of CPUs in one list, by their first CPU: `CPUs 0-3, 4-7 and 8-11`.
 
     A group whose list has a comma of its own stands in brackets.
     """
-    texts = [format_cpulist(one) for one in many]
+    texts = [format_cpulist(one) for one in sorted(many, key=min)]
     apart = len(texts) > 1 and any("," in text for text in texts)
     return "CPUs " + listed([f"({text})" if apart else text for text in texts], most)

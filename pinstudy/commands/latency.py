@@ -43,12 +43,18 @@ _NO_PRECISION = "none"
 )
 @click.option(
     "--samples",
-    type=click.IntRange(5, 10_000),
+    type=click.IntRange(10, 1000),
     default=30,
     show_default=True,
     help="Samples of each run, at least.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**31), default=1, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 10**9),
+    default=1,
+    show_default=True,
+    help="Draws the order of pairs, directions and lines, and representative pairs.",
+)
 @click.option(
     "--from",
     "source",

@@ -1,0 +1,267 @@
+"""What latencies say: agreement with the kernel, partners, orders, in sentences and tables."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.latency import read_latency
+from analysis.latency.agreement import rand_index
+from analysis.latency.outcome import findings_text, write_findings
+from analysis.latency.partners import find_partners
+from analysis.latency.report import LatencyFindings, findings_json, latency_findings
+from analysis.latency.teams import NEXT, PAIRS, Team, find_teams
+from tests.analysis.latency.made_latency import (
+    PLANTED,
+    Planted,
+    content_of,
+    every,
+    noisy,
+    write_latency_file,
+)
+
+
+def findings_of(folder: Path, planted: Planted, **options: Any) -> LatencyFindings:  # noqa: ANN401
+    return latency_findings(
+        read_latency(write_latency_file(folder, content_of(planted, **options)))
+    )
+
+
+def said(findings: LatencyFindings) -> str:
+    return "\n".join(findings.sentences)
+
+
+def team(teams: list[Team] | tuple[Team, ...], how: str, threads: int) -> Team:
+    return next(one for one in teams if (one.how, len(one.cpus)) == (how, threads))
+
+
+def test_clusters_that_the_kernel_tells_are_said_to_agree(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["packages"])
+
+    assert "this is the kernel's level SMT siblings, exactly" in said(findings)
+    assert "this is the kernel's level package, exactly" in said(findings)
+    assert "agrees: 16 cores with siblings and 2 packages were all found" in said(findings)
+    assert not findings.agreement.denied
+
+
+def test_modules_that_are_no_nearer_are_denied_in_a_sentence(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["hybrid-denied"])
+
+    assert "The kernel says that CPUs 16-19, 20-23, 24-27 and 28-31 each share an L2; " in said(
+        findings
+    )
+    assert "they are no nearer to each other (" in said(findings)
+    assert "agrees in part: 8 cores with siblings were found" in said(findings)
+    assert "these are the P-cores" in said(findings)
+
+
+def test_a_cluster_that_the_kernel_does_not_know_is_told(tmp_path: Path) -> None:
+    hidden = Planted(12, 70.0, ((every(0, 4), 30.0), (every(4, 8), 30.0)))
+
+    assert "CPUs 0-3 and 4-7 stand apart" in said(findings_of(tmp_path, hidden))
+
+
+def test_a_group_of_which_the_kernel_says_too_much_is_told_with_its_cpus(tmp_path: Path) -> None:
+    planted = Planted(
+        16,
+        80.0,
+        ((every(0, 7), 25.0), (every(8, 16), 25.0)),
+        l3=(every(0, 8), every(8, 16)),
+    )
+
+    told = said(findings_of(tmp_path, planted))
+
+    assert "CPUs 0-7 share an L3; measured, CPUs 0-6 are the cluster, without CPU 7" in told
+
+
+def test_equal_cpus_are_said_to_be_alike(tmp_path: Path) -> None:
+    assert "No clusters: all pairs are alike within noise" in said(
+        findings_of(tmp_path, PLANTED["alike"])
+    )
+
+
+def test_differences_without_groups_are_not_said_to_be_noise(tmp_path: Path) -> None:
+    n = 24
+    steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    ring = 40.0 + 4.0 * np.minimum(steps, n - steps)
+
+    told = said(findings_of(tmp_path, PLANTED["alike"], medians=ring, spread=0.005))
+
+    assert "pairs differ" in told
+    assert "no group of CPUs stands apart" in told
+
+
+def test_few_pairs_are_told_by_the_kernels_nearness_and_no_clusters(tmp_path: Path) -> None:
+    medians = PLANTED["hybrid"].ns()
+    medians[np.random.default_rng(1).random(medians.shape) < 0.5] = np.nan
+    medians = medians + 0 * medians.T
+
+    findings = findings_of(tmp_path, PLANTED["hybrid"], medians=medians)
+
+    assert "Clusters cannot be told" in said(findings)
+    nearness = {(row[0], row[1]): float(row[3]) for row in findings.tables[1].cells}
+    assert nearness["SMT siblings", "P-P"] == pytest.approx(6.0, rel=0.1)
+    assert nearness["one L2", "E-E"] == pytest.approx(28.0, rel=0.1)
+    assert nearness["one L3", "P-E"] == pytest.approx(40.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "index"),
+    [
+        ([0, 0, 1, 1], [5, 5, 7, 7], 1.0),
+        # Hubert and Arabie's formula by hand: 1 - 2 * 3 / 15 over 2.5 - 2 * 3 / 15.
+        ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], (2 - 6 * 3 / 15) / ((6 + 3) / 2 - 6 * 3 / 15)),
+        ([0, 1, 2], [0, 1, 2], 1.0),
+    ],
+)
+def test_the_rand_index_is_1_for_equal_partitions_only(
+    one: list[int], other: list[int], index: float
+) -> None:
+    assert rand_index(one, other) == pytest.approx(index)
+
+
+def test_partners_are_on_another_core_and_siblings_are_named_apart(tmp_path: Path) -> None:
+    medians = PLANTED["smt"].ns()
+    medians[0, 5] = medians[5, 0] = 20.0
+
+    findings = findings_of(tmp_path, PLANTED["smt"], medians=medians)
+
+    first = findings.partners[0]
+    assert [partner.cpu for partner in first.siblings] == [8]
+    assert first.best is not None
+    assert first.best.cpu == 5
+    assert first.tied == ()
+    assert first.runner_up is not None
+    assert first.runner_up.ns == pytest.approx(40.0, rel=0.1)
+
+
+def test_partners_that_cannot_be_told_apart_are_tied(tmp_path: Path) -> None:
+    latency = read_latency(write_latency_file(tmp_path, content_of(PLANTED["alike"], spread=0.05)))
+
+    tied = [len(one.tied) for one in find_partners(latency)]
+
+    assert np.median(tied) >= 5
+
+
+def test_a_far_partner_is_told_from_a_near_one_in_95_of_100_cases(tmp_path: Path) -> None:
+    planted = Planted(4, 60.0, ((every(0, 2), 40.0), (every(2, 4), 40.0)))
+    wrong = 0
+    for seed in range(60):
+        content = content_of(planted, spread=0.05, seed=seed)
+        for one in find_partners(read_latency(write_latency_file(tmp_path, content))):
+            wrong += one.best is None or one.best.cpu != one.cpu ^ 1 or bool(one.tied)
+    assert wrong <= 0.05 * 240
+
+
+def test_an_order_that_follows_a_hidden_line_gains_and_is_printed(tmp_path: Path) -> None:
+    places = np.random.default_rng(2).permutation(8)
+    line = 30.0 + 8.0 * np.abs(np.subtract.outer(places, places)).astype(float)
+    findings = findings_of(tmp_path, Planted(8, 60.0), medians=line)
+
+    best = team(findings.teams, NEXT, 8)
+
+    steps = np.abs(np.diff([places[cpu] for cpu in best.cpus]))
+    assert steps.tolist() == [1] * 7
+    assert best.gains
+    # Neighbours are 38 ns apart; in numerical order they are as far as the line was scrambled.
+    numerical = np.mean([line[cpu, cpu + 1] for cpu in range(7)])
+    assert best.gain == pytest.approx(numerical / 38.0, rel=0.03)
+    listed = ",".join(f"{{{cpu}}}" for cpu in best.cpus)
+    assert best.places == f'OMP_PLACES="{listed}" OMP_PROC_BIND=close OMP_NUM_THREADS=8'
+
+
+def test_noise_alone_is_called_a_gain_in_5_of_100_nodes_at_most(tmp_path: Path) -> None:
+    nodes, gains = 60, 0
+    for seed in range(nodes):
+        content = content_of(Planted(8, 60.0), spread=0.05, seed=seed)
+        teams = find_teams(read_latency(write_latency_file(tmp_path, content)))
+        gains += team(teams, NEXT, 8).gains
+        assert team(teams, NEXT, 8).follows == tuple(range(8)) or team(teams, NEXT, 8).gains
+    assert gains <= 0.05 * nodes
+
+
+def test_teams_take_one_cpu_a_core_and_the_best_kind_first(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["hybrid"])
+
+    assert sorted(team(findings.teams, NEXT, 8).cpus) == [0, 2, 4, 6, 8, 10, 12, 14]
+    every_core = team(findings.teams, NEXT, 24).cpus
+    assert sorted(every_core[:8]) == [0, 2, 4, 6, 8, 10, 12, 14]
+    assert sorted(every_core[8:]) == every(16, 32)
+    # A chain leaves a module when it has all of it.
+    modules = [(cpu - 16) // 4 for cpu in every_core[8:]]
+    assert sum(a != b for a, b in pairwise(modules)) == 3
+    assert "The core kinds (P, E) are not equally fast" in said(findings)
+
+
+def test_pairs_are_put_beside_each_other(tmp_path: Path) -> None:
+    near = tuple(([i, i + 3], 20.0) for i in range(3))
+    pairs = team(findings_of(tmp_path, Planted(6, 60.0, near)).teams, PAIRS, 6).cpus
+
+    assert {frozenset(pairs[at : at + 2]) for at in (0, 2, 4)} == {
+        frozenset({i, i + 3}) for i in range(3)
+    }
+
+
+def test_neighbours_that_were_not_measured_leave_the_gain_open(tmp_path: Path) -> None:
+    medians = PLANTED["alike"].ns()
+    medians[0, 1] = medians[1, 0] = np.nan
+
+    findings = findings_of(tmp_path, PLANTED["alike"], medians=medians)
+
+    assert "what the order gains cannot be told: some of the neighbours were not measured" in said(
+        findings
+    )
+
+
+def test_the_published_gain_stands_beside_with_its_source(tmp_path: Path) -> None:
+    told = said(findings_of(tmp_path, PLANTED["two"]))
+
+    assert "15.5 -> 16.6 million/s (+7.1 %)" in told
+    assert "quoted at second hand; the original was not seen" in told
+    assert "With two cores there is no order to choose" in told
+
+
+@pytest.mark.parametrize("name", ["two", "alike", "hybrid", "hybrid-denied", "packages"])
+def test_findings_are_json_that_any_program_reads(tmp_path: Path, name: str) -> None:
+    planted = PLANTED[name]
+    medians = noisy(planted, np.random.default_rng(1), 0.03)
+    medians[0, 1] = medians[1, 0] = 4000.0
+
+    findings = findings_of(tmp_path, planted, medians=medians)
+
+    told = json.loads(json.dumps(findings_json(findings), allow_nan=False))
+    assert len(told["pairs"]) == planted.cpus * (planted.cpus - 1) // 2
+    assert [one["cpu"] for one in told["partners"]] == every(0, planted.cpus)
+    assert told["disturbed"] == ([[0, 1]] if planted.cpus > 2 else [])
+    assert all(mapping["environment"].startswith("OMP_PLACES=") for mapping in told["mappings"])
+
+
+def test_text_has_every_sentence_and_every_mapping(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["hybrid"])
+
+    text = " ".join(findings_text(findings, 80).split())
+
+    for sentence in findings.sentences:
+        assert sentence in text
+    for _, environment in findings.mappings:
+        assert environment in text
+
+
+def test_files_are_written_beside_each_other(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["smt"])
+
+    files = write_findings(findings, tmp_path / "out")
+
+    assert [file.name for file in files] == [
+        "pairs.csv",
+        "latency.svg",
+        "latency.pdf",
+        "latency.png",
+    ]
+    # A line of names, one of both directions a pair, one each direction.
+    assert len(files[0].read_text().splitlines()) == 1 + 120 * 3

@@ -1,0 +1,174 @@
+"""The command `pinstudy latency` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runners.latency_program import PROGRAM
+from runners.programs import find_program
+from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
+from tests.trees import Machine, build_tree, singles
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), "latency", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def need_program_and_two_cpus() -> None:
+    if find_program(PROGRAM) is None:
+        pytest.skip(f"{PROGRAM} is not built")
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two CPUs")
+
+
+def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
+    need_program_and_two_cpus()
+    two = sorted(os.sched_getaffinity(0))[:2]
+
+    done = pinstudy(tmp_path, "--cpus", f"{two[0]},{two[1]}", "--precision", "none")
+
+    assert done.returncode == 0, done.stderr
+    assert "1 pair of " in done.stderr
+    assert ", about " in done.stderr
+    assert f"CPUs {two[0]} and {two[1]}" in done.stdout or "one way takes" in done.stdout
+    assert 'OMP_PLACES="' in done.stdout
+    (folder,) = (tmp_path / "results" / "latency").iterdir()
+    assert {file.name for file in folder.iterdir()} == {
+        "latency.json",
+        "latency.svg",
+        "latency.pdf",
+        "latency.png",
+        "pairs.csv",
+    }
+
+
+def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:
+    file = write_latency_file(tmp_path, content_of(PLANTED["hybrid"]))
+    before = file.read_bytes()
+
+    done = pinstudy(tmp_path, "--from", str(file), "--into", "out", "--json")
+
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    found = {one["cpus"] for one in told["clusters"]}
+    assert {"0-15", "16-19", "0-1", "14-15"} <= found
+    assert told["files"] == [
+        "out/pairs.csv",
+        "out/latency.svg",
+        "out/latency.pdf",
+        "out/latency.png",
+    ]
+    assert file.read_bytes() == before
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+
+    done = pinstudy(tmp_path, "--sysroot", str(root))
+
+    assert done.returncode == 0, done.stderr
+    assert "496 pairs of 496, about " in done.stdout
+    assert "nothing is measured" in done.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_long_measurement_names_the_shorter_plan_and_both_times(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, Machine(cores=singles("0-127")))
+
+    done = pinstudy(tmp_path, "--sysroot", str(root), "--samples", "1000")
+
+    assert "8128 pairs of 8128, about " in done.stdout
+    assert re.search(r"--pairs representative is shorter: \d+ pairs, about \d+ s", done.stdout)
+
+
+def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+
+    done = pinstudy(
+        tmp_path, "--sysroot", str(root), "--json", "--cpus", "0-3", "--pairs", "0:1,2:3"
+    )
+
+    told = json.loads(done.stdout)
+    assert told["pairs"] == [[0, 1], [2, 3]]
+    assert told["pairs_of_node"] == 496
+    assert told["estimate_s"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--cpus", "0"], "expected two or more of CPUs 0-1"),
+        (["--cpus", "0,7"], "expected two or more of CPUs 0-1"),
+        (["--cpus", "a"], "--cpus"),
+        (["--pairs", "some"], "pairs"),
+        (["--pairs", "0:0"], "0:0"),
+        (["--pairs", "0:9"], "CPU 9"),
+        (["--precision", "much"], "--precision much"),
+        (["--precision", "0%"], "--precision"),
+        (["--from", "nowhere.json"], "nowhere.json"),
+        (["--from", "x.json", "--pairs", "all"], "--from"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+
+    done = pinstudy(tmp_path, "--sysroot", str(root), *arguments)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    done = subprocess.run(
+        ["taskset", "-c", str(cpu), sys.executable, str(ROOT / "pinstudy"), "latency"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "needs two" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
+    need_program_and_two_cpus()
+    command = [sys.executable, str(ROOT / "pinstudy"), "latency", "--samples", "1000"]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert ", about " in first
+    os.killpg(process.pid, signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Traceback" not in rest
