@@ -59,6 +59,16 @@ class Subject:
 
 def says(comparison: Comparison, subject: Subject, here: str, margin: float) -> str:
     """Return a comparison of times as a sentence, without its full stop."""
+    said = _says(comparison, subject, here, margin)
+    if not comparison.apart:
+        return said
+    return (
+        f"{said}; no attempt at the study made runs of both, so that a change of the node between "
+        "attempts would look like a difference"
+    )
+
+
+def _says(comparison: Comparison, subject: Subject, here: str, margin: float) -> str:
     difference = comparison.difference
     who, there = subject.who, subject.there
     if comparison.word == "better":

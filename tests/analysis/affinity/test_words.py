@@ -56,3 +56,12 @@ def test_without_spread_there_is_no_interval() -> None:
 )
 def test_each_word_has_its_sentence(found: Comparison, told: str) -> None:
     assert told in says(found, SUBJECT, "here", 0.01)
+
+
+def test_runs_of_different_attempts_are_told() -> None:
+    together = comparison(2.0, "worse")
+
+    assert "attempt" not in says(together, SUBJECT, "here", 0.01)
+    assert "no attempt at the study made runs of both" in says(
+        replace(together, apart=True), SUBJECT, "here", 0.01
+    )
