@@ -40,6 +40,12 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
     if len(pairs) > 1:
         (a, b, least), (c, d, most) = latency.nearest, latency.farthest
         yield f"Nearest are CPUs {a} and {b} ({ns(least)}), farthest CPUs {c} and {d} ({ns(most)})."
+    switched = int(np.nansum(latency.runs["switched"].to_numpy(dtype=float)))
+    if switched:
+        yield (
+            f"Threads were switched out {plural(switched, 'time')} while they measured, so "
+            "something else runs here: medians bear that, means and rates do not."
+        )
     if latency.left_out:
         reasons = list(dict.fromkeys(one_line(one.reason) for one in latency.left_out))
         pairs_left = plural(len(latency.left_out), "pair")

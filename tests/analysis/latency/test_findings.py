@@ -218,6 +218,16 @@ def test_neighbours_that_were_not_measured_leave_the_gain_open(tmp_path: Path) -
     )
 
 
+def test_a_node_that_was_busy_is_said_to_be(tmp_path: Path) -> None:
+    content = content_of(PLANTED["two"])
+    quiet = latency_findings(read_latency(write_latency_file(tmp_path, content)))
+    content["pairs"][0]["runs"][1]["switched"] = 3
+    busy = latency_findings(read_latency(write_latency_file(tmp_path, content)))
+
+    assert "switched out" not in said(quiet)
+    assert "Threads were switched out 3 times while they measured" in said(busy)
+
+
 def test_the_published_gain_stands_beside_with_its_source(tmp_path: Path) -> None:
     told = said(findings_of(tmp_path, PLANTED["two"]))
 
