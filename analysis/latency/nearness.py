@@ -14,7 +14,7 @@ from runners.latency_plan import RELATIONS, relations
 class Nearness:
     """Measured pairs of one relation (`SMT siblings` … `different packages`) between two kinds.
 
-    `kinds` are as `P-E`, best first. The times are the pairs' medians, in ns.
+    `kinds` are as `P`, or `P and E`. The times are the pairs' medians, in ns.
     """
 
     relation: str
@@ -34,8 +34,8 @@ def find_nearness(latency: Latency) -> list[Nearness]:
     found: dict[tuple[str, str], list[float]] = {}
     pairs = latency.pairs
     for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
-        kinds = sorted((kind.get(a, "?"), kind.get(b, "?")), key=lambda name: rank.get(name, -1))
-        found.setdefault((relation(a, b), "-".join(kinds)), []).append(ns)
+        kinds = sorted({kind.get(a, ""), kind.get(b, "")}, key=lambda name: rank.get(name, -1))
+        found.setdefault((relation(a, b), " and ".join(filter(None, kinds))), []).append(ns)
     order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
     return [
         Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))

@@ -105,9 +105,9 @@ def test_few_pairs_are_told_by_the_kernels_nearness_and_no_clusters(tmp_path: Pa
 
     assert "Clusters cannot be told" in said(findings)
     nearness = {(row[0], row[1]): float(row[3]) for row in findings.tables[1].cells}
-    assert nearness["SMT siblings", "P-P"] == pytest.approx(6.0, rel=0.1)
-    assert nearness["one L2", "E-E"] == pytest.approx(28.0, rel=0.1)
-    assert nearness["one L3", "P-E"] == pytest.approx(40.0, rel=0.1)
+    assert nearness["SMT siblings", "P"] == pytest.approx(6.0, rel=0.1)
+    assert nearness["one L2", "E"] == pytest.approx(28.0, rel=0.1)
+    assert nearness["one L3", "P and E"] == pytest.approx(40.0, rel=0.1)
 
 
 @pytest.mark.parametrize(
