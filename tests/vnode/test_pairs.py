@@ -1,0 +1,52 @@
+"""Pairs of threads on a node that has SMT and two core kinds: placed as they say, and proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.vnode.commands import pinstudy, records, study
+from tests.vnode.node import VirtualNode
+
+pytestmark = pytest.mark.vnode
+
+# CPUs 0-3 are two P-cores with SMT, 4-7 E-cores. Thread 0 is with 1, thread 2 with 3.
+PLACES = {"same-cpu": "0,0,2,2", "siblings": "0,1,2,3", "across-kinds": "0,4,2,5"}
+
+
+def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: VirtualNode) -> None:
+    ended = pinstudy(node, *study("pairs"), timeout=900)
+
+    assert ended.status == 0, ended
+    runs = {
+        (run["app"], run["variant"], run["mapping"]): run
+        for run in records(node, "pairs")
+        if run["status"] != "left-out"
+    }
+    for run in runs.values():
+        assert (run["status"], run["placement"]["verdict"]) == ("ok", "proved"), run
+    for place, cpus in PLACES.items():
+        for variant in ("libgomp", "pthreads"):
+            # The program fails its check when a thread may run elsewhere than on its own CPU.
+            by_program = runs["contention", variant, f"{place}-pin-program"]
+            assert by_program["command"][-2:] == ["--pin", cpus]
+            assert _masks(by_program) == sorted(cpus.split(","))
+        outside = runs["contention", "libgomp", f"{place}-pin"]
+        assert outside["command"][-2:] == ["--expect", cpus]
+        assert _masks(outside) == sorted(cpus.split(","))
+        assert outside["metrics"]["rounds"] == by_program["metrics"]["rounds"] == 100
+    assert _masks(runs["pingpong", "libgomp", "siblings-pin"]) == ["0", "1"]
+    assert _masks(runs["smt", "libgomp", "across-kinds-pin"]) == ["0", "4"]
+    assert runs["threadmap", "libgomp", "across-kinds-pin"]["metrics"]["bound"] == 4
+    assert runs["threadmap", "libgomp", "scheduler"]["metrics"]["bound"] == 0
+
+
+def test_what_a_node_has_not_is_left_out_with_its_reason(node: VirtualNode) -> None:
+    shown = pinstudy(node, "plan", *study("pairs")[1:]).output
+
+    assert "across-packages-pin current  left out: the node has one package" in shown
+
+
+def _masks(run: dict[str, Any]) -> list[str]:
+    return sorted(thread["allowed"] for thread in run["placement"]["threads"])
