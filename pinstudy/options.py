@@ -62,17 +62,17 @@ RESULTS = click.option(
 )
 
 
-def share_option(text: str) -> float:
-    """Return the share that --margin gives; raises UserError when it is none."""
+def share_option(option: str, text: str) -> float:
+    """Return the share that an option gives; raises UserError when it is none."""
     from configs.errors import UserError
     from configs.shares import parse_share
 
     try:
         share = parse_share(text)
     except ValueError as error:
-        raise UserError(f"--margin: {error}") from None
+        raise UserError(f"{option}: {error}") from None
     if share is None:
-        raise UserError(f"--margin {text}: no percentage; expected one such as 1%")
+        raise UserError(f"{option} {text}: no percentage; expected one such as 1%")
     return share
 
 

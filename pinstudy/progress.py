@@ -16,6 +16,27 @@ from runners.outline import Outline
 from runners.statuses import OK
 
 
+def open_bar(total: int) -> tuple[Any, Any]:
+    """Return a bar on the terminal and the task that it shows; two Nones where there is none."""
+    if not sys.stderr.isatty():
+        return None, None
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    bar = Progress(
+        MofNCompleteColumn(),
+        BarColumn(bar_width=24),
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True, markup=False, highlight=False),
+        transient=True,
+        # No thread that wakes up ten times a second while something is measured.
+        auto_refresh=False,
+    )
+    task = bar.add_task("", total=total)
+    bar.start()
+    return bar, task
+
+
 class TerminalProgress:
     """Shows case, repetition and the time left; says at once when a run was not good."""
 
@@ -33,21 +54,8 @@ class TerminalProgress:
         self._task: Any = None
 
     def __enter__(self) -> TerminalProgress:
-        if sys.stderr.isatty() and self._total:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                MofNCompleteColumn(),
-                BarColumn(bar_width=24),
-                TextColumn("{task.description}", markup=False),
-                console=Console(stderr=True, markup=False, highlight=False),
-                transient=True,
-                # No thread that wakes up ten times a second while a program is measured.
-                auto_refresh=False,
-            )
-            self._task = self._bar.add_task("", total=self._total)
-            self._bar.start()
+        if self._total:
+            self._bar, self._task = open_bar(self._total)
         return self
 
     def __exit__(

@@ -13,7 +13,7 @@ from typing import Any
 from configs.errors import StudyError, UserError
 from configs.version import VERSION
 from configs.words import unknown_word
-from runners.latency_plan import LatencyPlan, parse_pairs, plan_pairs
+from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring
 from runners.node import Node
 from runners.node_lock import NodeLock
@@ -22,19 +22,6 @@ from runners.shards import write_atomically
 from runners.state import read_state
 from runners.tool_versions import build_of
 from runners.topology import topology_json
-
-__all__ = [
-    "FILE_NAME",
-    "METHODS",
-    "LatencyPlan",
-    "LatencySettings",
-    "estimate_s",
-    "measure",
-    "measure_locked",
-    "parse_pairs",
-    "plan_pairs",
-    "write_latency",
-]
 
 # The version of the file's layout; a reader refuses what it does not know.
 SCHEMA = 1

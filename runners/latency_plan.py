@@ -8,12 +8,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from configs.cpulist import MAX_CPU, format_cpulist
+from configs.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from configs.errors import UserError
 from configs.words import plural, shown
+from runners.forecast import duration
 from runners.topology import Topology
 
 Pair = tuple[int, int]
@@ -29,6 +30,8 @@ SAME_PACKAGE = "one package, different NUMA nodes"
 ACROSS_PACKAGES = "different packages"
 RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
 
+# When all pairs take longer, the shorter plan is named.
+LONG_S = 600.0
 # Enough for a class's median and spread; a class of fewer pairs is measured as a whole.
 PAIRS_OF_A_CLASS = 8
 # One pair of a CPU says nothing of whether the CPU or its partner is slow.
@@ -61,7 +64,7 @@ def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int 
             "the latency between CPUs needs two of them, and this process may use only CPU "
             f"{format_cpulist(cpus)}; allow it more (taskset, cpuset of the batch job)"
         )
-    every = len(cpus) * (len(cpus) - 1) // 2
+    every = _pairs_of(cpus)
     if which == ALL:
         return LatencyPlan(ALL, tuple(combinations(cpus, 2)), every, "every pair of CPUs")
     if which == REPRESENTATIVE:
@@ -73,6 +76,45 @@ def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int 
         )
     pairs = _checked(which, cpus)
     return LatencyPlan(GIVEN, pairs, every, f"the {plural(len(pairs), 'pair')} that were named")
+
+
+def plan_of(topology: Topology, which: str, cpus: str | None = None, seed: int = 1) -> LatencyPlan:
+    """Return the plan that a text names: `all`, `representative`, or pairs such as `0:1,0:2`.
+
+    `cpus` is a list of CPUs that the pairs are to be of, None for all that are allowed. Raises
+    UserError for what is no plan, or none of this node.
+    """
+    chosen = which if which in (ALL, REPRESENTATIVE) else parse_pairs(which)
+    if cpus is None:
+        return plan_pairs(topology, chosen, seed)
+    allowed = topology.allowed
+    try:
+        some = parse_cpulist(cpus)
+    except ValueError as error:
+        raise UserError(f"--cpus: {error}") from None
+    if len(some) < 2 or not set(some) <= set(allowed):
+        raise UserError(f"--cpus {cpus}: expected two or more of CPUs {format_cpulist(allowed)}")
+    plan = plan_pairs(replace(topology, allowed=some), chosen, seed)
+    return replace(plan, of=_pairs_of(allowed))
+
+
+def plan_lines(topology: Topology, plan: LatencyPlan, expected_s: float) -> list[str]:
+    """Return in lines how many pairs there will be, how long they take, which plan is shorter."""
+    lines = [f"{plural(len(plan.pairs), 'pair')} of {plan.of}, about {duration(expected_s)}"]
+    if plan.name != ALL:
+        lines.append(plan.why)
+    elif expected_s > LONG_S:
+        fewer = len(plan_pairs(topology, REPRESENTATIVE).pairs)
+        shorter_s = expected_s * fewer / len(plan.pairs)
+        lines.append(
+            f"--pairs {REPRESENTATIVE} is shorter: {plural(fewer, 'pair')}, about "
+            f"{duration(shorter_s)}; it tells no clusters"
+        )
+    return lines
+
+
+def _pairs_of(cpus: Sequence[int]) -> int:
+    return len(cpus) * (len(cpus) - 1) // 2
 
 
 def parse_pairs(text: str) -> list[Pair]:

@@ -12,9 +12,9 @@ from runners.latency import (
     FILE_NAME,
     LatencySettings,
     measure_locked,
-    plan_pairs,
     write_latency,
 )
+from runners.latency_plan import plan_pairs
 from runners.node import Node
 from runners.study import Progress
 

@@ -32,7 +32,7 @@ def command(
     from analysis.sources import open_results
     from analysis.tables import render
 
-    both = compare(open_results(a), open_results(b), share_option(margin), as_governor)
+    both = compare(open_results(a), open_results(b), share_option("--margin", margin), as_governor)
     tables = compare_tables(both)
     if as_json:
         print_json(

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from pinstudy.options import INTO, RESULTS, node_options
+from pinstudy.options import INTO, RESULTS, node_options, share_option
 
 if TYPE_CHECKING:
     from runners.latency_plan import LatencyPlan
-    from runners.node import Node
     from runners.topology import Topology
 
-# When all pairs take longer, the shorter plan is named.
-_LONG_S = 600.0
 _NO_PRECISION = "none"
 
 
@@ -85,7 +82,9 @@ def command(
     results/latency/<node>/, or to --into.
     """
     from configs.errors import UserError
+    from pinstudy.pair_progress import PairProgress
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
+    from runners.latency_plan import plan_lines, plan_of
     from runners.node import open_node
     from runners.workplace import LIVE_ROOT
 
@@ -94,15 +93,17 @@ def command(
             raise UserError("--from measures nothing; leave out --pairs and --cpus")
         _show(source, into or source.parent, as_json)
         return
-    settings = LatencySettings(method, samples, _share(precision), seed=seed)
+    share = None if precision == _NO_PRECISION else share_option("--precision", precision)
+    settings = LatencySettings(method, samples, share, seed=seed)
     node = open_node(sysroot, kinds)
-    plan = _plan(node.topology, which or "all", cpus, seed)
+    plan = plan_of(node.topology, which or "all", cpus, seed)
     expected_s = estimate_s(len(plan.pairs), settings)
     if sysroot != LIVE_ROOT:
-        _show_plan(node, plan, expected_s, as_json)
+        _show_plan(node.topology, plan, expected_s, as_json)
         return
-    _say_plan(node, plan, expected_s)
-    with _PairProgress(len(plan.pairs)) as progress:
+    for line in plan_lines(node.topology, plan, expected_s):
+        click.echo(line, err=True)
+    with PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)
     folder = into or results / "latency" / node.node_id
     path = write_latency(folder, content)
@@ -120,71 +121,10 @@ def command(
         )
 
 
-def _share(text: str) -> float | None:
-    """Return what --precision gives; raises UserError when it is no percentage."""
-    from configs.errors import UserError
-    from configs.shares import parse_share
-
-    if text == _NO_PRECISION:
-        return None
-    try:
-        share = parse_share(text)
-    except ValueError as error:
-        raise UserError(f"--precision: {error}") from None
-    if share is None:
-        raise UserError(f"--precision {text}: expected a percentage such as 1%, or {_NO_PRECISION}")
-    return share
-
-
-def _plan(topology: Topology, which: str, cpus: str | None, seed: int) -> LatencyPlan:
-    """Return the plan of the pairs of all allowed CPUs, or of some of them."""
-    from dataclasses import replace
-
-    from configs.cpulist import format_cpulist, parse_cpulist
-    from configs.errors import UserError
-    from runners.latency_plan import ALL, REPRESENTATIVE, parse_pairs, plan_pairs
-
-    chosen: Any = which if which in (ALL, REPRESENTATIVE) else parse_pairs(which)
-    if cpus is None:
-        return plan_pairs(topology, chosen, seed)
-    allowed = topology.allowed
-    try:
-        some = parse_cpulist(cpus)
-    except ValueError as error:
-        raise UserError(f"--cpus: {error}") from None
-    if len(some) < 2 or not set(some) <= set(allowed):
-        raise UserError(f"--cpus {cpus}: expected two or more of CPUs {format_cpulist(allowed)}")
-    plan = plan_pairs(replace(topology, allowed=some), chosen, seed)
-    return replace(plan, of=len(allowed) * (len(allowed) - 1) // 2)
-
-
-def _plan_lines(node: Node, plan: LatencyPlan, expected_s: float) -> list[str]:
-    """Return how many pairs there will be, how long they take, and which plan is shorter."""
-    from configs.words import plural
-    from runners.forecast import duration
-    from runners.latency_plan import ALL, plan_pairs
-
-    lines = [f"{plural(len(plan.pairs), 'pair')} of {plan.of}, about {duration(expected_s)}"]
-    if plan.name != ALL:
-        lines.append(plan.why)
-    elif expected_s > _LONG_S:
-        fewer = len(plan_pairs(node.topology, "representative").pairs)
-        shorter_s = expected_s * fewer / len(plan.pairs)
-        lines.append(
-            f"--pairs representative is shorter: {plural(fewer, 'pair')}, about "
-            f"{duration(shorter_s)}; it tells no clusters"
-        )
-    return lines
-
-
-def _say_plan(node: Node, plan: LatencyPlan, expected_s: float) -> None:
-    for line in _plan_lines(node, plan, expected_s):
-        click.echo(line, err=True)
-
-
-def _show_plan(node: Node, plan: LatencyPlan, expected_s: float, as_json: bool) -> None:
+def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json: bool) -> None:
     """Show what would be measured on a recorded node."""
     from pinstudy.output import print_json, wrap
+    from runners.latency_plan import plan_lines
 
     if as_json:
         print_json(
@@ -197,7 +137,7 @@ def _show_plan(node: Node, plan: LatencyPlan, expected_s: float, as_json: bool) 
             }
         )
         return
-    for line in _plan_lines(node, plan, expected_s):
+    for line in plan_lines(topology, plan, expected_s):
         click.echo(wrap(line, ""))
     click.echo("a recorded node: nothing is measured")
 
@@ -217,49 +157,3 @@ def _show(path: Path, folder: Path, as_json: bool) -> None:
     click.echo(findings_text(findings, terminal_width()))
     for file in files:
         click.echo(f"written: {file}")
-
-
-class _PairProgress:
-    """A bar of the pairs that are done, on a terminal only."""
-
-    def __init__(self, pairs: int) -> None:
-        self._pairs = pairs
-        self._bar: Any = None
-        self._task: Any = None
-        self._shown_s = 0.0
-
-    def __enter__(self) -> _PairProgress:
-        import sys
-
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                MofNCompleteColumn(),
-                BarColumn(bar_width=24),
-                TextColumn("{task.description}", markup=False),
-                console=Console(stderr=True, markup=False, highlight=False),
-                transient=True,
-                # No thread that wakes up while lines are handed over.
-                auto_refresh=False,
-            )
-            self._task = self._bar.add_task("", total=self._pairs)
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def done(self, pairs: int, _of: int, left_s: float | None) -> None:
-        """Show how many pairs are done and how long the others take, twice a second at most."""
-        import time
-
-        from runners.forecast import duration
-
-        now_s = time.monotonic()
-        if self._bar and (now_s - self._shown_s > 0.5 or pairs == self._pairs):
-            self._shown_s = now_s
-            text = "pairs" if left_s is None else f"pairs, about {duration(left_s)} left"
-            self._bar.update(self._task, completed=pairs, description=text, refresh=True)

@@ -40,7 +40,7 @@ def command(
     from analysis.verdict.text import as_data, as_markdown, as_text
     from analysis.written import again, write_file
 
-    share = share_option(margin)
+    share = share_option("--margin", margin)
     answers = []
     for source in sources_below(results):
         opened = open_results(source)

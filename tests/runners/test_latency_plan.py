@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from configs.cpulist import parse_cpulist
 from configs.errors import UserError
 from runners.discovery import read_topology
-from runners.latency import parse_pairs, plan_pairs
 from runners.latency_plan import (
     ACROSS_PACKAGES,
     PAIRS_OF_A_CLASS,
@@ -24,6 +23,8 @@ from runners.latency_plan import (
     SHARED_L3,
     SIBLINGS,
     classes,
+    parse_pairs,
+    plan_pairs,
     relations,
 )
 from runners.topology import Topology
