@@ -93,12 +93,16 @@ def _with_scheduler(group: Sequence[Measured]) -> list[tuple[Measured, Measured]
 
 
 def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:
-    """Yield the cases that pin themselves with those that are pinned to the same CPUs."""
-    for inside in group:
+    """Yield the cases that pin themselves with those that are pinned to the same CPUs.
+
+    Those that the node cannot do are not among them.
+    """
+    done = [measured for measured in group if measured.case.facts["left_out"] is None]
+    for inside in done:
         facts = inside.case.facts
         if facts["mechanism"] != BY_ITSELF:
             continue
-        for outside in group:
+        for outside in done:
             others = outside.case.facts
             alike = all(facts[name] == others[name] for name in ("selection", "tightness", "cpus"))
             if alike and others["mechanism"] not in (BY_ITSELF, None):

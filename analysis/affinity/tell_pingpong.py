@@ -41,7 +41,7 @@ def _placements(found: Exchanges) -> Iterator[str]:
     free = next((row for row in known if leaves_all(row.measured.case.facts)), None)
     if free is not None:
         yield f"{_handed(free, 'Two threads left to the scheduler')}."
-    ends = {"The fastest: two": by_time[0], "The slowest: two": by_time[-1]}
+    ends = {"The shortest mean: two": by_time[0], "The longest mean: two": by_time[-1]}
     for start, row in ends.items() if len(known) > 1 else ():
         if row is not free:
             here = where_pairs_are(row.measured.case)
@@ -88,14 +88,16 @@ def _rate(row: Exchange) -> str:
 
 
 def _against(row: Exchange) -> str:
-    """Return how it does against the scheduler's placement, where that is sure."""
-    if row.against is None or row.against.comparison.word not in ("better", "worse"):
+    """Return how it does against the scheduler's placement."""
+    if row.against is None:
         return ""
-    if row.against.comparison.word == "worse":
-        return (
-            f", {time_ratio(row.against.difference)} the time that they take left to the scheduler"
-        )
-    return f", {speed_ratio(row.against.difference)} as fast as left to the scheduler"
+    difference = row.against.difference
+    return {
+        "better": f", {speed_ratio(difference)} as fast as left to the scheduler",
+        "worse": f", {time_ratio(difference)} the time that they take left to the scheduler",
+        "equivalent": ", the same as left to the scheduler within the margin",
+        "undecided": ", not proved to differ from left to the scheduler",
+    }[row.against.comparison.word]
 
 
 def _table(found: Exchanges) -> Table:

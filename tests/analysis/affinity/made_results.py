@@ -27,6 +27,7 @@ MAPPINGS: Mapping[str, tuple[str, str, str | None, str, str]] = {
     "pcores-pin-program": ("pcores", "pin", "program", "0,2,4,6", "0,2"),
     "across-kinds-pin-program": ("across-kinds", "pin", "program", "0,2,12-13", "0,12"),
     "across-packages-pin-program": ("across-packages", "pin", "program", "", ""),
+    "across-packages-pin": ("across-packages", "pin", "omp-places", "", ""),
 }
 # Times of a round in ms, by size and mapping; the scheduler's are those that were published.
 ROUNDS = {

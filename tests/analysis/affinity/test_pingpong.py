@@ -35,12 +35,18 @@ def test_the_fastest_and_the_slowest_placement_are_told_beside_the_scheduler_s(
     assert re.match(
         r"Two threads left to the scheduler hand a cache line over in (49.9|50.0)", free
     )
-    assert "The fastest: two threads on the SMT siblings of a core" in fastest
+    assert "The shortest mean: two threads on the SMT siblings of a core" in fastest
     assert "as fast as left to the scheduler" in fastest
-    assert "The slowest: two threads on one CPU" in slowest
+    assert "The longest mean: two threads on one CPU" in slowest
     assert "the time that they take left to the scheduler" in slowest
     assert "16.6 million transfers a second with neighbours chosen well, 15.5 without" in published
     assert "the original was not seen" in published
+
+
+def test_a_placement_that_is_not_sure_to_be_faster_is_not_said_to_be(tmp_path: Path) -> None:
+    _, shortest, *_ = tell_pingpong(only(tmp_path, noise=0.9, repetitions=4)).sentences
+
+    assert shortest.endswith("not proved to differ from left to the scheduler.")
 
 
 def test_one_run_has_no_interval(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Te
         "published: 3.0 times as fast",
         "Two threads that compute sines take",
         "hand a cache line over in",
-        "bound, each of 4 threads to one CPU",
+        "bound, 4 threads bound to one CPU each",
     ):
         assert told in report.text
 
@@ -83,7 +83,7 @@ def test_what_the_node_cannot_do_is_said(tmp_path: Path) -> None:
     text = page(make_affinity(tmp_path, study)).text
 
     reason = f"because {ONE_PACKAGE}"
-    assert f"Left out: across-packages-pin-program (2 cases), {reason}" in text
+    assert f"across-packages-pin-program, across-packages-pin (2 cases), {reason}" in text
     assert f"L1 load misses were not counted: {NO_L1D}" in text
     assert f"`pinstudy latency --into {tmp_path}`" in text
     assert "does not collect c2c" in text
