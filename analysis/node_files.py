@@ -5,20 +5,16 @@ A results folder may come from anybody: nothing in its files is trusted before i
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.beside_files import read_limited, read_node
 from analysis.sources import Results
 from configs.words import plural
 from runners.lstopo import picture_path
 
-# Larger files are none that pinstudy has written.
-MOST_BYTES = 8_000_000
-_DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 _NO_PICTURE = "no lstopo picture is beside the records"
 
 _TURBO = {"True": "on", "False": "off"}
@@ -55,36 +51,6 @@ def node_sheets(results: Results) -> list[NodeSheet]:
         for digest, node in nodes.items()
         if node is not None
     ]
-
-
-def read_node(folder: Path, digest: str) -> dict[str, Any] | None:
-    """Return what the file of a node below a results folder holds; None where there is none.
-
-    `digest` is what a record says, which may be anything.
-    """
-    if not _DIGEST.fullmatch(digest):
-        return None
-    node = read_json(folder / "nodes" / f"{digest}.json")
-    return node if isinstance(node, dict) else None
-
-
-def read_json(path: Path) -> object:
-    """Return what a JSON file holds; None when it cannot be read, is too large or is no JSON."""
-    data = read_limited(path)
-    try:
-        return None if data is None else json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-
-
-def read_limited(path: Path) -> bytes | None:
-    """Return a file's bytes; None when it cannot be read or is too large."""
-    try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _sheet(node: Mapping[str, Any], path: Path) -> NodeSheet:

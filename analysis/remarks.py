@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from analysis.beside_files import read_node
 from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
 from analysis.table import joined, one_line
@@ -102,7 +102,7 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
         digests = runs.frame["node_digest"].dropna().unique()
-        kinds = joined(_declared_kinds(folder / "nodes" / f"{digest}.json") for digest in digests)
+        kinds = joined(_declared_kinds(folder, str(digest)) for digest in digests)
         remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     if runs.torn:
         lines = plural(runs.torn, "line")
@@ -121,13 +121,10 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     return remarks
 
 
-def _declared_kinds(path: Path) -> str:
+def _declared_kinds(folder: Path, digest: str) -> str:
     """Return a node's kinds as `P=0-7, E=8-23`; empty when its file does not tell them."""
-    try:
-        node = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return ""
-    topology = node.get("topology", node) if isinstance(node, dict) else None
+    node = read_node(folder, digest)
+    topology = node.get("topology", node) if node else None
     kinds = topology.get("kinds") if isinstance(topology, dict) else None
     parts = [
         f"{kind.get('name')}={kind.get('cpus')}"

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from analysis.node_files import read_json
+from analysis.beside_files import read_json
 from analysis.table import one_line
 from configs.cpulist import MAX_CPU
 

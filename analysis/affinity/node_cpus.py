@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.beside_files import read_node
 from analysis.findings import CaseFinding
-from analysis.node_files import read_node
 from analysis.sources import Results
 from analysis.table import one_line
 from configs.cpulist import parse_cpulist

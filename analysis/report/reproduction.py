@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from analysis.beside_files import read_limited
 from analysis.columns import number_or_nan
-from analysis.node_files import NodeSheet, read_limited
+from analysis.node_files import NodeSheet
 from analysis.report.left_aside import Places
 from analysis.sources import Results
 from configs.model import PRECISION_OF
