@@ -149,18 +149,30 @@ def relations(topology: Topology) -> Callable[[int, int], str]:
     return relation
 
 
+def kinds_of_pairs(topology: Topology) -> Callable[[int, int], list[str]]:
+    """Return the function that names the kinds of two CPUs, best first, one where they share it.
+
+    The name is empty where kinds declared by hand leave a CPU out.
+    """
+    order = {kind.name: at for at, kind in enumerate(topology.kinds)}
+    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
+
+    def kinds(a: int, b: int) -> list[str]:
+        names = {kind.get(a, ""), kind.get(b, "")}
+        return sorted(names, key=lambda name: order.get(name, -1))
+
+    return kinds
+
+
 def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
     """Return the pairs of allowed CPUs by class: a word of RELATIONS, and kinds such as `P and E`.
 
     Nearest classes come first.
     """
-    relation = relations(topology)
-    order = {kind.name: at for at, kind in enumerate(topology.kinds)}
-    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
+    relation, kinds = relations(topology), kinds_of_pairs(topology)
     found: dict[tuple[str, str], list[Pair]] = {}
     for a, b in combinations(topology.allowed, 2):
-        names = sorted({kind.get(a, ""), kind.get(b, "")}, key=lambda name: order.get(name, -1))
-        found.setdefault((relation(a, b), " and ".join(names)), []).append((a, b))
+        found.setdefault((relation(a, b), " and ".join(kinds(a, b))), []).append((a, b))
     return dict(sorted(found.items(), key=lambda item: RELATIONS.index(item[0][0])))
 
 

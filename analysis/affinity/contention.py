@@ -16,12 +16,12 @@ from analysis.affinity.measured import (
     compared,
     measured_cases,
     why_not,
+    with_scheduler,
 )
 from analysis.affinity.published import Published, published_for
 from analysis.fields import L1D_MISS_RATE, METRIC
 from analysis.findings import Findings
 from analysis.sources import Results
-from analysis.verdict.phrases import leaves_all
 from runners.topology import KIND_ORDER
 
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
@@ -77,19 +77,13 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
             sorted(setting, key=lambda case: case.threads), key=lambda case: case.threads
         )
     ]
-    to_scheduler = [_with_scheduler(group) for group in groups]
+    to_scheduler = [with_scheduler(group) for group in groups]
     same = [list(_same_placements(group)) for group in groups]
     pairs = [pair for of_group in (*to_scheduler, *same) for pair in of_group]
     found = iter(compared([(a, (b,)) for a, b in pairs], findings.margin))
     against = [{a.case.case_id: next(found) for a, _ in of_group} for of_group in to_scheduler]
     beside = [[(a, b, next(found)) for a, b in of_group] for of_group in same]
     return [_experiment(results, *parts) for parts in zip(groups, against, beside, strict=True)]
-
-
-def _with_scheduler(group: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
-    """Return every case with the one that is left to the scheduler."""
-    free = next((case for case in group if leaves_all(case.case.facts)), None)
-    return [(case, free) for case in group if free is not None and case is not free]
 
 
 def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:

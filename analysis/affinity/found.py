@@ -18,8 +18,7 @@ from analysis.latency import Latency, read_latency
 from analysis.sources import Results
 from analysis.table import one_line
 from configs.errors import UserError
-
-LATENCY_FILE = "latency.json"
+from runners.latency import FILE_NAME
 
 
 @dataclass(frozen=True)
@@ -63,10 +62,10 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
 
 def _latency(folder: Path | None) -> tuple[Latency | None, str]:
     """Return the latencies in a results folder, or what is wrong with their file."""
-    if folder is None or not (folder / LATENCY_FILE).exists():
+    if folder is None or not (folder / FILE_NAME).exists():
         return None, ""
     try:
-        return read_latency(folder / LATENCY_FILE), ""
+        return read_latency(folder / FILE_NAME), ""
     except UserError as error:
         return None, one_line(str(error))
 

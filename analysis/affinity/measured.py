@@ -14,6 +14,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
 from analysis.table import joined, one_line
 from analysis.verdict.comparisons import Key, compare_all
+from analysis.verdict.phrases import leaves_all
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
 
 NO_REASON = "not recorded, and no reason given"
@@ -65,15 +66,26 @@ def _plain(value: object) -> object:
 def measured_cases(results: Results, findings: Findings, app: str) -> list[Measured]:
     """Return the cases of one of the programs that time themselves, in the order of the tables."""
     cases = cases_of(findings, app)
-    column = METRIC.format(TIMES[app])
-    if not cases or results.runs is None or column not in results.runs.frame:
-        return [Measured(case) for case in cases]
+    known = samples_of(results, app, TIMES[app]) if cases else {}
+    return [Measured(case, *known.get(case.case_id, (None, None))) for case in cases]
+
+
+def samples_of(results: Results, app: str, metric: str) -> dict[str, tuple[Values, Sample]]:
+    """Return the good runs' values of a metric of an app, by case_id; where there are any."""
+    column = METRIC.format(metric)
+    if results.runs is None or column not in results.runs.frame:
+        return {}
     frame = results.runs.frame
     by_case = values_by_case(frame[frame["app"] == app], {"time": column})
     known = {case_id: values for case_id, values in by_case.items() if len(values.known("time"))}
     samples = describe([values.of["time"][values.known("time")] for values in known.values()])
-    of_case = dict(zip(known, samples, strict=True))
-    return [Measured(case, known.get(case.case_id), of_case.get(case.case_id)) for case in cases]
+    return dict(zip(known, zip(known.values(), samples, strict=True), strict=True))
+
+
+def with_scheduler(group: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
+    """Return every other case with the one that is left to the scheduler, if there is one."""
+    free = next((case for case in group if leaves_all(case.case.facts)), None)
+    return [(case, free) for case in group if free is not None and case is not free]
 
 
 def by_setting(cases: Sequence[Measured]) -> list[list[Measured]]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from analysis.affinity.experiments import PINGPONG
-from analysis.affinity.measured import Against, Measured, by_setting, compared, measured_cases
-from analysis.fields import METRIC
+from analysis.affinity.measured import (
+    Against,
+    Measured,
+    by_setting,
+    compared,
+    measured_cases,
+    samples_of,
+    with_scheduler,
+)
 from analysis.findings import Findings
 from analysis.sources import Results
-from analysis.statistics.sample import Sample, describe
-from analysis.verdict.phrases import leaves_all
-from analysis.verdict.values import values_by_case
+from analysis.statistics.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,11 @@ class Exchanges:
 def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     """Return the ping-pong cases of results; all their comparisons are tested together."""
     groups = by_setting(measured_cases(results, findings, PINGPONG))
-    rates = _rates(results) if groups else {}
-    free = [next((case for case in group if leaves_all(case.case.facts)), None) for group in groups]
-    pairs = [
-        (case, (one,))
-        for group, one in zip(groups, free, strict=True)
-        for case in group
-        if one is not None and case is not one
-    ]
+    rates = {
+        case_id: sample
+        for case_id, (_, sample) in samples_of(results, PINGPONG, "rate_per_s").items()
+    }
+    pairs = [(case, (free,)) for group in groups for case, free in with_scheduler(group)]
     found = {
         id(case): against
         for (case, _), against in zip(pairs, compared(pairs, findings.margin), strict=True)
@@ -59,18 +59,3 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
         )
         for group in groups
     ]
-
-
-def _rates(results: Results) -> dict[str, Sample]:
-    """Return what the runs say of each case's rate."""
-    column = METRIC.format("rate_per_s")
-    if results.runs is None or column not in results.runs.frame:
-        return {}
-    frame = results.runs.frame
-    values = values_by_case(frame[frame["app"] == PINGPONG], {"time": column})
-    known = {
-        case_id: np.asarray(of_case.of["time"][of_case.known("time")])
-        for case_id, of_case in values.items()
-        if len(of_case.known("time"))
-    }
-    return dict(zip(known, describe(list(known.values())), strict=True))

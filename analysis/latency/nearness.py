@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.latency.model import Latency
-from runners.latency_plan import RELATIONS, relations
+from runners.latency_plan import RELATIONS, kinds_of_pairs, relations
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,12 @@ class Nearness:
 
 def find_nearness(latency: Latency) -> list[Nearness]:
     """Return the measured pairs by relation and kinds, nearest relations first."""
-    topology = latency.topology
-    relation = relations(topology)
-    kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
-    rank = {kind.name: at for at, kind in enumerate(topology.kinds)}
+    relation, kinds = relations(latency.topology), kinds_of_pairs(latency.topology)
     found: dict[tuple[str, str], list[float]] = {}
     pairs = latency.pairs
     for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
-        kinds = sorted({kind.get(a, ""), kind.get(b, "")}, key=lambda name: rank.get(name, -1))
-        found.setdefault((relation(a, b), " and ".join(filter(None, kinds))), []).append(ns)
+        names = " and ".join(filter(None, kinds(a, b)))
+        found.setdefault((relation(a, b), names), []).append(ns)
     order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
     return [
         Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))

@@ -15,11 +15,12 @@ from analysis.latency.known_topology import known_topology
 from analysis.latency.model import Latency, LeftOut
 from analysis.table import harmless, one_line
 from configs.errors import UserError
+from runners.latency import METHODS
+from runners.latency_plan import ALL, GIVEN, REPRESENTATIVE
 
 SCHEMA = 1
 KIND = "latency"
-METHODS = ("cas", "store")
-PLANS = ("all", "representative", "given")
+PLANS = (ALL, REPRESENTATIVE, GIVEN)
 
 # All pairs of that many CPUs, with two runs of 30 samples each, take some 300 MB.
 MOST_CPUS = 1024

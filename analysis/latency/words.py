@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.verdict import phrases
 from configs.cpulist import format_cpulist
 
 PER_MILLION = 1e6
@@ -40,7 +41,7 @@ def listed(parts: Sequence[str], most: int = _MOST_LISTED) -> str:
     """Return the parts with commas and `and`; of very many the first, and how many more."""
     if len(parts) > most:
         return f"{', '.join(parts[:most])} and {len(parts) - most} more"
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    return phrases.listed(parts)
 
 
 def groups(many: Sequence[Sequence[int]], most: int = _MOST_LISTED) -> str:
