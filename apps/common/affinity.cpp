@@ -95,6 +95,14 @@ std::string format_cpus(const Cpus& cpus) {
     return text;
 }
 
+std::string list_cpus(const Cpus& cpus) {
+    std::string text;
+    for (const int cpu : cpus) {
+        text.append(text.empty() ? "" : ",").append(std::to_string(cpu));
+    }
+    return text;
+}
+
 Cpus allowed_cpus() {
     Mask mask;
     if (sched_getaffinity(0, Mask::bytes(), mask.get()) != 0) {

@@ -17,6 +17,9 @@ Cpus parse_cpus(std::string_view text);
 // The list in its order, runs of following numbers as ranges: {0, 1, 2, 5} is "0-2,5".
 std::string format_cpus(const Cpus& cpus);
 
+// The list in its order, without ranges: {0, 0, 1, 1} is "0,0,1,1".
+std::string list_cpus(const Cpus& cpus);
+
 // The CPUs that the kernel allows the calling thread, ascending. Throws std::system_error.
 Cpus allowed_cpus();
 

@@ -4,16 +4,12 @@
 #include <stdexcept>
 
 namespace pinstudy {
-namespace {
-
-constexpr const char* kNames[] = {"same-cpu", "siblings",     "same-cluster",
-                                  "cores",    "across-kinds", "across-packages"};
-
-}  // namespace
 
 std::vector<std::string> placement_words() {
     std::vector<std::string> words{kAllPlacements, kAsStarted};
-    words.insert(words.end(), std::begin(kNames), std::end(kNames));
+    for (const Placement& placement : pair_placements({}, 1)) {
+        words.push_back(placement.name);
+    }
     return words;
 }
 
@@ -28,8 +24,8 @@ NodePlacements node_placements(const std::string& kinds, const Cpus& allowed, in
     } catch (const std::invalid_argument& error) {
         throw std::invalid_argument(std::string("--kinds: ") + error.what());
     } catch (const std::runtime_error& error) {
-        for (const char* const name : kNames) {
-            placements.push_back({name, {}, error.what()});
+        for (const Placement& placement : pair_placements({}, pairs)) {
+            placements.push_back({placement.name, {}, error.what()});
         }
     }
     for (const Placement& placement : placements) {

@@ -32,4 +32,20 @@ NodePlacements node_placements(const std::string& kinds, const Cpus& allowed, in
 // apart.
 std::string kinds_text(const Topology& topology, const Cpus& cpus);
 
+// A line for each experiment that failed, and for each placement that the node cannot do. An
+// experiment has a name() and a failure(), which is empty where there is none.
+template <typename Experiments>
+std::string left_out_lines(const Experiments& experiments, const NodePlacements& node) {
+    std::string text;
+    for (const auto& experiment : experiments) {
+        if (!experiment.failure().empty()) {
+            text += "Left out: " + experiment.name() + ": " + experiment.failure() + '\n';
+        }
+    }
+    for (const Placement& placement : node.left_out) {
+        text += "Left out: " + placement.name + ": " + placement.why_not + '\n';
+    }
+    return text;
+}
+
 }  // namespace pinstudy

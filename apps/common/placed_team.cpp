@@ -45,6 +45,22 @@ void follow(std::vector<Track>& tracks, const std::vector<Turn>& turns) {
     }
 }
 
+int moves_of(const std::vector<Track>& tracks) {
+    int moves = 0;
+    for (const Track& track : tracks) {
+        moves += track.moves;
+    }
+    return moves;
+}
+
+Cpus seen_on(const std::vector<Track>& tracks) {
+    std::set<int> cpus;
+    for (const Track& track : tracks) {
+        cpus.insert(track.cpus.begin(), track.cpus.end());
+    }
+    return {cpus.begin(), cpus.end()};
+}
+
 PlacedTeam::PlacedTeam(Rounds& rounds) : rounds_(rounds), as_started_(masks()) {}
 
 Cpus PlacedTeam::allowed() const {
@@ -97,11 +113,11 @@ std::string cpus_text(const std::vector<Cpus>& of_threads) {
                         [&of_threads](const Cpus& cpus) { return cpus == of_threads.front(); });
         return (all_have_the_same ? "any of " : "within ") + format_cpus(all_of(of_threads));
     }
-    std::string text;
+    Cpus one_each;
     for (const Cpus& cpus : of_threads) {
-        text.append(text.empty() ? "" : ",").append(std::to_string(cpus.front()));
+        one_each.push_back(cpus.front());
     }
-    return text;
+    return list_cpus(one_each);
 }
 
 }  // namespace pinstudy

@@ -22,6 +22,10 @@ struct Track {
 // Takes note of a round in the tracks, which are one a thread.
 void follow(std::vector<Track>& tracks, const std::vector<Turn>& turns);
 
+// How often any of the threads was seen on another CPU than before, and the CPUs of them all.
+int moves_of(const std::vector<Track>& tracks);
+Cpus seen_on(const std::vector<Track>& tracks);
+
 // All functions are for thread 0 of the team.
 class PlacedTeam {
   public:

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/common/columns.hpp"
 #include "apps/common/exit_status.hpp"
 
 namespace pinstudy {
@@ -64,7 +65,7 @@ class Collector : public benchmark::BenchmarkReporter {
         }
     }
 
-    std::map<std::string, Timed> found() && { return std::move(found_); }
+    Results found() && { return std::move(found_); }
 
   private:
     static void take(Timed& timed, const Run& run, const std::string& statistic) {
@@ -74,7 +75,7 @@ class Collector : public benchmark::BenchmarkReporter {
         }
     }
 
-    std::map<std::string, Timed> found_;
+    Results found_;
 };
 
 // Says on a terminal what is measured, in one line that the next one overwrites.
@@ -85,6 +86,10 @@ void show(const std::string& what) {
 }
 
 }  // namespace
+
+std::string sd_text(const Spread& spread, int digits) {
+    return spread.sd ? fixed(*spread.sd, digits) : "-";
+}
 
 Timing::Timing(char* program, std::vector<std::string>& arguments) {
     const auto first = std::stable_partition(
@@ -139,7 +144,7 @@ void Timing::add(const std::string& name, std::int64_t rounds, std::function<Sam
     }
 }
 
-std::map<std::string, Timed> Timing::run() {
+Results Timing::run() {
     if (has_the_output_) {
         chosen_ = benchmark::RunSpecifiedBenchmarks();
         show("");

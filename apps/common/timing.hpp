@@ -27,6 +27,12 @@ struct Timed {
     std::map<std::string, Spread> quantities;
 };
 
+// What is measured, by its name.
+using Results = std::map<std::string, Timed>;
+
+// The deviation with so many decimals; "-" where there is none.
+std::string sd_text(const Spread& spread, int digits);
+
 // One round: its time and other quantities, or why there are no more of them.
 struct Sample {
     double seconds = 0;
@@ -53,7 +59,7 @@ class Timing {
     // Measures all in the order they were added, but for those that Google Benchmark's arguments
     // exclude. On a terminal, standard error says which one is measured. The result is empty when
     // has_the_output().
-    std::map<std::string, Timed> run();
+    Results run();
 
     // Prints the verdict and returns the exit status for it. Where the standard output is Google
     // Benchmark's, only a failure is said, on standard error. Nothing is judged where nothing was

@@ -24,26 +24,6 @@ std::string layout(const Settings& settings) {
            (settings.spacing == kNeighbours ? " (neighbouring lines)" : "");
 }
 
-int moves_of(const std::vector<Track>& tracks) {
-    int moves = 0;
-    for (const Track& track : tracks) {
-        moves += track.moves;
-    }
-    return moves;
-}
-
-Cpus seen_on(const std::vector<Track>& tracks) {
-    std::set<int> cpus;
-    for (const Track& track : tracks) {
-        cpus.insert(track.cpus.begin(), track.cpus.end());
-    }
-    return {cpus.begin(), cpus.end()};
-}
-
-std::string sd_text(const Spread& spread, int digits) {
-    return spread.sd ? fixed(*spread.sd, digits) : "-";
-}
-
 std::string lost_text(const Experiment& experiment) {
     return experiment.operation() == Operation::integer
                ? "-"
@@ -52,7 +32,7 @@ std::string lost_text(const Experiment& experiment) {
 
 // The median of the same operation as started; nothing when that was not measured.
 const Timed* as_started(const Experiment& experiment, const Results& results) {
-    const auto found = results.find(name_of(experiment.operation()) + "/as-started");
+    const auto found = results.find(name_of(experiment.operation()) + "/" + kAsStarted);
     return found == results.end() ? nullptr : &found->second;
 }
 
@@ -119,16 +99,7 @@ std::string table(const std::deque<Experiment>& experiments, const Results& resu
             rows.push_back(row(experiment, found->second, results, node.topology, masks));
         }
     }
-    std::string text = '\n' + in_columns(rows, 4) + '\n';
-    for (const Experiment& experiment : experiments) {
-        if (!experiment.failure().empty()) {
-            text += "Left out: " + experiment.name() + ": " + experiment.failure() + '\n';
-        }
-    }
-    for (const Placement& placement : node.left_out) {
-        text += "Left out: " + placement.name + ": " + placement.why_not + '\n';
-    }
-    return text;
+    return '\n' + in_columns(rows, 4) + '\n' + left_out_lines(experiments, node);
 }
 
 }  // namespace pinstudy::contention

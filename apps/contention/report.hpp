@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,6 @@
 #include "apps/contention/settings.hpp"
 
 namespace pinstudy::contention {
-
-using Results = std::map<std::string, Timed>;  // by the experiment's name
 
 // What is measured, in some lines.
 std::string introduction(const Settings& settings);

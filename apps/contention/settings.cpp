@@ -1,7 +1,5 @@
 #include "apps/contention/settings.hpp"
 
-#include "apps/common/node_placements.hpp"
-
 namespace pinstudy::contention {
 
 std::vector<Operation> Settings::operations() const {
@@ -41,15 +39,7 @@ void add_options(Options& options, Settings& settings) {
                    "some processors fetch together");
     options.flag("--same-line", settings.same_line,
                  "Put all atomics into one cache line (false sharing)");
-    options.word("--placement", settings.placement, placement_words(),
-                 "Which placement to measure");
-    options.text(
-        "--kinds", "KINDS", [&settings](const std::string& text) { settings.kinds = text; },
-        "Core kinds of the CPUs, such as P=0-7,E=8-15, instead of those the kernel tells");
-    options.flag("--single", settings.single,
-                 "Measure the threads where --pin puts them, else as they were started, and print "
-                 "one value a line");
-    settings.assigned.add_options(options);
+    settings.where.add_to(options);
 }
 
 std::string why_not(const Settings& settings) {
@@ -62,16 +52,10 @@ std::string why_not(const Settings& settings) {
                " threads, whose " + std::to_string(kMostInALine) +
                " atomics fit into one line, got " + std::to_string(settings.threads);
     }
-    if (settings.one_placement()) {
-        if (settings.operation == "both") {
-            return "OPERATION: expected integer or float with --single, --pin or --expect";
-        }
-        if (settings.placement != kAllPlacements) {
-            return "--placement: expected without --single, --pin and --expect, which say where "
-                   "the threads are";
-        }
+    if (settings.where.one_placement() && settings.operation == "both") {
+        return "OPERATION: expected integer or float with --single, --pin or --expect";
     }
-    return settings.assigned.why_not(settings.threads);
+    return settings.where.why_not(settings.threads);
 }
 
 }  // namespace pinstudy::contention

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "apps/common/assigned_cpus.hpp"
 #include "apps/common/options.hpp"
+#include "apps/common/placement_options.hpp"
 #include "apps/contention/check.hpp"
 #include "apps/contention/slots.hpp"
 
@@ -25,18 +24,12 @@ struct Settings {
     std::int64_t times = 0;  // 0: as published
     std::int64_t spacing = kApart;
     bool same_line = false;
-    std::string placement = "all";
-    std::string kinds;
-    bool single = false;
-    AssignedCpus assigned;
+    PlacementOptions where;
 
     std::vector<Operation> operations() const;
     std::int64_t times_of(Operation asked) const;
     std::int64_t distance() const { return same_line ? kSameLine : spacing; }
     std::size_t pairs() const { return static_cast<std::size_t>(threads / 2); }
-
-    // One placement, the one that the threads were given, and one line a value.
-    bool one_placement() const { return single || assigned.given(); }
 };
 
 // "integer" or "float".

@@ -1,12 +1,11 @@
 // lu: LU reduction of a dense matrix, as OmpSCR's c_lu.
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 #include "apps/common/build_info.hpp"
-#include "apps/common/exit_status.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
+#include "apps/common/program.hpp"
 #include "apps/common/schedule.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/lu/check.hpp"
@@ -48,10 +47,5 @@ int run(int argc, char** argv) {
 }  // namespace pinstudy::lu
 
 int main(int argc, char** argv) {
-    try {
-        return pinstudy::lu::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "lu: %s\n", error.what());
-        return pinstudy::kExitFailed;
-    }
+    return pinstudy::run_program("lu", pinstudy::lu::run, argc, argv);
 }

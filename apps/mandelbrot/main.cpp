@@ -1,12 +1,11 @@
 // mandelbrot: the area of the Mandelbrot set from random points, as OmpSCR's c_mandel.
 #include <cmath>
 #include <cstdio>
-#include <exception>
 
 #include "apps/common/build_info.hpp"
-#include "apps/common/exit_status.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
+#include "apps/common/program.hpp"
 #include "apps/common/schedule.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/mandelbrot/check.hpp"
@@ -62,10 +61,5 @@ int run(int argc, char** argv) {
 }  // namespace pinstudy::mandelbrot
 
 int main(int argc, char** argv) {
-    try {
-        return pinstudy::mandelbrot::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "mandelbrot: %s\n", error.what());
-        return pinstudy::kExitFailed;
-    }
+    return pinstudy::run_program("mandelbrot", pinstudy::mandelbrot::run, argc, argv);
 }

@@ -2,15 +2,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
 
 #include "apps/common/build_info.hpp"
-#include "apps/common/exit_status.hpp"
 #include "apps/common/options.hpp"
+#include "apps/common/program.hpp"
 #include "apps/pingpong/order.hpp"
 #include "apps/pingpong/play_pairs.hpp"
 #include "apps/pingpong/settings.hpp"
@@ -119,10 +118,5 @@ int run(int argc, char** argv) {
 }  // namespace pinstudy::pingpong
 
 int main(int argc, char** argv) {
-    try {
-        return pinstudy::pingpong::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "pingpong: %s\n", error.what());
-        return pinstudy::kExitFailed;
-    }
+    return pinstudy::run_program("pingpong", pinstudy::pingpong::run, argc, argv);
 }

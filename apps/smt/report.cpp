@@ -11,10 +11,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string sd_text(const Spread& spread, int digits) {
-    return spread.sd ? fixed(*spread.sd, digits) : "-";
-}
-
 // How much longer a thread took than alone on the same CPU; as started, than as started.
 std::string slowdown(const Experiment& experiment, std::size_t thread, const Spread& ms,
                      const Results& results) {
@@ -57,16 +53,10 @@ std::string introduction(const Settings& settings) {
 
 std::string values(const Experiment& experiment, const Timed& timed,
                    const std::vector<Cpus>& masks) {
-    int moves = 0;
-    std::set<int> seen;
-    for (const Track& track : experiment.tracks()) {
-        moves += track.moves;
-        seen.insert(track.cpus.begin(), track.cpus.end());
-    }
     std::ostringstream text;
     text << "CPUs: " << cpus_text(masks) << '\n'
-         << "Seen on CPUs: " << format_cpus({seen.begin(), seen.end()}) << '\n'
-         << "Seen on another CPU than before: " << moves << " times\n"
+         << "Seen on CPUs: " << format_cpus(seen_on(experiment.tracks())) << '\n'
+         << "Seen on another CPU than before: " << moves_of(experiment.tracks()) << " times\n"
          << "Rounds: " << timed.rounds << '\n'
          << "Thread, median: " << fixed(timed.quantities.at("thread_ms").median, 6) << " ms\n"
          << "Slowest thread, median: " << fixed(timed.ms.median, 6) << " ms\n";
@@ -90,16 +80,7 @@ std::string table(const std::deque<Experiment>& experiments, const Results& resu
             }
         }
     }
-    std::string text = '\n' + in_columns(rows, 4) + '\n';
-    for (const Experiment& experiment : experiments) {
-        if (!experiment.failure().empty()) {
-            text += "Left out: " + experiment.name() + ": " + experiment.failure() + '\n';
-        }
-    }
-    for (const Placement& placement : node.left_out) {
-        text += "Left out: " + placement.name + ": " + placement.why_not + '\n';
-    }
-    return text;
+    return '\n' + in_columns(rows, 4) + '\n' + left_out_lines(experiments, node);
 }
 
 }  // namespace pinstudy::smt

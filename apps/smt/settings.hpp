@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/common/assigned_cpus.hpp"
 #include "apps/common/options.hpp"
+#include "apps/common/placement_options.hpp"
 
 namespace pinstudy::smt {
 
@@ -14,13 +14,7 @@ struct Settings {
     std::int64_t threads = 2;
     std::int64_t items = 100000000;  // as published
     std::int64_t rounds = 5;
-    std::string placement = "all";
-    std::string kinds;
-    bool single = false;
-    AssignedCpus assigned;
-
-    // One placement, the one that the threads were given, and one line a value.
-    bool one_placement() const { return single || assigned.given(); }
+    PlacementOptions where;
 };
 
 // Adds the program's options; what they are given is kept in `settings`.

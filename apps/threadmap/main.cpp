@@ -1,10 +1,10 @@
 // threadmap: who runs where, under the environment as it is.
 #include <cstdio>
-#include <exception>
 #include <stdexcept>
 
 #include "apps/common/build_info.hpp"
 #include "apps/common/exit_status.hpp"
+#include "apps/common/program.hpp"
 #include "apps/threadmap/environment.hpp"
 #include "apps/threadmap/placement_list.hpp"
 #include "apps/threadmap/report.hpp"
@@ -153,10 +153,5 @@ int run(int argc, char** argv) {
 }  // namespace pinstudy::threadmap
 
 int main(int argc, char** argv) {
-    try {
-        return pinstudy::threadmap::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "threadmap: %s\n", error.what());
-        return pinstudy::kExitFailed;
-    }
+    return pinstudy::run_program("threadmap", pinstudy::threadmap::run, argc, argv);
 }

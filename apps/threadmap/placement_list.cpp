@@ -4,24 +4,11 @@
 #include "apps/threadmap/json.hpp"
 
 namespace pinstudy::threadmap {
-namespace {
-
-// One CPU a thread, without ranges: "0,0,1,1".
-std::string one_by_one(const Cpus& cpus) {
-    std::string text;
-    for (const int cpu : cpus) {
-        text.append(text.empty() ? "" : ",").append(std::to_string(cpu));
-    }
-    return text;
-}
-
-}  // namespace
-
 std::string placements_as_text(const Topology& topology, int pairs) {
     std::vector<std::vector<std::string>> rows;
     for (const Placement& placement : pair_placements(topology, pairs)) {
         rows.push_back({placement.name + ":", placement.why_not.empty()
-                                                  ? one_by_one(placement.cpus)
+                                                  ? list_cpus(placement.cpus)
                                                   : "impossible (" + placement.why_not + ")"});
     }
     return in_columns(rows, 2) + "Core kinds: " + topology.kinds_evidence + "\n";
