@@ -46,6 +46,18 @@ ORDERS = {
 ENGINES = {
     "local": "on this node",
     "vm": "in a guest on this node, whose virtual CPUs the node maps",
+    "batch": "on nodes that a batch system gives",
+}
+BATCH_SYSTEMS = {
+    "slurm": "Slurm, by sbatch, squeue and scancel",
+    "pbs": "OpenPBS or PBS Professional, by qsub, qstat and qdel",
+    "lsf": "IBM Spectrum LSF, by bsub, bjobs and bkill",
+    "flux": "Flux, by flux batch, flux jobs and flux cancel",
+}
+# How a study is spread over the nodes of a site.
+SPREADS = {
+    "per-node": "the whole study on each node, to compare nodes",
+    "split": "its blocks divided over interchangeable nodes",
 }
 DEFAULT_COLLECTORS = ("perf", "energy")
 # `c2c` costs one further execution of each case of an app that says c2c, so it is asked for.
@@ -86,12 +98,39 @@ class GovernorRule:
 
 
 @dataclass(frozen=True)
+class Queue:
+    """How a site's batch system is asked for whole nodes.
+
+    `system` is a word of BATCH_SYSTEMS; `queue` is a partition where there are such. `cpus` is the
+    number of CPUs of one node. `nodes` and `features` are those that a study may be spread over.
+    `modules` are loaded, and `spack_view` is put on the paths, before a worker starts.
+    `directives` are further options of the system's own, such as `--reservation=maintenance`.
+    `reserved_cpus` are those that the system keeps for itself on every node. At most `most_at_once`
+    workers run at the same time. `time_limit_s` is what each job asks for.
+    """
+
+    system: str
+    time_limit_s: float
+    queue: str | None = None
+    account: str | None = None
+    cpus: int | None = None
+    nodes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    spack_view: str | None = None
+    directives: tuple[str, ...] = ()
+    reserved_cpus: tuple[int, ...] = ()
+    most_at_once: int | None = None
+
+
+@dataclass(frozen=True)
 class Site:
-    """What is special about a place with many nodes."""
+    """What is special about a place with many nodes; without a `queue` nothing is submitted there."""
 
     name: str
     title: str
     governor: GovernorRule = field(default_factory=GovernorRule)
+    queue: Queue | None = None
 
 
 @dataclass(frozen=True)
@@ -254,6 +293,21 @@ class Vm:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """How a study is spread over the nodes of a site; what `pinstudy submit` is not told otherwise.
+
+    `how` is a word of SPREADS. Under per-node there is a worker for each of `nodes`, or of
+    `features`; under split there are `workers`, on nodes that have the first of `features`.
+    """
+
+    site: str
+    how: str = "per-node"
+    nodes: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
@@ -282,8 +336,11 @@ class Study:
     vm: Vm | None = None
     precision: Precision | None = None
     latency: str | None = None
+    spread: Spread | None = None
 
     @property
     def engine(self) -> str:
         """Where its cases are run: a word of ENGINES."""
+        if self.spread:
+            return "batch"
         return "vm" if self.vm else "local"
