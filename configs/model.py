@@ -52,7 +52,7 @@ BATCH_SYSTEMS = {
     "slurm": "Slurm, by sbatch, squeue and scancel",
     "pbs": "OpenPBS or PBS Professional, by qsub, qstat and qdel",
     "lsf": "IBM Spectrum LSF, by bsub, bjobs and bkill",
-    "flux": "Flux, by flux batch, flux jobs and flux cancel",
+    "flux": "Flux, by flux submit, flux jobs and flux cancel",
 }
 # How a study is spread over the nodes of a site.
 SPREADS = {
@@ -125,7 +125,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Site:
-    """What is special about a place with many nodes; without a `queue` nothing is submitted there."""
+    """What is special about a place with many nodes; nothing is submitted without a `queue`."""
 
     name: str
     title: str
