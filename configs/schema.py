@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
+from marshmallow.orderedset import OrderedSet
 
 from configs.errors import Problem
 from configs.fields import AtKey, unknown_key
@@ -18,6 +19,9 @@ MAX_UNKNOWN_KEYS = 50
 
 class Strict(Schema):
     """A schema that knows all its keys; another one is a mistake, with the nearest known."""
+
+    # marshmallow 3.19, Spack's newest, would name the known keys in another order each time.
+    set_class = OrderedSet
 
     class Meta:
         """What marshmallow is to do by itself."""
