@@ -1,0 +1,53 @@
+"""Which key of a site or study a batch system's refusal is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from configs.errors import StudyError
+from configs.model import BATCH_SYSTEMS, Queue
+from configs.words import plural
+from runners.batch.asking import Answer
+from runners.batch.system import Job
+
+# What a refusal is about, and the words by which a system's messages say so.
+Blames = Sequence[tuple[str, str]]
+
+
+def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyError:
+    """Return the error for a job that was not taken, with the system's own words.
+
+    The first of `blames` (what, regular expression) whose words are in the answer says which key
+    the system complains of; otherwise all that were asked for are named. A command that has not
+    answered may have submitted the job nevertheless.
+    """
+    if answer.problem:
+        system = BATCH_SYSTEMS[queue.system].partition(",")[0]
+        return StudyError(
+            f"{answer.said}; if it was started, look whether {system} has taken "
+            f"the job {job.name} before you submit again"
+        )
+    asked = _asked(queue, job)
+    words = answer.stderr + answer.stdout
+    for what, pattern in blames:
+        if what in asked and re.search(pattern, words, re.IGNORECASE):
+            return StudyError(f"`{asked[what]}` is refused: {answer.said}")
+    listed = ", ".join(asked.values())
+    return StudyError(f"the job is refused: {answer.said} (asked for: {listed})")
+
+
+def _asked(queue: Queue, job: Job) -> dict[str, str]:
+    """Return what a job asks for, by key, as the keys of a site or study say it."""
+    asked = {
+        "queue": queue.queue,
+        "account": queue.account,
+        "feature": job.feature,
+        "node": job.node,
+        "cpus": queue.cpus,
+        "time_limit": f"{queue.time_limit_s:g} s",
+        "after": " ".join(job.after) or None,
+        "directives": " ".join(queue.directives) or None,
+    }
+    found = {key: f"{key} {value}" for key, value in asked.items() if value is not None}
+    return found | {"workers": plural(job.workers, "worker")}

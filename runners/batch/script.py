@@ -1,0 +1,120 @@
+"""The script of a job, the same for every batch system but for its directives and its index."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from configs.errors import UserError
+from configs.model import Queue
+from configs.words import plural, shown
+from runners.batch.system import WORKER, Job
+from runners.node import safe_name
+
+# What the script ends with when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
+NODE_LACKS = 72
+
+# In directives, batch systems give these a meaning of their own, each system others.
+_NOT_IN_DIRECTIVES = "\"'`\\%^$[]{}"
+_HARMLESS = "/._+-@=,"
+
+
+def job_name(job: Job) -> str:
+    """Return the job's name with letters, digits and `. _ -` only."""
+    return safe_name(job.name)
+
+
+def directive_path(path: Path, refused: str = "") -> str:
+    """Return a path for a directive, in double quotes where it needs them.
+
+    Raises UserError for one that no batch system takes as it is, or that has a character of
+    `refused`.
+    """
+    text = str(path)
+    wrong = [
+        character
+        for character in text
+        if not character.isprintable() or character in _NOT_IN_DIRECTIVES + refused
+    ]
+    if wrong:
+        raise UserError(
+            f"{shown(text)}: {shown(wrong[0])} in a path cannot be told to the batch system; "
+            "expected a folder with ordinary characters: choose one by --results"
+        )
+    plain = all(character.isalnum() or character in _HARMLESS for character in text)
+    return text if plain and text.isascii() else f'"{text}"'
+
+
+def write_script(
+    queue: Queue,
+    job: Job,
+    *,
+    directives: Sequence[str],
+    index: str,
+    by_hand: str,
+    setup: Sequence[str] = (),
+    log: bool = True,
+) -> str:
+    """Return the text of a job's script.
+
+    `directives` are whole lines. `index` is what bash reads as the number of the worker in an
+    array; a job with one worker has its number written out. `by_hand` is the command line that
+    submits it. `setup` are lines that stand before all others. With `log` the script itself writes
+    a log for each worker; otherwise the batch system does.
+    """
+    number = str(job.first_worker) if job.workers == 1 else index
+    lines = [
+        "#!/bin/bash",
+        *directives,
+        "#",
+        f"# pinstudy: {plural(job.workers, 'worker')} of a study, each on a node for itself.",
+        f"# Submitted by `{by_hand}`. A job that runs again continues where it was.",
+        "",
+        *setup,
+        f"worker={number}",
+        *_folder(job),
+    ]
+    if log:
+        lines.append(f'exec >>{shlex.quote(str(job.logs))}"/worker-$worker.log" 2>&1')
+    lines += [*_surroundings(queue), "", f"exec {_command(job.command)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _folder(job: Job) -> list[str]:
+    """Return the lines that change to the folder; some systems would go on in another one."""
+    folder = shlex.quote(str(job.folder))
+    return [f"cd {folder} || {_give_up('no folder', folder)}"]
+
+
+def _surroundings(queue: Queue) -> list[str]:
+    """Return the lines that load the site's modules and put its Spack view on the PATH."""
+    lines = []
+    if queue.modules:
+        lines += [
+            "# Shells that are no login shells may not know `module`.",
+            "type module >/dev/null 2>&1 || . /etc/profile",
+        ]
+    for module in map(shlex.quote, queue.modules):
+        lines.append(f"module load {module} || {_give_up('cannot load the module', module)}")
+    if queue.spack_view is not None:
+        programs = shlex.quote(f"{queue.spack_view}/bin")
+        lines.append(f"[ -d {programs} ] || {_give_up('no Spack view', programs)}")
+        lines.append(f'export PATH={programs}:"$PATH"')
+    return lines
+
+
+def _give_up(problem: str, quoted: str) -> str:
+    """Return what ends the script when something that it needs is not there."""
+    say = f'echo "pinstudy: $(uname -n):" {shlex.quote(problem)} {quoted} >&2'
+    return f"{{ {say}; exit {NODE_LACKS}; }}"
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command for bash; in its arguments WORKER becomes the number of the worker."""
+    return " ".join(
+        '"$worker"'.join(
+            shlex.quote(part) if part or argument == "" else "" for part in argument.split(WORKER)
+        )
+        for argument in arguments
+    )

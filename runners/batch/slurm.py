@@ -1,0 +1,232 @@
+"""Slurm, by sbatch, squeue and scancel.
+
+Run with Slurm 22.05; options are those of sbatch(1), squeue(1) and scancel(1). `squeue --json` is
+not used: its shape changes between versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+
+from configs.errors import StudyError
+from configs.model import Queue
+from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
+from runners.batch.refusals import refused
+from runners.batch.script import directive_path, job_name, write_script
+from runners.batch.states import all_unknown, workers_of
+from runners.batch.system import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    JobState,
+    Submitted,
+)
+
+# squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
+_STATES = {
+    **dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED"), QUEUED),
+    **dict.fromkeys(
+        ("REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "STOPPED", "SUSPENDED"), HELD
+    ),
+    **dict.fromkeys(("RUNNING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT"), RUNNING),
+    **dict.fromkeys(
+        (
+            *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL"),
+            *("OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"),
+        ),
+        ENDED,
+    ),
+}
+# Reasons of pending jobs that somebody must release: JobHeldUser, JobHeldAdmin, "job requeued in
+# held state", "launch failed requeued held".
+_HELD = re.compile(r"\bheld\b|JobHeld", re.IGNORECASE)
+_FORMAT = "%i|%T|%r|%N"
+
+# These would override what the script says (sbatch(1), INPUT ENVIRONMENT VARIABLES), so that
+# another job is submitted than the one that was shown, or hide jobs (squeue(1), scancel(1)).
+_OVERRIDES = (
+    *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT", "SBATCH_HINT"),
+    *("SBATCH_MEM_PER", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE"),
+    *("SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT", "SLURM_HINT"),
+)
+_FILTERS = ("SQUEUE_", "SCANCEL_")
+
+_BLAMES = (
+    ("feature", "feature specification|node configuration is not available"),
+    ("node", "node name|node configuration is not available|invalid node|NodeList"),
+    ("queue", "partition"),
+    ("account", "account"),
+    ("time_limit", "time limit|time specification"),
+    ("workers", "job array specification"),
+    ("after", "dependency"),
+)
+_NO_SUCH_JOB = re.compile("Invalid job id|already completing or completed", re.IGNORECASE)
+_NOT_OURS = "its id is no number of a job of Slurm"
+_ID = re.compile(r"\d{1,18}", re.ASCII)
+
+# The worker is told to finish a tenth of the time limit before its end: as long as a run may take
+# by default at most (configs.model.App), and not less than what a run's end takes.
+_WARNING_SHARE, _LEAST_WARNING_S, _MOST_WARNING_S = 0.1, 15, 600
+
+
+class Slurm:
+    """Slurm; each worker is a task of an array, or a job without one when it is alone."""
+
+    def render(self, queue: Queue, job: Job) -> str:
+        """Return the script that asks for the job."""
+        return write_script(
+            queue,
+            job,
+            directives=[f"#SBATCH {option}" for option in _options(queue, job)],
+            index='"$SLURM_ARRAY_TASK_ID"',
+            by_hand="sbatch",
+            log=False,
+        )
+
+    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
+        """Submit the script; raises StudyError with the command and what it answered."""
+        overrides = [*_OVERRIDES]
+        overrides += ["SBATCH_PARTITION"] if queue.queue else []
+        overrides += ["SBATCH_ACCOUNT"] if queue.account else []
+        answer = question(
+            ("sbatch", "--parsable", str(script)), SUBMIT_LIMIT_S, leave_out=overrides
+        )
+        if answer.failed:
+            raise refused(answer, queue, job, _BLAMES)
+        # `id`, or `id;cluster` where there are several.
+        job_id = answer.stdout.strip().partition(";")[0]
+        if not _ID.fullmatch(job_id):
+            raise StudyError(
+                f"`{answer.command}` has submitted something and told no number of a job: "
+                f"{one_line(answer.stdout)}"
+            )
+        return Submitted((job_id,), job.first_worker, job.workers)
+
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker; the jobs may be another user's."""
+        ids = _ids(jobs)
+        if not ids:
+            return all_unknown(jobs, _NOT_OURS)
+        answer = question(
+            ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids)),
+            POLL_LIMIT_S,
+            settings=PLAIN,
+            leave_out=_FILTERS,
+        )
+        if answer.failed and not _knows_none(answer):
+            return all_unknown(jobs, answer.said)
+        told = dict(_parse(answer.stdout))
+        return [
+            _state(worker, f"{job_id}_{worker}" if many else job_id, told)
+            for job_id, worker, many in workers_of(jobs)
+        ]
+
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs; return what went wrong, or nothing."""
+        ids = _ids(jobs)
+        if not ids:
+            return ""
+        answer = question(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
+        if answer.problem:
+            return answer.said
+        wrong = [line for line in answer.stderr.splitlines() if not _NO_SUCH_JOB.search(line)]
+        if wrong:
+            return f"`{answer.command}`: {one_line(' '.join(wrong))}"
+        return "" if answer.status == 0 or answer.stderr else answer.said
+
+
+def _options(queue: Queue, job: Job) -> Iterator[str]:
+    """Yield the options of sbatch, the site's own last so that they can override."""
+    yield f"--job-name={job_name(job)}"
+    if job.workers > 1:
+        at_once = queue.most_at_once
+        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
+        yield f"--array={job.first_worker}-{job.first_worker + job.workers - 1}{limit}"
+    if queue.queue:
+        yield f"--partition={queue.queue}"
+    if queue.account:
+        yield f"--account={queue.account}"
+    yield f"--time={_time(queue.time_limit_s)}"
+    yield "--nodes=1"
+    yield "--ntasks=1"
+    if queue.cpus:
+        yield f"--cpus-per-task={queue.cpus}"
+    # A node for itself; --exclusive gives all its CPUs, and only --mem=0 all its memory.
+    yield "--exclusive"
+    yield "--mem=0"
+    if job.feature:
+        yield f"--constraint={job.feature}"
+    if job.node:
+        yield f"--nodelist={job.node}"
+    if job.after:
+        # Not afterok: after a job that failed it would stay in the queue for ever.
+        yield f"--dependency=afterany:{':'.join(job.after)}"
+    yield "--requeue"
+    yield "--open-mode=append"
+    yield f"--signal=B:USR1@{_warning(queue.time_limit_s)}"
+    # Programs are found as in the shell that submits; the worker itself takes out OMP_* and the
+    # like. No srun is used, which would take its own part of this from SLURM_EXPORT_ENV.
+    yield "--export=ALL"
+    number = str(job.first_worker) if job.workers == 1 else "%a"
+    logs = directive_path(job.logs / "worker-N.log")
+    yield f"--output={logs.replace('worker-N.log', f'worker-{number}.log')}"
+    yield from queue.directives
+
+
+def _time(seconds: float) -> str:
+    """Return a time limit as hours:minutes:seconds, rounded up; hours may be more than 24."""
+    whole = ceil(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def _warning(time_limit_s: float) -> int:
+    """Return how many seconds before its time limit the worker is told to finish.
+
+    Slurm may send the signal up to a minute early (sbatch(1), --signal).
+    """
+    return round(min(max(time_limit_s * _WARNING_SHARE, _LEAST_WARNING_S), _MOST_WARNING_S))
+
+
+def _ids(jobs: Sequence[Submitted]) -> list[str]:
+    """Return the ids that are numbers of jobs; anything else was never Slurm's."""
+    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
+
+
+def _knows_none(answer: Answer) -> bool:
+    """Whether squeue has refused because it was asked for one job, and knows it no longer.
+
+    Of several jobs it leaves out those that it does not know.
+    """
+    return not answer.problem and "Invalid job id" in answer.stderr
+
+
+def _parse(text: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
+    """Yield (id, (state, reason, nodes)) of each line; a reason may have several words."""
+    for line in text.splitlines():
+        job_id, first, rest = line.partition("|")
+        state, second, rest = rest.partition("|")
+        reason, third, nodes = rest.rpartition("|")
+        if first and second and third:
+            yield job_id.strip(), (state.strip(), one_line(reason), one_line(nodes))
+
+
+def _state(worker: int, job_id: str, told: dict[str, tuple[str, str, str]]) -> JobState:
+    """Return what the lines tell of a worker's job."""
+    if not _ID.fullmatch(job_id.partition("_")[0]):
+        return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
+    if job_id not in told:
+        return JobState(worker, job_id, ENDED, "Slurm knows it no longer")
+    word, reason, nodes = told[job_id]
+    state = _STATES.get(word, UNKNOWN)
+    reason = "" if reason == "None" else reason
+    if state == QUEUED and _HELD.search(reason):
+        state = HELD
+    if state not in (QUEUED, RUNNING):
+        reason = f"{word}: {reason}" if reason else word
+    return JobState(worker, job_id, state, reason, nodes)

@@ -1,0 +1,24 @@
+"""The workers of submitted jobs, and what is said of them when nothing can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from runners.batch.system import UNKNOWN, JobState, Submitted
+
+
+def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
+    """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
+
+    A job has one id for all its workers, or one for each; the id is empty where there is none.
+    """
+    for job in jobs:
+        shared = len(job.ids) == 1 and job.workers > 1
+        for number in range(job.workers):
+            own = job.ids[number : number + 1] or ("",)
+            yield job.ids[0] if shared else own[0], job.first_worker + number, shared
+
+
+def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
+    """Return that nothing is known of any worker of these jobs, and why."""
+    return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]

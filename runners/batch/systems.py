@@ -1,0 +1,18 @@
+"""The batch systems by their names."""
+
+from __future__ import annotations
+
+from configs.errors import UserError
+from configs.model import BATCH_SYSTEMS
+from configs.words import unknown_word
+from runners.batch.slurm import Slurm
+from runners.batch.system import BatchSystem
+
+_SYSTEMS: dict[str, type[BatchSystem]] = {"slurm": Slurm}
+
+
+def open_system(name: str) -> BatchSystem:
+    """Return the batch system of a name; raises UserError for a word not of BATCH_SYSTEMS."""
+    if name not in _SYSTEMS:
+        raise UserError(unknown_word("batch system", name, BATCH_SYSTEMS))
+    return _SYSTEMS[name]()
