@@ -5,7 +5,7 @@ ARGS ?=
 APP ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study test vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
+.PHONY: help setup study test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,10 @@ study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options i
 test: ## Run all tests; options of pytest in ARGS=
 	@tools/setup.sh test
 	@tools/test.sh $(ARGS)
+
+test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest in ARGS=
+	@tools/setup.sh slurm
+	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),tests/slurm)
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode

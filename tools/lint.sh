@@ -27,5 +27,5 @@ check "Python, types" python -m mypy
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/bench.sh tools/lock.sh \
-    runners/vm/guest/init runners/vm/guest/start.sh tests/vnode/guest/*.sh
+    runners/vm/guest/init runners/vm/guest/start.sh tests/vnode/guest/*.sh tests/slurm/first_process.sh
 exit $status

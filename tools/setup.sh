@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build.
 #
-# usage: tools/setup.sh [setup|test|lint|bench|sanitize|vm|vnode|vnode-arm]
+# usage: tools/setup.sh [setup|test|lint|bench|sanitize|slurm|vm|vnode|vnode-arm]
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
@@ -22,6 +22,8 @@ stamps=build/stamps
 . tools/python.sh
 # shellcheck source=tools/programs.sh
 . tools/programs.sh
+# shellcheck source=tools/slurm.sh
+. tools/slurm.sh
 # shellcheck source=tools/guest.sh
 . tools/guest.sh
 # shellcheck source=tools/vnode.sh
@@ -97,6 +99,11 @@ main() {
             python_environment requirements-dev.txt
             ;;
         sanitize) system_packages build test sanitize ;;
+        slurm)
+            slurm_packages
+            python_environment requirements-dev.txt
+            programs
+            ;;
         vm)
             system_packages python build run vm
             python_environment requirements.txt
@@ -114,7 +121,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, test, lint, bench, sanitize, vm, vnode and vnode-arm, not $target" ;;
+        *) fail "knows setup, test, lint, bench, sanitize, slurm, vm, vnode and vnode-arm, not $target" ;;
     esac
 }
 

@@ -130,7 +130,7 @@ def test_every_need_is_complete() -> None:
     needs = [fields for fields in lines if fields and not fields[0].startswith("#")]
 
     parts = {"python", "build", "run", "test", "lint", "sanitize"}
-    parts |= {"vm", "vnode", "vnode-arm"}
+    parts |= {"slurm", "vm", "vnode", "vnode-arm"}
     for fields in needs:
         need, part, must, probe = fields[:4]
         assert part in parts, need

@@ -30,6 +30,7 @@ for package in "$@"; do
         linux-perf) provide perf ;;
         likwid) provide likwid-pin ;;
         numactl) provide numactl ;;
+        munge) provide munged ;;
     esac
 done
 """
@@ -159,6 +160,24 @@ def test_the_line_names_all_packages_where_nothing_is_known_of_any(tmp_path: Pat
     done = machine.set_up(PINSTUDY_NO_SYSTEM_PACKAGES="1")
 
     assert "\n  sudo apt-get install -y linux-perf likwid\n" in done.stdout
+
+
+def test_daemons_that_tests_bring_are_stopped_and_those_that_were_there_are_not(
+    tmp_path: Path,
+) -> None:
+    machine = debian(tmp_path)
+    for name in ("slurmctld", "slurmd", "sbatch", "ip", "systemctl"):
+        machine.put(name)
+
+    done = machine.set_up("slurm")
+
+    assert done.returncode == 0, done.stderr
+    assert (machine.path / "munged").exists()
+    assert machine.calls("systemctl") == ["systemctl disable --now munge"]
+
+    machine.forget_calls()
+    assert machine.set_up("slurm").returncode == 0
+    assert machine.calls("systemctl") == []
 
 
 def test_rhel_looks_into_epel_for_what_its_own_repositories_lack(tmp_path: Path) -> None:

@@ -1,0 +1,270 @@
+"""A real Slurm on this machine for tests: a login node and three nodes, gone with the test.
+
+Network, mounts, host names and processes are in namespaces of their own (namespaces(7)), so that
+each node is a machine of its own to pinstudy, no address can clash, and nothing is left however the
+test ends: the kernel kills every process of the cluster when its first one ends. That needs root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.tools import ROOT, missing, need_tool
+
+HERE = Path(__file__).resolve().parent
+LOGIN = "login"
+# The network is the cluster's own and leads nowhere, so that any addresses will do.
+ADDRESSES = {LOGIN: "10.77.0.1", "n1": "10.77.0.11", "n2": "10.77.0.12", "n3": "10.77.0.13"}
+NODES = ("n1", "n2", "n3")
+FEATURES = {"n1": "hybrid", "n2": "hybrid", "n3": "homog"}
+TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
+
+PATIENCE_S = 120.0
+_POLL_S = 0.05
+_KEY_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a test may want of a cluster beyond the usual.
+
+    With `affinity` Slurm binds jobs to the CPUs that it gives them. `forget_s` is the time in
+    seconds after which a job that has ended is forgotten, `silent_s` that after which a node that
+    does not answer is down. `hooks` are shell commands that a node runs before its daemon starts.
+    """
+
+    affinity: bool = False
+    forget_s: int = 300
+    silent_s: int = 10
+    hooks: Mapping[str, str] = field(default_factory=dict)
+
+
+class Cluster:
+    """A running cluster; its own files are in `folder`, which is on all nodes, as all files are."""
+
+    def __init__(self, folder: Path, shape: Shape | None = None) -> None:
+        """Make the nodes and start Slurm; returns when all of them are idle."""
+        self.folder = folder
+        self.shape = shape or Shape()
+        # On each node another folder, as a disk of its own.
+        self.local = folder / "local"
+        self._environment = _environment() | {
+            "SLURM_CONF": str(folder / "slurm.conf"),
+            "PINSTUDY_STATE": str(self.local / "state"),
+        }
+        self._write_files()
+        self._first = self._start_namespaces()
+        try:
+            self._processes = dict(self._started_nodes())
+            for node, hook in self.shape.hooks.items():
+                self.on(node, "sh", "-euc", hook)
+            self._start_daemons()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End every process of the cluster; returns when none is left."""
+        with self._first:
+            assert self._first.stdin
+            self._first.stdin.close()
+
+    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        """Start a command on the login node, with these environment variables in addition."""
+        return self._start(LOGIN, command, variables)
+
+    def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command on the login node to its end, whatever its exit status."""
+        return _finish(self.start(*command, **variables))
+
+    def on(self, node: str, *command: str) -> str:
+        """Run a command on a node; return what it prints."""
+        return _checked(_finish(self._start(node, command, {})))
+
+    def ask(self, *command: str) -> str:
+        """Run a command on the login node; return what it prints, without the last newline."""
+        return _checked(self.run(*command)).rstrip("\n")
+
+    def pinstudy(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run pinstudy on the login node as a user does."""
+        return self.run(str(ROOT / "bin" / "pinstudy"), *arguments, **variables)
+
+    def jobs(self) -> dict[str, str]:
+        """Return the state of every job that Slurm knows, by its id or that of its array's task."""
+        lines = self.ask("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T")
+        return dict(line.split("|") for line in lines.splitlines())
+
+    def live_jobs(self) -> list[str]:
+        """Return the ids of jobs that have not ended."""
+        return self.ask("squeue", "--noheader", "--array", "--format=%i").split()
+
+    def wait_for_jobs(self) -> None:
+        """Wait until no job is queued or running."""
+        wait_until("all jobs have ended", lambda: not self.live_jobs())
+
+    def kill_daemon(self, node: str) -> None:
+        """Kill Slurm's daemon on a node, or its controller on the login node; jobs live on."""
+        self.on(node, "kill", "-KILL", self._pid_file(node).read_text().strip())
+
+    def start_daemon(self, node: str) -> None:
+        """Start Slurm's daemon on a node, or its controller on the login node."""
+        if node == LOGIN:
+            self.on(node, "slurmctld")
+        else:
+            self.on(node, "slurmd", "-N", node)
+
+    def wait_for_nodes(self) -> None:
+        """Wait until all nodes are idle."""
+        wait_until("all nodes are idle", self._all_idle)
+
+    def _all_idle(self) -> bool:
+        done = self.run("sinfo", "--noheader", "--Node", "--format=%N %T")
+        return done.stdout.split("\n")[:-1] == [f"{node} idle" for node in NODES]
+
+    def _pid_file(self, node: str) -> Path:
+        return self.folder / "run" / ("slurmctld.pid" if node == LOGIN else f"{node}.pid")
+
+    def _write_files(self) -> None:
+        for name in ("munge", "state", "spool", "run", "log", "local"):
+            (self.folder / name).mkdir()
+        for node in NODES:
+            (self.folder / f"local.{node}").mkdir()
+            (self.folder / "spool" / node).mkdir()
+        hosts = [f"{address} {node}\n" for node, address in ADDRESSES.items()]
+        (self.folder / "hosts").write_text("".join([*hosts, "127.0.0.1 localhost\n"]))
+        (self.folder / "munge" / "key").write_bytes(os.urandom(_KEY_BYTES))
+        (self.folder / "munge" / "key").chmod(0o600)
+        text = (HERE / "slurm.conf.in").read_text(encoding="utf-8")
+        for word, value in self._words().items():
+            text = text.replace(f"@{word}@", value)
+        (self.folder / "slurm.conf").write_text(text, encoding="utf-8")
+
+    def _words(self) -> dict[str, str]:
+        cpus = len(os.sched_getaffinity(0))
+        nodes = [
+            f"NodeName={node} NodeAddr={ADDRESSES[node]} CPUs={cpus} Sockets=1 "
+            f"CoresPerSocket={cpus} ThreadsPerCore=1 Feature={FEATURES[node]}"
+            for node in NODES
+        ]
+        return {
+            "TOP": str(self.folder),
+            "LOGIN": ADDRESSES[LOGIN],
+            "TASKPLUGIN": "task/affinity" if self.shape.affinity else "task/none",
+            "MINJOBAGE": str(self.shape.forget_s),
+            "SLURMDTIMEOUT": str(self.shape.silent_s),
+            "NODES": "\n".join(nodes),
+        }
+
+    def _start_namespaces(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [
+                *("unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child"),
+                *("--mount-proc", "sh", str(HERE / "first_process.sh")),
+                *(str(self.folder / "hosts"), str(self.local)),
+                *(f"{node}={ADDRESSES[node]}" for node in NODES),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A terminal's Ctrl-C is for pytest, which then ends the cluster.
+            start_new_session=True,
+        )
+
+    def _started_nodes(self) -> Iterator[list[str]]:
+        """Yield each node with the number of its process; skips where there are no namespaces."""
+        assert self._first.stdout and self._first.stderr
+        for line in self._first.stdout:
+            if line == "ready\n":
+                return
+            yield line.split()
+        missing(f"no cluster can be made here: {self._first.stderr.read().strip()}")
+
+    def _start_daemons(self) -> None:
+        munge = self.folder / "munge"
+        self.ask(
+            "munged",
+            # The folders of tests are for one user, which munged would not have.
+            "--force",
+            *(f"--key-file={munge / 'key'}", f"--socket={munge / 'socket'}"),
+            *(f"--pid-file={munge / 'pid'}", f"--log-file={munge / 'log'}"),
+            *(f"--seed-file={munge / 'seed'}", "--num-threads=2"),
+        )
+        for node in (LOGIN, *NODES):
+            self.start_daemon(node)
+        self.wait_for_nodes()
+
+    def _start(
+        self, node: str, command: tuple[str, ...], variables: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
+        enter = ["nsenter", f"--target={_child_of(self._first.pid)}", "--pid", *_OTHERS]
+        if node != LOGIN:
+            enter += ["nsenter", f"--target={self._processes[node]}", *_OTHERS]
+        return subprocess.Popen(
+            [*enter, "env", f"--chdir={self.folder}", *command],
+            env={**self._environment, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+_OTHERS = ("--net", "--uts", "--mount")
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, shape: Shape | None = None) -> Iterator[Cluster]:
+    """Yield a cluster; the test is skipped, or fails in CI, where none can be made."""
+    for name in TOOLS:
+        need_tool(name)
+    if os.geteuid() != 0:
+        missing("a cluster in namespaces of its own needs root: run the tests as root")
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Cluster(folder, shape)
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def wait_until(what: str, holds: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Wait until a condition holds; fails the test when it does not in time."""
+    until = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < until, f"not within {patience_s:.0f} s: {what}"
+        time.sleep(_POLL_S)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment without what would change what a user of the cluster sees."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("SLURM_", "SBATCH_", "OMP_", "GOMP_", "KMP_", "PINSTUDY_"))
+    }
+    return kept | {"PINSTUDY_REPORT": "0"}
+
+
+def _child_of(pid: int) -> str:
+    """Return the only child of a process: of unshare, the first process of the namespaces."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().strip()
+
+
+def _finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    try:
+        out, err = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def _checked(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{done.args}: {done.stderr}"
+    return done.stdout
