@@ -50,11 +50,17 @@ def load_site(name_or_path: str) -> Site:
 
     Raises UserError when there is none, ConfigError with every mistake in its file.
     """
+    return read_site(name_or_path)[0]
+
+
+def read_site(name_or_path: str) -> tuple[Site, bytes]:
+    """Return a site as `load_site` does, with the bytes of its file."""
     from configs.load import parse_site
     from configs.yaml_text import read_bytes
 
     path = _own_or_installed(name_or_path, "site")
-    return parse_site(read_bytes(path), display_path(path))
+    data = read_bytes(path)
+    return parse_site(data, display_path(path)), data
 
 
 def load_mapping(name: str) -> Mapping:

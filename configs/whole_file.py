@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,7 +12,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
     Raises OSError when the folder cannot be written; nothing is left behind then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # Not the process number: on a shared file system two nodes may have the same.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(data)

@@ -19,6 +19,9 @@ COMMANDS = {
     "topology": "Show this node's core kinds, cores and caches, and the evidence for them.",
     "plan": "Show what a study would run here, without running anything.",
     "run": "Run a study, or continue it.",
+    "submit": "Submit a study to a batch system, or what is missing of it.",
+    "status": "Show how a submitted study stands.",
+    "cancel": "End the jobs of a submitted study.",
     "tables": "Print and write the tables of results.",
     "figures": "Draw the figures of results.",
     "report": "Write the report of results: one file to read in a browser.",
@@ -31,6 +34,7 @@ COMMANDS = {
     "latency": "Measure and draw the latency between CPUs, and say which belong together.",
     "mappings": "List the mappings and what they mean on this node.",
     "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
+    "worker": "Make the runs of one worker of a submission; what its job starts.",
     "snapshot": "Pack what --sysroot reads of this node into one file.",
 }
 

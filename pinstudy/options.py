@@ -76,6 +76,37 @@ def share_option(option: str, text: str) -> float:
     return share
 
 
+def names_option(option: str, text: str | None) -> tuple[str, ...] | None:
+    """Return the names that an option lists; raises UserError for what is no list of names."""
+    if text is None:
+        return None
+    from configs.errors import UserError
+
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(map(_is_plain, names)):
+        raise UserError(f"{option} {text!r}: expected names, joined by commas, such as n1,n2")
+    return names
+
+
+def _is_plain(name: str) -> bool:
+    # They end up in scripts and in the options of other commands.
+    plain = name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+    return plain and name[0].isalnum()
+
+
+def time_option(option: str, text: str | None) -> float | None:
+    """Return the seconds that an option gives; raises UserError when it is no duration."""
+    if text is None:
+        return None
+    from configs.durations import parse_duration
+    from configs.errors import UserError
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(f"{option} {text!r}: {error}") from None
+
+
 def node_options(command: _Command) -> _Command:
     """Add --sysroot, --kinds and --json."""
     return SYSROOT(KINDS(JSON(command)))

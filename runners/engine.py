@@ -58,6 +58,15 @@ def without_estimates(study: Study) -> Study:
     return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
 
 
+def check_is_run_here(study: Study, named: str) -> None:
+    """Raise UserError when the study is for a batch system; `named` is how the user calls it."""
+    if study.spread:
+        raise UserError(
+            f"study {study.name} is for a batch system (engine: batch): "
+            f"`pinstudy submit {named}` submits it, and `pinstudy status {named}` shows it"
+        )
+
+
 def check_emulation(without_kvm: str, allowed: bool) -> None:
     """Raise UserError when guests would be emulated and nobody has allowed it."""
     if without_kvm and not allowed:

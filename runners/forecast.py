@@ -49,6 +49,10 @@ class Forecast:
         """The expected seconds of all that is left, or None while some case has no estimate."""
         return None if self._unknown else max(0.0, self._total)
 
+    def one_s(self, case_id: str) -> float | None:
+        """Return the expected seconds of one run of a case, or None without an estimate."""
+        return None if self._each[case_id] is None else self._one_s(case_id)
+
     def made(self, case_id: str, mean_s: float | None) -> None:
         """One run of the case is done (or will not be made); `mean_s` is its new mean time."""
         before = self._each[case_id]

@@ -9,6 +9,7 @@ from typing import Any
 
 from configs.errors import UserError
 from configs.model import Precision, Study
+from configs.words import shown
 from runners.precision import CasePrecision, figures_of
 from runners.shards import read_records
 from runners.statuses import FINAL, LEFT_OUT, OK
@@ -71,11 +72,14 @@ class History:
         return {"ci_half_width": known.half_widths} if known.half_widths else {}
 
 
-def read_history(folder: Path, study: Study, node_digest: str) -> History:
+def read_history(
+    folder: Path, study: Study, node_digest: str, node_id: str = "", pool: str = ""
+) -> History:
     """Return what a results folder already holds of this study.
 
-    Raises UserError when it was made by another version of the study or on a changed node: such
-    runs must not be mixed.
+    In the folder of a `pool` of interchangeable nodes the warm-up runs of others than `node_id` do
+    not count. Raises UserError when it was made by another version of the study or on a changed or
+    different node: such runs must not be mixed.
     """
     history = History()
     advice = "start anew with --fresh (what was measured is kept beside it)"
@@ -86,9 +90,17 @@ def read_history(folder: Path, study: Study, node_digest: str) -> History:
                 f"({study.path} has changed since); {advice}"
             )
         if record.get("node_digest") != node_digest:
+            if pool:
+                raise UserError(
+                    f"{folder}: node {node_id} is not like {shown(record.get('node_id'))}, which "
+                    "made runs there (kernel, core kinds, firmware or settings: compare the files "
+                    f"in {folder / 'nodes'}); a study is divided over interchangeable nodes only: "
+                    "choose them by a feature, or use --spread per-node"
+                )
             raise UserError(
                 f"{folder}: the node has changed since this study began there (kernel, core "
                 f"kinds, firmware or settings: compare the files in {folder / 'nodes'}); {advice}"
             )
-        history.add(record)
+        if not (pool and record.get("warmup") and record.get("node_id") != node_id):
+            history.add(record)
     return history

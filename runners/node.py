@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from configs.cpulist import format_cpulist
+from configs.errors import UserError
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
 from runners.sysfs import Absent, Tree
@@ -72,6 +75,21 @@ def open_node(root: Path, kinds: str | None = None) -> Node:
     """
     declared = None if kinds is None else parse_kinds(kinds)
     return Node(root, read_topology(root, declared))
+
+
+def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
+    """Return the node with every CPU that is online allowed but the reserved ones.
+
+    Raises UserError when none is left.
+    """
+    topology = node.topology
+    allowed = tuple(cpu for cpu in topology.online if cpu not in reserved)
+    if not allowed:
+        raise UserError(
+            f"node {node.node_id}: all its CPUs ({format_cpulist(topology.online)}) are reserved; "
+            "mend reserved_cpus in the site's file"
+        )
+    return Node(node.root, replace(topology, allowed=allowed))
 
 
 def safe_name(name: str) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from configs.errors import StudyError
+from runners.share import StoppedError
 
 _MAX_COMMAND_CHARACTERS = 120
 # Somebody who only looks whether the lock is taken holds it for some microseconds.
@@ -32,14 +32,14 @@ class NodeLock:
         self._socket: socket.socket | None = None
 
     def acquire(self) -> None:
-        """Take the lock; raises StudyError that names the holder when somebody has it."""
+        """Take the lock; raises StoppedError that names the holder when somebody has it."""
         for _ in range(_ATTEMPTS):
             taken = _bind(self._name)
             if taken is not None:
                 self._socket = taken
                 return
             time.sleep(_PAUSE_S)
-        raise StudyError(
+        raise StoppedError(
             f"another pinstudy is at work on this node ({_holder(self._name)}); two would disturb "
             "each other: wait until it has ended, or stop it"
         )

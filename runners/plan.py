@@ -29,15 +29,22 @@ class Plan:
     cases: tuple[Case, ...]
     left_out: tuple[LeftOut, ...]
     programs: dict[str, Path]
+    blocks: frozenset[int] | None = None
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
-        """Every run of the cases, in order; with a precision, as many as may be made."""
+        """Every run of the cases, in order; with a precision, as many as may be made.
+
+        With `blocks` only the repetitions in them, and the warm-up runs, which every node needs.
+        """
         study = self.study
         boots: dict[str, list[str]] = {}
         for case in self.cases:
             boots.setdefault(case.boot, []).append(case.case_id)
-        return plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
+        runs = plan_groups(boots, study.repetitions, study.warmup, study.order, study.seed)
+        if self.blocks is None:
+            return runs
+        return [run for run in runs if run.warmup or run.repetition in self.blocks]
 
     def program_of(self, case: Case) -> Path:
         """Return the absolute path of the case's program."""

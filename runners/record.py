@@ -28,7 +28,8 @@ class Origin:
     """What is the same for every record of an attempt.
 
     `node` is `virtual` for a test's model; `repetition_rule` is what ends a case's repetitions,
-    where that is more than their number.
+    where that is more than their number; `pool` names the interchangeable nodes over which the
+    study's blocks are divided, where they are.
     """
 
     study: str
@@ -41,10 +42,15 @@ class Origin:
     kinds_declared: bool
     node: str | None = None
     repetition_rule: dict[str, Any] | None = None
+    pool: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
-        sometimes = {"node": self.node, "repetition_rule": self.repetition_rule}
+        sometimes = {
+            "node": self.node,
+            "repetition_rule": self.repetition_rule,
+            "pool": self.pool,
+        }
         known = {name: value for name, value in self.__dict__.items() if name not in sometimes}
         return {"schema": SCHEMA} | known | {name: it for name, it in sometimes.items() if it}
 

@@ -19,6 +19,7 @@ from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
+from runners.share import ALL, Share
 from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
 from runners.workplace import Workplace, results_folder
@@ -38,6 +39,7 @@ class Session:
     workplace: Workplace
     outline: Outline
     folder: Path
+    share: Share = ALL
     left_changed: str = ""
 
     @classmethod
@@ -48,10 +50,12 @@ class Session:
         results: Path,
         fresh: bool,
         allow_emulation: bool = False,
+        share: Share = ALL,
     ) -> Session:
         """Look at the node, the plan and earlier results; nothing is run yet.
 
-        `allow_emulation` accepts guests whose times are not this node's. Raises UserError when
+        `allow_emulation` accepts guests whose times are not this node's. Of several workers each
+        has its `share` of the study. Raises UserError when
         earlier results do not fit or guests cannot be had, StudyError when nothing can run here.
         """
         if not workplace.live:
@@ -62,14 +66,14 @@ class Session:
             )
         if study.vm:
             check_emulation(workplace.without_kvm, allow_emulation)
-        folder = results_folder(results, study, workplace.node)
+        folder = share.folder or results_folder(results, study, workplace.node)
         if fresh:
             set_aside(folder)
-        outline = workplace.outline(study, results)
+        outline = workplace.outline(study, results, share)
         if not outline.plan.cases:
             reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
-        return cls(workplace, outline, folder)
+        return cls(workplace, outline, folder, share)
 
     def run(self, progress: Progress) -> None:
         """Make every run that is left; each is recorded before the next one starts.
@@ -107,7 +111,8 @@ class Session:
 
     def _run(self, progress: Progress, governors: Governors) -> None:
         node = self.workplace.node
-        shard = Shard(self.folder / "records", node.node_id)
+        share = self.share
+        shard = Shard(self.folder / "records", node.node_id, share.attempt, share.fenced)
         engine: Engine | None = None
         try:
             self._keep_sources()
@@ -159,6 +164,7 @@ class Session:
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
             node=node.facts.get("node"),
             repetition_rule=repetition_rule(study),
+            pool=self.share.pool or None,
         )
 
     def _collectors(self) -> Collectors:
@@ -183,6 +189,8 @@ class Session:
             execute=engine.execute,
             collect=engine.measured,
             settle=lambda case: governors.settle(case.governor, case.host_cpus),
+            fits=self.workplace.why_not_fitting,
+            may_start=self.share.may_start,
             state=lambda case: read_state(self.workplace.node, case.host_cpus),
             idle=collectors.idle,
             baselines=collectors.baselines,

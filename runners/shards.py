@@ -2,7 +2,8 @@
 
 An attempt is one process on one node. It owns `records/<node>-<attempt>.jsonl`, which it creates
 exclusively; a newer attempt's shard fences it, so that two runners on one directory cannot both
-go on. A process that dies in the middle of a line leaves a torn last line, which readers skip.
+go on. What a fenced attempt has still measured is kept aside, in `late/` beside the records. A
+process that dies in the middle of a line leaves a torn last line, which readers skip.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
 from configs.whole_file import write_whole
+from runners.share import StoppedError
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -24,19 +26,32 @@ from configs.whole_file import write_whole
 # 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
 SCHEMA = 3
 
+LATE = "late"
+
 _SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>\d{4,})\.jsonl")
 
 
 class Shard:
     """One attempt's file of records, open for appending."""
 
-    def __init__(self, folder: Path, node_id: str) -> None:
-        """Create the next attempt's shard; raises UserError when the folder is not writable."""
+    def __init__(
+        self,
+        folder: Path,
+        node_id: str,
+        attempt: int | None = None,
+        fenced: Callable[[], str] = str,
+    ) -> None:
+        """Create the shard of an attempt, by default of the node's next one.
+
+        `fenced` says why records are no longer accepted; empty as long as they are. Raises
+        UserError when the folder is not writable.
+        """
         self._folder = folder
         self._node_id = node_id
+        self._fenced = fenced
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self.attempt = self._newest() + 1
+            self.attempt = self._newest() + 1 if attempt is None else attempt
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self._path(self.attempt), flags, 0o644)
         except FileExistsError:
@@ -52,23 +67,40 @@ class Shard:
     def append(self, record: dict[str, Any]) -> None:
         """Write one record as one line and wait until it is on the disk.
 
-        Raises StudyError when the disk refuses it or when a newer attempt has taken over.
+        Raises StudyError when the disk refuses it, StoppedError when a newer attempt has taken
+        over: the record is kept aside then.
         """
-        if self._path(self.attempt + 1).exists():
-            raise StudyError(
-                f"{self._folder}: a newer pinstudy run works here; this one (attempt "
-                f"{self.attempt}) stops. Nothing that was measured is lost"
-            )
         line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        if why := self.why_fenced():
+            aside = self._keep_aside(line)
+            raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
         try:
-            if os.write(self._descriptor, line) != len(line):
-                raise OSError(28, "No space left on device")
-            os.fsync(self._descriptor)
+            _write_line(self._descriptor, line)
         except OSError as error:
             raise StudyError(
                 f"{self._path(self.attempt)}: cannot write the record ({error.strerror}); "
                 "make room and start the same command again, it continues"
             ) from None
+
+    def why_fenced(self) -> str:
+        """Return why records are no longer accepted; empty as long as they are."""
+        if self._path(self.attempt + 1).exists():
+            return f"a newer pinstudy run works here (this is attempt {self.attempt})"
+        return self._fenced()
+
+    def _keep_aside(self, line: bytes) -> str:
+        """Keep a record where it does not count; return where, or why it is lost."""
+        path = self._folder.with_name(LATE) / self._path(self.attempt).name
+        try:
+            path.parent.mkdir(exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                _write_line(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            return f"lost, because {path} cannot be written ({error.strerror})"
+        return f"kept in {path}"
 
     def close(self) -> None:
         """Close the file; a shard without a record is removed."""
@@ -84,6 +116,12 @@ class Shard:
         names = (_SHARD.fullmatch(path.name) for path in self._folder.iterdir())
         mine = (match for match in names if match and match["node"] == self._node_id)
         return max((int(match["attempt"]) for match in mine), default=0)
+
+
+def _write_line(descriptor: int, line: bytes) -> None:
+    if os.write(descriptor, line) != len(line):
+        raise OSError(28, "No space left on device")
+    os.fsync(descriptor)
 
 
 def read_lines(folder: Path) -> Iterator[dict[str, Any] | None]:

@@ -81,7 +81,9 @@ class Bench:
     """What the loop needs from an engine: how to settle, launch, run and measure a case.
 
     `execute` carries a launch through once; its LaunchError is a failed run. `settle` puts the
-    case's governor in force, or returns why it cannot be; `state` reads what is in force; `idle`
+    case's governor in force, or returns why it cannot be; `fits` returns why a case's CPUs may not
+    be used, and `may_start` raises StoppedError when no further run of so many seconds must start;
+    `state` reads what is in force; `idle`
     measures the node without a program under the case's governor, when `baselines` says that it is
     due. `gate` is what a run waits for, `warnings` are lines that a
     user should see before the first one.
@@ -91,6 +93,8 @@ class Bench:
     execute: Callable[[Case, Launch], Observation]
     collect: Callable[[Case, Observation], list[Measured]]
     settle: Callable[[Case], str | None]
+    fits: Callable[[Case], str | None]
+    may_start: Callable[[float | None], None]
     state: Callable[[Case], Measured]
     idle: Callable[[Case], list[Measured]]
     baselines: Baselines
@@ -103,7 +107,8 @@ def run_study(
 ) -> None:
     """Make every run that is left; returns when all are recorded.
 
-    A launcher that refuses is one failed run. Raises StudyError when a record cannot be written.
+    A launcher that refuses is one failed run. Raises StudyError when a record cannot be written,
+    StoppedError when no further run must start.
     KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
     """
     _record_left_out(plan.left_out, history, shard, origin)
@@ -123,7 +128,8 @@ def run_study(
     known = partial(history.known_with, plan.study.precision)
     for planned in runs_left(plan, history, ended):
         case = cases[planned.case_id]
-        problem = bench.settle(case)
+        bench.may_start(ahead.one_s(planned.case_id))
+        problem = bench.fits(case) or bench.settle(case)
         if problem is not None:
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             history.skipped.add(planned.key)

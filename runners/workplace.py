@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -13,13 +13,15 @@ from configs.model import CURRENT_GOVERNOR, Site, Study
 from configs.words import plural
 from runners.case import Case
 from runners.engine import without_estimates
+from runners.fitting import why_not_fitting
 from runners.governors import Governors
 from runners.history import History, read_history
 from runners.launch import Launch, build_launch
-from runners.node import Node, open_node
+from runners.node import Node, open_node, whole_node
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
 from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
+from runners.share import ALL, Share
 
 LIVE_ROOT = Path("/")
 
@@ -82,15 +84,16 @@ class Workplace:
             by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
         return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
 
-    def outline(self, study: Study, results: Path) -> Outline:
-        """Return the plan together with what earlier attempts have done of it."""
+    def outline(self, study: Study, results: Path, share: Share = ALL) -> Outline:
+        """Return the plan, or a share of it, together with what earlier attempts have done."""
         from runners.energy import may_have_energy
 
-        folder = results_folder(results, study, self.node)
+        folder = share.folder or results_folder(results, study, self.node)
         history = History()
         if self.live and folder.is_dir():
-            history = read_history(folder, study, self.node.digest)
-        plan = self.plan(study)
+            node = self.node
+            history = read_history(folder, study, node.digest, node.node_id, share.pool)
+        plan = replace(self.plan(study), blocks=share.blocks)
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
         energy = needed and may_have_energy(self.node.root)
@@ -131,6 +134,10 @@ class Workplace:
             for governor, reasons in waiting.items()
         ]
 
+    def why_not_fitting(self, case: Case) -> str | None:
+        """Return why this process may not use all CPUs of a case, or None when it may."""
+        return why_not_fitting(case, self.node)
+
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
         inherited = os.environ if self.live else {}
@@ -147,8 +154,14 @@ class Workplace:
 
 
 def open_workplace(sysroot: Path, kinds: str | None, site: Site | None = None) -> Workplace:
-    """Return this machine, or the node of a recorded tree; raises UserError when there is none."""
+    """Return this machine, or the node of a recorded tree; raises UserError when there is none.
+
+    Where a batch system gives whole nodes, plans are for all CPUs that it gives: what a job may not
+    use is found before each run, and is not a smaller node.
+    """
     node = open_node(sysroot, kinds)
+    if site and site.queue:
+        node = whole_node(node, site.queue.reserved_cpus)
     if sysroot == LIVE_ROOT:
         return Workplace(node, find_tools(), site)
     return Workplace(node, {name: name for name in LAUNCHERS}, site)

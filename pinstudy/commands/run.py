@@ -45,11 +45,14 @@ def command(
     from configs.library import load_site, load_study
     from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
+    from runners.engine import check_is_run_here
     from runners.session import Session
     from runners.workplace import open_workplace
 
+    asked = load_study(study)
+    check_is_run_here(asked, study)
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    session = Session.begin(workplace, load_study(study), results, fresh, allow_emulation)
+    session = Session.begin(workplace, asked, results, fresh, allow_emulation)
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())
     click.echo("What will be done")

@@ -1,0 +1,27 @@
+"""`pinstudy cancel`: end the jobs of a submitted study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinstudy.options import RESULTS
+
+
+@click.command("cancel")
+@click.argument("study")
+@RESULTS
+def command(study: str, results: Path) -> None:
+    """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
+    from configs.errors import StudyError
+    from pinstudy.submissions import submissions_named
+    from runners.batch.cancel import cancel
+
+    problems: list[str] = []
+    for submission in submissions_named(study, results):
+        for line in cancel(submission, problems):
+            click.echo(line)
+    if problems:
+        raise StudyError("; ".join(problems))
+    click.echo("no job of it is at work; `pinstudy submit` continues the study")

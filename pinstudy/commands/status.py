@@ -1,0 +1,92 @@
+"""`pinstudy status`: how a submitted study stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinstudy.options import JSON, RESULTS
+
+if TYPE_CHECKING:
+    from runners.batch.status import SubmissionStatus
+
+
+@click.command("status")
+@click.argument("study")
+@RESULTS
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all submissions, not the newest only."
+)
+@JSON
+def command(study: str, results: Path, everything: bool, as_json: bool) -> None:
+    """Show the jobs of STUDY, its runs that are done, failed and left, and the time that is left.
+
+    What the batch system says of a job is advice; which runs were made is read from the records.
+    """
+    from pinstudy.submissions import submissions_named
+    from runners.batch.status import status_of
+
+    found = submissions_named(study, results)
+    statuses = [status_of(submission) for submission in found]
+    # An earlier one whose jobs may still make runs is of interest as well.
+    shown = [status for status in statuses if everything or status.live or status is statuses[-1]]
+    if as_json:
+        import json
+
+        click.echo(json.dumps([status.as_json() for status in shown], indent=2))
+        return
+    for status in shown:
+        _show(status)
+
+
+def _show(status: SubmissionStatus) -> None:
+    from configs.words import plural
+    from pinstudy.output import print_columns
+    from runners.batch.status import said_of
+    from runners.forecast import duration
+
+    submission = status.submission
+    click.echo(
+        f"submission {submission.number} of study {submission.name} at {submission.site} "
+        f"({submission.system}, {submission.how}), {submission.submitted_at}"
+    )
+    rows = [("worker", "node", "done", "failed", "left", "time left", "state")]
+    for worker in status.workers:
+        node = worker.attempt.node_id if worker.attempt else worker.worker.target
+        left = "?" if worker.left is None else str(worker.left)
+        time_left = "" if worker.left == 0 else duration(worker.left_s)
+        rows.append(
+            (
+                str(worker.worker.number),
+                node,
+                str(worker.done),
+                str(worker.failed),
+                left,
+                time_left,
+                said_of(worker),
+            )
+        )
+    print_columns(rows)
+    for reason in status.refused():
+        click.echo(f"refused: {reason}")
+    if late := status.late():
+        click.echo(
+            f"{plural(late, 'record')} of workers that a newer one had replaced are kept aside"
+        )
+    _show_what_next(status)
+
+
+def _show_what_next(status: SubmissionStatus) -> None:
+    from runners.forecast import duration
+
+    name = status.submission.name
+    if status.live:
+        click.echo(f"expected time until all is done: {duration(status.left_s)}")
+    elif any(worker.left != 0 for worker in status.workers):
+        click.echo(f"not complete; `pinstudy submit {name}` submits what is missing")
+    for folder in status.folders():
+        complete = not status.live and all(worker.left == 0 for worker in status.workers)
+        what = "complete" if complete else "incomplete so far"
+        click.echo(f"{what}: `pinstudy report {folder}`")

@@ -1,0 +1,165 @@
+"""`pinstudy submit`: give a study, or what is missing of it, to a batch system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinstudy.options import KINDS, RESULTS, SITE
+
+if TYPE_CHECKING:
+    from configs.model import Study
+    from runners.batch.submit import Preparation
+
+_NAMES = "n1,n2"
+
+
+@click.command("submit")
+@click.argument("study")
+@SITE
+@KINDS
+@RESULTS
+@click.option(
+    "--spread",
+    type=click.Choice(["per-node", "split"]),
+    help="The whole study on each node, or its blocks divided over interchangeable nodes.",
+)
+@click.option("--nodes", metavar=_NAMES, help="per-node: the nodes, by their names.")
+@click.option("--features", metavar="hybrid,…", help="per-node: one node with each; split: which.")
+@click.option("--workers", type=click.IntRange(1, 1000), metavar="N", help="split: how many nodes.")
+@click.option("--time-limit", metavar="TIME", help="How long each job may take, such as 2 h.")
+@click.option(
+    "--chain",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="So many jobs in turn, each of which continues where the one before was stopped.",
+)
+@click.option("--again", is_flag=True, help="Submit even while earlier jobs may be at work.")
+@click.option("--dry-run", is_flag=True, help="Only print what would be submitted.")
+@click.option(
+    "--sysroot",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="A node of the site as a recorded file tree, to tell the expected time.",
+)
+@click.option("--allow-emulation", is_flag=True, help="Engine vm: run guests without KVM too.")
+def command(
+    study: str,
+    site: str | None,
+    kinds: str | None,
+    results: Path,
+    spread: str | None,
+    nodes: str | None,
+    features: str | None,
+    workers: int | None,
+    time_limit: str | None,
+    chain: int,
+    again: bool,
+    dry_run: bool,
+    sysroot: Path | None,
+    allow_emulation: bool,
+) -> None:
+    """Submit STUDY at a site, or what is missing of it.
+
+    STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
+    the jobs is kept in results/<study>/submissions/.
+    """
+    from configs.errors import UserError
+    from configs.library import load_study, read_site
+    from pinstudy.options import names_option, time_option
+    from runners.batch.spread import Wanted
+    from runners.batch.submit import Asked, Preparation
+
+    asked_study = load_study(study)
+    named = site or (asked_study.spread.site if asked_study.spread else None)
+    if named is None:
+        raise UserError(
+            "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
+            "file of your own; see docs/batch.md)"
+        )
+    at, data = read_site(named)
+    wanted = Wanted(
+        spread,
+        names_option("--nodes", nodes),
+        names_option("--features", features),
+        workers,
+    )
+    prepared = Preparation(
+        Asked(
+            asked_study,
+            at,
+            data,
+            results,
+            wanted,
+            time_option("--time-limit", time_limit),
+            chain,
+            again,
+            kinds,
+            allow_emulation,
+        )
+    )
+    _show(prepared, sysroot)
+    if not prepared.workers:
+        click.echo(f"nothing is missing of study {asked_study.name}; nothing is submitted")
+    elif not dry_run:
+        submission = prepared.submit(click.echo)
+        click.echo(f"written: {submission.folder}")
+        click.echo(f"see `pinstudy status {_again(study, results)}`")
+
+
+def _show(prepared: Preparation, sysroot: Path | None) -> None:
+    """Print each script that differs, and what all of it amounts to."""
+    from configs.words import plural
+    from runners.batch.spread import said
+    from runners.forecast import duration
+
+    for script in prepared.first_scripts():
+        click.echo(script.rstrip())
+        click.echo()
+    study, chain = prepared.asked.study, prepared.asked.chain
+    missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
+    if not prepared.workers:
+        return
+    click.echo(f"study {study.name}{missing}: {said(prepared.spread, prepared.workers)}")
+    jobs = plural(len(prepared.workers) * chain, "job")
+    in_turn = f" ({chain} in turn)" if chain > 1 else ""
+    limit = duration(prepared.queue.time_limit_s)
+    hours = prepared.most_node_s / 3600
+    click.echo(f"{jobs}{in_turn} of at most {limit} each: at most {hours:.3g} node-hours")
+    click.echo(_expected(prepared, study, sysroot))
+
+
+def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
+    """Return the expected time of a worker, and what to do when it is longer than its jobs."""
+    from runners.batch.spread import SPLIT
+    from runners.forecast import duration
+    from runners.workplace import open_workplace
+
+    if sysroot is None:
+        return (
+            "expected time: not known here; a node's is told by `pinstudy status` once a worker is "
+            "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
+        )
+    asked = prepared.asked
+    outline = open_workplace(sysroot, asked.kinds, asked.site).outline(study, asked.results)
+    total_s = outline.left_s
+    if total_s is None:
+        return "expected time: unknown, because an app gives no estimate"
+    if prepared.spread.how == SPLIT:
+        total_s /= len(prepared.workers)
+    each = f"expected time of each worker: about {duration(total_s)}"
+    jobs = int(total_s / prepared.queue.time_limit_s) + 1
+    if jobs > asked.chain:
+        return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
+    return each
+
+
+def _again(study: str, results: Path) -> str:
+    import shlex
+
+    extra = [] if results == Path("results") else ["--results", str(results)]
+    return shlex.join([study, *extra])

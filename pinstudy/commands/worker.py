@@ -1,0 +1,41 @@
+"""`pinstudy worker`: what a job of a submission starts on its node."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("worker")
+@click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The submission's folder.",
+)
+@click.option("--worker", "number", type=int, required=True, metavar="N", help="Which worker.")
+def command(submission: Path, number: int) -> None:
+    """Make the runs of worker N of a submission, on this node.
+
+    Exit status: 0 when all its runs are made, 3 when they are but for cases that this node cannot
+    run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
+    mistake.
+    """
+    from pinstudy.output import print_columns
+    from pinstudy.progress import TerminalProgress
+    from runners.batch.worker import WorkerSession
+
+    session = WorkerSession(submission, number)
+    click.echo("What was found")
+    print_columns((name, state, text) for name, state, text in session.workplace.findings())
+    click.echo("What will be done")
+    outline = session.session.outline
+    for line in [*outline.summary(), *session.workplace.governor_outlook(outline.plan)]:
+        click.echo(f"  {line}")
+    with TerminalProgress(outline) as progress:
+        status, said = session.run(progress)
+    click.echo(f"pinstudy: {said}", err=True)
+    sys.exit(status)

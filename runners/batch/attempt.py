@@ -1,0 +1,122 @@
+"""What one attempt of a worker tells of itself while it is at work: node, plan, how it ended.
+
+The records say which runs were made; this says who is at work on which, and what is still planned.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError
+from runners.shards import write_atomically
+
+_MOST_BYTES = 64 << 20
+# The environment variables in which the systems name a job; for people, it identifies nothing.
+_JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
+_MOST_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt: one process of a worker on one node.
+
+    `runs` is how many runs the worker has in all, `left` how many of them were left when
+    `updated_at` was written, `left_s` their expected seconds where these are known. `case_ids` are
+    the cases that it can run there. `ended` says how it ended: the exit status, None as long as it
+    has not told. Times are UTC in ISO format.
+    """
+
+    worker: int
+    generation: int
+    node_id: str
+    node_digest: str
+    job: str
+    folder: str
+    started_at: str
+    updated_at: str
+    case_ids: tuple[str, ...] = ()
+    runs: int = 0
+    left: int = 0
+    left_s: float | None = None
+    refused: int = 0
+    ended: int | None = None
+    reason: str = ""
+
+
+class AttemptFile:
+    """Keeps one attempt's file up to date."""
+
+    def __init__(self, folder: Path, attempt: Attempt) -> None:
+        self._path = folder / f"w{attempt.worker:03d}.g{attempt.generation:04d}.json"
+        self.attempt = attempt
+
+    def tell(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
+        """Write the attempt down with these changes; that it cannot be told stops nothing."""
+        self.attempt = replace(self.attempt, updated_at=now(), **changes)
+        with suppress(StudyError):
+            write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
+
+
+def now() -> str:
+    """Return the time in UTC."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def job_of(environment: Mapping[str, str]) -> str:
+    """Return what the batch system calls the job; empty outside of one."""
+    named = next((environment[name] for name in _JOB_NAMES if name in environment), "")
+    return "".join(c if c.isprintable() else "?" for c in named)[:_MOST_CHARACTERS]
+
+
+def read_attempts(folder: Path) -> list[Attempt]:
+    """Return the attempts that are told of in a folder, by worker and generation.
+
+    A file that is none, torn or made by somebody else, is passed over.
+    """
+    found = []
+    with suppress(OSError):
+        for path in sorted(folder.glob("w*.g*.json")):
+            with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+                if path.stat().st_size <= _MOST_BYTES:
+                    found.append(_attempt(json.loads(path.read_bytes())))
+    return found
+
+
+_TEXTS = ("node_id", "node_digest", "job", "folder", "started_at", "updated_at", "reason")
+_COUNTS = ("worker", "generation", "runs", "left", "refused")
+
+
+def _attempt(data: Mapping[str, Any]) -> Attempt:
+    left_s, ended = data["left_s"], data["ended"]
+    plain: dict[str, Any] = {name: _text(data[name]) for name in _TEXTS}
+    plain |= {name: _count(data[name]) for name in _COUNTS}
+    return Attempt(
+        **plain,
+        case_ids=tuple(_text(each) for each in _list(data["case_ids"])),
+        left_s=None if left_s is None else float(left_s),
+        ended=None if ended is None else _count(ended),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _list(value: object) -> Collection[object]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value

@@ -1,0 +1,73 @@
+"""Who may go on: generations of workers, of which only the newest of a lane writes.
+
+A batch system gives a job back to the queue under the same id when its node is lost, while the old
+copy may still be at work there. Each attempt therefore claims the next generation of its lane, by
+creating a file that did not exist before (O_EXCL, which is atomic on local and network file systems
+alike; open(2)); nobody's clock is asked. Older generations find that file and stop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError
+
+_CLAIM = re.compile(r"(?P<lane>.+)\.g(?P<generation>\d{4,9})")
+# Each claim that fails found a newer one; more than this is somebody who deletes them.
+_ATTEMPTS = 1000
+
+
+class Fence:
+    """The claims in a folder; a lane is a name that is safe in file names."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def claim_next(self, lane: str, who: dict[str, Any]) -> int:
+        """Become the newest of a lane; return the generation, from 1. `who` is kept in the claim.
+
+        Raises StudyError when the folder cannot be written.
+        """
+        for _ in range(_ATTEMPTS):
+            generation = self.newest(lane) + 1
+            if self._create(lane, generation, who):
+                return generation
+        raise StudyError(f"{self._folder}: no generation of {lane} can be claimed")
+
+    def claim(self, lane: str, generation: int, who: dict[str, Any]) -> None:
+        """Be of this generation of a lane, which others may be as well."""
+        self._create(lane, generation, who)
+
+    def newest(self, lane: str) -> int:
+        """Return the newest generation of a lane; 0 when nobody has claimed any."""
+        try:
+            names = [path.name for path in self._folder.iterdir()]
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise StudyError(
+                f"{self._folder}: cannot be read ({error.strerror}): whether a newer worker is at "
+                "work is not known"
+            ) from None
+        claims = (_CLAIM.fullmatch(name) for name in names)
+        mine = (claim for claim in claims if claim and claim["lane"] == lane)
+        return max((int(claim["generation"]) for claim in mine), default=0)
+
+    def _create(self, lane: str, generation: int, who: dict[str, Any]) -> bool:
+        path = self._folder / f"{lane}.g{generation:04d}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o644)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise StudyError(f"{path}: cannot be created ({error.strerror}); make room") from None
+        # What it says is for people; that it is there is what counts.
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(json.dumps(who).encode())
+        return True

@@ -1,0 +1,136 @@
+"""From a study and a site to workers: which nodes are asked for, who makes which blocks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from configs.errors import UserError
+from configs.model import Queue, Site, Spread, Study
+from configs.words import plural
+from runners.node import safe_name
+
+PER_NODE = "per-node"
+SPLIT = "split"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user says on the command line; None where nothing is said."""
+
+    how: str | None = None
+    nodes: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker: where it is to run, and the blocks that it makes (empty for all of them)."""
+
+    number: int
+    node: str | None = None
+    feature: str | None = None
+    blocks: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """What is asked of the batch system, in a word or two: `node n1`, `feature hybrid`."""
+        if self.node:
+            return f"node {self.node}"
+        return f"feature {self.feature}" if self.feature else "any node"
+
+    @property
+    def lane(self) -> str:
+        """The name under which a newer worker for the same target fences this one."""
+        return safe_name(self.target)
+
+
+def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
+    """Return how the study is spread: what is wanted, else what the study says, else the site.
+
+    Raises UserError for what does not fit together.
+    """
+    asked = study.spread if study.spread else Spread(site.name)
+    if wanted.nodes is not None or wanted.features is not None:
+        asked = replace(asked, nodes=wanted.nodes or (), features=wanted.features or ())
+    how = wanted.how or asked.how
+    if wanted.workers is not None:
+        asked = replace(asked, workers=wanted.workers)
+    asked = replace(asked, site=site.name, how=how)
+    if asked.nodes and asked.features:
+        raise UserError("nodes and features are both given; name the nodes, or their features")
+    return _split(study, asked) if how == SPLIT else _per_node(asked, queue)
+
+
+def _per_node(asked: Spread, queue: Queue) -> Spread:
+    if asked.workers is not None:
+        raise UserError(
+            "--workers is for --spread split; under per-node each of --nodes or --features has one"
+        )
+    if asked.nodes or asked.features:
+        return asked
+    return replace(asked, nodes=queue.nodes, features=() if queue.nodes else queue.features)
+
+
+def _split(study: Study, asked: Spread) -> Spread:
+    if asked.nodes or len(asked.features) > 1:
+        raise UserError(
+            "split divides a study over any interchangeable nodes: give at most one feature that "
+            "they share, and no names of nodes; use --spread per-node to compare nodes"
+        )
+    if asked.workers is None:
+        raise UserError("split needs the number of nodes to divide the study over: --workers N")
+    if study.precision:
+        raise UserError(
+            f"study {study.name} repeats its cases until they are known precisely enough, which "
+            "one node alone can decide: use --spread per-node, or a fixed number of repetitions"
+        )
+    if study.latency:
+        raise UserError(
+            f"study {study.name} measures latencies, which are a node's own: use --spread per-node"
+        )
+    return asked
+
+
+def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
+    """Return a worker for each node or feature; one for any node where none is named."""
+    targets = [Worker(0, node=node) for node in dict.fromkeys(spread.nodes)]
+    targets += [Worker(0, feature=feature) for feature in dict.fromkeys(spread.features)]
+    return tuple(replace(each, number=n) for n, each in enumerate(targets or [Worker(0)]))
+
+
+def split_workers(spread: Spread, blocks: Sequence[int]) -> tuple[Worker, ...]:
+    """Return workers that divide these blocks in turn; no more of them than blocks."""
+    many = min(spread.workers or 1, len(blocks))
+    feature = spread.features[0] if spread.features else None
+    return tuple(
+        Worker(number, feature=feature, blocks=tuple(blocks[number::many]))
+        for number in range(many)
+    )
+
+
+def blocks_left(study: Study, case_ids: Collection[str], done: Collection[object]) -> list[int]:
+    """Return the repetitions that some case still lacks.
+
+    `done` has the keys (case_id, warm-up or not, repetition) of the runs that were made.
+    """
+    return [
+        block
+        for block in range(1, study.repetitions + 1)
+        if any((case_id, False, block) not in done for case_id in case_ids)
+    ]
+
+
+def pool_of(site: Site) -> str:
+    """Return the name of the interchangeable nodes of a site that divide studies."""
+    return f"split-{safe_name(site.name)}"
+
+
+def said(spread: Spread, workers: Sequence[Worker]) -> str:
+    """Return in a line how the study is spread."""
+    if spread.how == SPLIT:
+        blocks = plural(sum(len(worker.blocks) for worker in workers), "block")
+        on = f" with feature {workers[0].feature}" if workers and workers[0].feature else ""
+        return f"split: {blocks} divided over {plural(len(workers), 'node')}{on}"
+    return f"per-node: the whole study on {', '.join(worker.target for worker in workers)}"

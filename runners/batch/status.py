@@ -1,0 +1,214 @@
+"""How a submitted study stands: what the batch system says of its jobs, what the records have."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runners.batch.attempt import Attempt, read_attempts
+from runners.batch.made import kept_aside, refused_cases, runs_made
+from runners.batch.spread import SPLIT, Worker
+from runners.batch.submission import Submission
+from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
+from runners.batch.systems import open_system
+from runners.statuses import OK
+from runners.stopping import RunKey
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """How one worker of a submission stands.
+
+    `jobs` are what the batch system says of its jobs, in the order of their chain; `attempt` is its
+    newest attempt, None before the first. `done` of its `runs` were made, `failed` of these are no
+    good; `runs` is None before an attempt has told its plan. `left_s` is the expected time of what
+    is left, in seconds, None when that is not known.
+    """
+
+    worker: Worker
+    jobs: tuple[JobState, ...]
+    attempt: Attempt | None
+    attempts: int
+    runs: int | None
+    done: int
+    failed: int
+    left_s: float | None
+
+    @property
+    def left(self) -> int | None:
+        """How many runs are still to be made, None when that is not known."""
+        return None if self.runs is None else max(0, self.runs - self.done)
+
+    @property
+    def live(self) -> bool:
+        """Whether one of its jobs may still make runs."""
+        return any(job.state in LIVE for job in self.jobs)
+
+
+@dataclass(frozen=True)
+class SubmissionStatus:
+    """How one submission of a study stands; `problem` says why its jobs are not known."""
+
+    submission: Submission
+    workers: tuple[WorkerStatus, ...]
+
+    @property
+    def live(self) -> bool:
+        """Whether some job may still make runs."""
+        return any(worker.live for worker in self.workers)
+
+    @property
+    def left_s(self) -> float | None:
+        """The expected seconds until the last worker is done, None when some are not known."""
+        waiting = [worker for worker in self.workers if worker.left != 0]
+        times = [worker.left_s for worker in waiting]
+        known = [time for time in times if time is not None]
+        return max(known, default=0.0) if len(known) == len(times) else None
+
+    def folders(self) -> list[Path]:
+        """Return the folders of results that its workers have written to."""
+        told = (worker.attempt.folder for worker in self.workers if worker.attempt)
+        return [Path(folder) for folder in dict.fromkeys(told)]
+
+    def refused(self) -> dict[str, str]:
+        """Return the reasons for which cases were refused, each with a case that it is for."""
+        reasons: dict[str, str] = {}
+        for folder in self.folders():
+            for case_id, reason in refused_cases(folder, self.submission.digest).items():
+                reasons.setdefault(reason, case_id)
+        return reasons
+
+    def late(self) -> int:
+        """Return how many records of fenced attempts are kept aside."""
+        return sum(kept_aside(folder) for folder in self.folders())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "submission": str(self.submission.folder),
+            "site": self.submission.site,
+            "engine": self.submission.system,
+            "spread": self.submission.how,
+            "submitted_at": self.submission.submitted_at,
+            "live": self.live,
+            "left_s": self.left_s,
+            "late": self.late(),
+            "refused": list(self.refused()),
+            "workers": [_worker_json(worker) for worker in self.workers],
+        }
+
+
+def status_of(submission: Submission, at: datetime.datetime | None = None) -> SubmissionStatus:
+    """Return how a submission stands at this time, by default now; asks the batch system once."""
+    at = at or datetime.datetime.now(datetime.timezone.utc)
+    states = open_system(submission.system).poll(submission.jobs) if submission.jobs else []
+    attempts = read_attempts(submission.attempts)
+    made: dict[str, Mapping[RunKey, str]] = {}
+    workers = []
+    for worker in submission.workers:
+        mine = [attempt for attempt in attempts if attempt.worker == worker.number]
+        newest = max(mine, key=lambda attempt: attempt.generation, default=None)
+        jobs = tuple(state for state in states if state.worker == worker.number)
+        if newest and newest.folder not in made:
+            made[newest.folder] = runs_made(Path(newest.folder), submission.digest)
+        done = made[newest.folder] if newest else {}
+        workers.append(_worker_status(submission, worker, jobs, mine, newest, done, at))
+    return SubmissionStatus(submission, tuple(workers))
+
+
+def _worker_status(
+    submission: Submission,
+    worker: Worker,
+    jobs: tuple[JobState, ...],
+    attempts: Sequence[Attempt],
+    newest: Attempt | None,
+    made: Mapping[RunKey, str],
+    at: datetime.datetime,
+) -> WorkerStatus:
+    mine = {key: status for key, status in made.items() if _is_of(key, submission, worker)}
+    runs = None
+    if newest and newest.case_ids:
+        # Warm-up runs are a node's own and not counted: another node makes them again.
+        blocks = len(worker.blocks) if submission.how == SPLIT else None
+        runs = _planned(newest, blocks, len(mine))
+    return WorkerStatus(
+        worker=worker,
+        jobs=jobs,
+        attempt=newest,
+        attempts=len(attempts),
+        runs=runs,
+        done=len(mine),
+        failed=sum(1 for status in mine.values() if status != OK),
+        left_s=_left_s(newest, jobs, at),
+    )
+
+
+def _is_of(key: RunKey, submission: Submission, worker: Worker) -> bool:
+    return submission.how != SPLIT or (not key[1] and key[2] in worker.blocks)
+
+
+def _planned(newest: Attempt, blocks: int | None, made: int) -> int:
+    """Return how many runs the worker has in all."""
+    if blocks is not None:
+        return len(newest.case_ids) * blocks
+    return max(newest.runs, made)
+
+
+def _left_s(
+    newest: Attempt | None, jobs: Sequence[JobState], at: datetime.datetime
+) -> float | None:
+    """Return the seconds that are left: what the worker said, less the time since if it runs."""
+    if newest is None or newest.left_s is None:
+        return None
+    if newest.left == 0:
+        return 0.0
+    if newest.ended is not None or not any(job.state == RUNNING for job in jobs):
+        return newest.left_s
+    try:
+        since = (at - datetime.datetime.fromisoformat(newest.updated_at)).total_seconds()
+    except (ValueError, TypeError):
+        return newest.left_s
+    return max(0.0, newest.left_s - max(0.0, since))
+
+
+def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
+    attempt = worker.attempt
+    return {
+        "worker": worker.worker.number,
+        "target": worker.worker.target,
+        "blocks": list(worker.worker.blocks),
+        "node": attempt.node_id if attempt else None,
+        "attempts": worker.attempts,
+        "exit_status": attempt.ended if attempt else None,
+        "reason": attempt.reason if attempt else "",
+        "runs": worker.runs,
+        "done": worker.done,
+        "failed": worker.failed,
+        "left": worker.left,
+        "left_s": worker.left_s,
+        "jobs": [
+            {"id": job.job_id, "state": job.state, "reason": job.reason, "node": job.node}
+            for job in worker.jobs
+        ],
+    }
+
+
+def said_of(worker: WorkerStatus) -> str:
+    """Return in words what is known of a worker beside its runs."""
+    parts = []
+    shown = [job for job in worker.jobs if job.state != ENDED] or list(worker.jobs[-1:])
+    for job in shown:
+        reason = f" ({job.reason})" if job.reason else ""
+        parts.append(f"job {job.job_id} {job.state}{reason}")
+    attempt = worker.attempt
+    if attempt is None:
+        if worker.jobs and not worker.live:
+            parts.append("no worker ever started: see what the job printed")
+    elif attempt.ended is not None:
+        parts.append(f"exit status {attempt.ended}: {attempt.reason}")
+    elif worker.jobs and not worker.live:
+        parts.append("its worker was ended before it could say why")
+    return "; ".join(parts) or UNKNOWN

@@ -1,0 +1,211 @@
+"""A submission: what was asked of a batch system, kept beside the results of its study.
+
+`results/<study>/submissions/NNNN/` has it: `submission.json`, the site's file, the scripts, what
+the jobs print, and what each attempt of a worker tells of itself. The number is taken by making the
+folder, so that two who submit at the same time get two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError, UserError
+from runners.batch.spread import Worker
+from runners.batch.system import Submitted
+from runners.shards import write_atomically
+
+SCHEMA = 1
+FOLDER = "submissions"
+FILE = "submission.json"
+# A submission is some kilobytes; a million blocks are some megabytes.
+_MOST_BYTES = 64 << 20
+_MOST_SUBMISSIONS = 9999
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One submission of a study.
+
+    `study` is the path of the study's file and `digest` what it asked for; `results` is the folder
+    of all results. `pool` names the interchangeable nodes of a split study, empty under per-node.
+    `jobs` are what the batch system has taken so far. Times are in seconds.
+    """
+
+    folder: Path
+    study: str
+    name: str
+    digest: str
+    results: str
+    site: str
+    system: str
+    how: str
+    pool: str
+    time_limit_s: float
+    kinds: str | None
+    allow_emulation: bool
+    submitted_at: str
+    workers: tuple[Worker, ...]
+    jobs: tuple[Submitted, ...] = field(default=())
+
+    @property
+    def number(self) -> int:
+        """Its number among those of the study."""
+        return int(self.folder.name)
+
+    @property
+    def site_file(self) -> Path:
+        """The site's file as it was when the study was submitted."""
+        return self.folder / "site" / f"{self.site}.yaml"
+
+    @property
+    def logs(self) -> Path:
+        """Where the jobs' output goes."""
+        return self.folder / "logs"
+
+    @property
+    def attempts(self) -> Path:
+        """Where workers tell of themselves."""
+        return self.folder / "attempts"
+
+    @property
+    def fence(self) -> Path:
+        """Where workers of all of the study's submissions claim their generation."""
+        return self.folder.parent / "fence"
+
+    def worker(self, number: int) -> Worker:
+        """Return a worker; raises UserError when there is none of that number."""
+        if 0 <= number < len(self.workers):
+            return self.workers[number]
+        raise UserError(
+            f"{self.folder / FILE}: has no worker {number}; expected one from 0 to "
+            f"{len(self.workers) - 1}"
+        )
+
+    def with_job(self, job: Submitted) -> Submission:
+        """Return the submission with one more job, after it was written down."""
+        more = replace(self, jobs=(*self.jobs, job))
+        write_submission(more)
+        return more
+
+
+def new_folder(study_results: Path) -> Path:
+    """Make and return the folder of the next submission; raises UserError when that fails."""
+    parent = study_results / FOLDER
+    for _ in range(_MOST_SUBMISSIONS):
+        folder = parent / f"{next_number(study_results):04d}"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UserError(
+                f"{folder}: cannot be made ({error.strerror}); name a writable folder with "
+                "--results"
+            ) from None
+        return folder
+    raise UserError(f"{parent}: holds too many submissions; move old ones away")
+
+
+def next_number(study_results: Path) -> int:
+    """Return the number that the next submission will have."""
+    return max((int(path.name) for path in _folders(study_results)), default=0) + 1
+
+
+def write_submission(submission: Submission) -> None:
+    """Write `submission.json`; raises StudyError when the folder cannot be written."""
+    fields = asdict(submission)
+    del fields["folder"]
+    text = json.dumps({"schema": SCHEMA} | fields, indent=2) + "\n"
+    write_atomically(submission.folder / FILE, text.encode())
+
+
+def read_submission(folder: Path) -> Submission:
+    """Return the submission of a folder.
+
+    Raises UserError when there is none, or its file is not what `write_submission` writes.
+    """
+    path = folder / FILE
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UserError(f"{path}: is far too large for a submission")
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); is the results folder shared with this "
+            "node?"
+        ) from None
+    except (ValueError, RecursionError):
+        raise UserError(f"{path}: is not JSON; submit the study again") from None
+    try:
+        return _submission(folder, data)
+    except (TypeError, KeyError, ValueError) as error:
+        raise UserError(
+            f"{path}: is no submission of this pinstudy ({error}); submit the study again"
+        ) from None
+
+
+def submissions_of(study_results: Path) -> list[Submission]:
+    """Return a study's submissions, oldest first, without those that were never written whole."""
+    folders = sorted(_folders(study_results), key=lambda path: int(path.name))
+    return [read_submission(folder) for folder in folders if (folder / FILE).exists()]
+
+
+def _folders(study_results: Path) -> list[Path]:
+    try:
+        inside = list((study_results / FOLDER).iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StudyError(f"{study_results / FOLDER}: cannot be read ({error.strerror})") from None
+    return [path for path in inside if path.name.isascii() and path.name.isdigit()]
+
+
+_TEXTS = ("study", "name", "digest", "results", "site", "system", "how", "pool", "submitted_at")
+
+
+def _submission(folder: Path, data: Any) -> Submission:  # noqa: ANN401 - whatever JSON holds
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ValueError("its schema is another one")
+    kinds = data.get("kinds")
+    return Submission(
+        folder=folder,
+        **{name: _is(data[name], str, name) for name in _TEXTS},
+        time_limit_s=float(_is(data["time_limit_s"], (int, float), "time_limit_s")),
+        kinds=None if kinds is None else _is(kinds, str, "kinds"),
+        allow_emulation=_is(data["allow_emulation"], bool, "allow_emulation"),
+        workers=tuple(
+            _worker(n, each) for n, each in enumerate(_is(data["workers"], list, "workers"))
+        ),
+        jobs=tuple(_job(each) for each in _is(data["jobs"], list, "jobs")),
+    )
+
+
+def _worker(number: int, data: Mapping[str, Any]) -> Worker:
+    found = Worker(
+        number=_is(data["number"], int, "worker"),
+        node=None if data["node"] is None else _is(data["node"], str, "node"),
+        feature=None if data["feature"] is None else _is(data["feature"], str, "feature"),
+        blocks=tuple(_is(block, int, "block") for block in _is(data["blocks"], list, "blocks")),
+    )
+    if found.number != number:
+        raise ValueError("its workers are not numbered from 0")
+    return found
+
+
+def _job(data: Mapping[str, Any]) -> Submitted:
+    return Submitted(
+        ids=tuple(_is(each, str, "id") for each in _is(data["ids"], list, "ids")),
+        first_worker=_is(data["first_worker"], int, "first_worker"),
+        workers=_is(data["workers"], int, "workers"),
+    )
+
+
+def _is(value: Any, kind: type | tuple[type, ...], name: str) -> Any:  # noqa: ANN401
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{name} is not what it should be")
+    return value

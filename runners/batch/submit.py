@@ -1,0 +1,275 @@
+"""Submitting a study: what is missing of it, the jobs for that, and those that follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from configs.errors import StudyError, UserError
+from configs.model import Queue, Site, Spread, Study
+from configs.whole_file import write_whole
+from configs.words import plural
+from runners.batch.attempt import Attempt, now, read_attempts
+from runners.batch.made import runs_made
+from runners.batch.spread import (
+    PER_NODE,
+    SPLIT,
+    Wanted,
+    Worker,
+    blocks_left,
+    per_node_workers,
+    pool_of,
+    split_workers,
+    spread_of,
+)
+from runners.batch.submission import (
+    FOLDER,
+    Submission,
+    new_folder,
+    next_number,
+    submissions_of,
+    write_submission,
+)
+from runners.batch.system import LIVE, WORKER, BatchSystem, Job, JobState
+from runners.batch.systems import open_system
+from runners.programs import ROOT
+
+MAX_CHAIN = 100
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be submitted: a study at a site, and what the user says beside.
+
+    `site_data` is the site's file as it is now. With `again` workers of earlier submissions that
+    may still be at work do not matter. `chain` is how many jobs follow one another.
+    """
+
+    study: Study
+    site: Site
+    site_data: bytes
+    results: Path
+    wanted: Wanted
+    time_limit_s: float | None = None
+    chain: int = 1
+    again: bool = False
+    kinds: str | None = None
+    allow_emulation: bool = False
+
+
+class Preparation:
+    """What a submission comes to, before anything is submitted or written."""
+
+    def __init__(self, asked: Asked) -> None:
+        """Look at what earlier submissions have made, and divide what is missing.
+
+        Raises UserError for what does not fit together, and while earlier workers may be at work.
+        """
+        self.asked = asked
+        self.spread: Spread = spread_of(asked.study, asked.site, self.queue, asked.wanted)
+        if not 1 <= asked.chain <= MAX_CHAIN:
+            raise UserError(f"--chain {asked.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
+        self.earlier = submissions_of(self.study_results)
+        if not asked.again:
+            self._raise_if_live()
+        self.all_workers, self.workers = self._divide()
+
+    @cached_property
+    def queue(self) -> Queue:
+        """The site's queue, with the time limit that is asked for."""
+        queue = self.asked.site.queue
+        if queue is None:
+            raise UserError(
+                f"site {self.asked.site.name} has no batch system: its file says no engine; "
+                "expected engine: slurm (or pbs, lsf, flux), with queue and time_limit; see "
+                "docs/batch.md"
+            )
+        limit_s = self.asked.time_limit_s
+        return replace(queue, time_limit_s=limit_s) if limit_s else queue
+
+    @property
+    def study_results(self) -> Path:
+        """The folder of the study's results."""
+        return self.asked.results.absolute() / self.asked.study.name
+
+    @property
+    def pool(self) -> str:
+        """The name of the interchangeable nodes of a split study; empty under per-node."""
+        return pool_of(self.asked.site) if self.spread.how == SPLIT else ""
+
+    @property
+    def system(self) -> BatchSystem:
+        """The site's batch system."""
+        return open_system(self.queue.system)
+
+    @property
+    def most_node_s(self) -> float:
+        """The node-seconds that the jobs may use at most."""
+        return len(self.workers) * self.queue.time_limit_s * self.asked.chain
+
+    def first_scripts(self) -> list[str]:
+        """Return the scripts of the first jobs of the chain as they would be submitted now."""
+        folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
+        return [self.system.render(self.queue, job) for job in self._jobs(folder)]
+
+    def submit(self, told: Callable[[str], None]) -> Submission:
+        """Submit everything; `told` is called with a line for each job that was taken.
+
+        Raises StudyError with the batch system's answer when it refuses; what it took before is
+        in the submission, for `pinstudy cancel`.
+        """
+        submission = self._write(new_folder(self.study_results))
+        after: dict[int, tuple[str, ...]] = {}
+        for link in range(self.asked.chain):
+            for job in self._jobs(submission.folder):
+                follows = replace(job, after=after.get(job.first_worker, ()))
+                script = submission.folder / _script_name(job, link, self.spread.how)
+                _write_script(script, self.system.render(self.queue, follows))
+                taken = self.system.submit(script, self.queue, follows)
+                submission = submission.with_job(taken)
+                after[job.first_worker] = taken.ids
+                told(f"submitted: job {', '.join(taken.ids)} ({self._of(taken.first_worker, job)})")
+        return submission
+
+    def _of(self, worker: int, job: Job) -> str:
+        if self.spread.how == SPLIT:
+            return plural(job.workers, "worker")
+        return self.workers[worker].target
+
+    def _write(self, folder: Path) -> Submission:
+        asked = self.asked
+        submission = Submission(
+            folder=folder,
+            study=str(Path(asked.study.path).absolute()),
+            name=asked.study.name,
+            digest=asked.study.digest,
+            results=str(asked.results.absolute()),
+            site=asked.site.name,
+            system=self.queue.system,
+            how=self.spread.how,
+            pool=self.pool,
+            time_limit_s=self.queue.time_limit_s,
+            kinds=asked.kinds,
+            allow_emulation=asked.allow_emulation,
+            submitted_at=now(),
+            workers=self.workers,
+        )
+        try:
+            submission.logs.mkdir()
+            write_whole(submission.site_file, asked.site_data)
+            write_whole(folder / "study.yaml", Path(asked.study.path).read_bytes())
+        except OSError as error:
+            raise StudyError(f"{folder}: cannot be written ({error.strerror}); make room") from None
+        write_submission(submission)
+        return submission
+
+    def _jobs(self, folder: Path) -> list[Job]:
+        """Return the jobs of one link of the chain: an array, or one for each target."""
+        whole = Job(
+            name=f"pinstudy-{self.asked.study.name}",
+            first_worker=0,
+            workers=len(self.workers),
+            command=(
+                *(str(ROOT / "bin" / "pinstudy"), "worker"),
+                *("--submission", str(folder), "--worker", WORKER),
+            ),
+            folder=folder,
+            logs=folder / "logs",
+        )
+        if self.spread.how == SPLIT:
+            return [replace(whole, feature=self.workers[0].feature)] if self.workers else []
+        return [
+            replace(
+                whole,
+                first_worker=worker.number,
+                workers=1,
+                node=worker.node,
+                feature=worker.feature,
+            )
+            for worker in self.workers
+        ]
+
+    def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:
+        """Return the workers of the whole study, and those of what is missing of it."""
+        study, spread = self.asked.study, self.spread
+        if spread.how == SPLIT:
+            every = split_workers(spread, range(1, study.repetitions + 1))
+            return every, split_workers(spread, self._missing_blocks())
+        every = per_node_workers(spread)
+        missing = [worker for worker in every if not self._is_complete(worker)]
+        return every, tuple(replace(each, number=n) for n, each in enumerate(missing))
+
+    def _missing_blocks(self) -> Sequence[int]:
+        attempts = [
+            attempt
+            for submission, attempt in self._attempts
+            if submission.pool == self.pool and attempt.case_ids
+        ]
+        if not attempts:
+            return range(1, self.asked.study.repetitions + 1)
+        done = runs_made(self.study_results / self.pool, self.asked.study.digest)
+        return blocks_left(self.asked.study, attempts[-1].case_ids, done)
+
+    def _is_complete(self, worker: Worker) -> bool:
+        """Return whether the newest attempt for the worker's target has no run left.
+
+        Its records must be there, too: results may have been moved away.
+        """
+        for submission, attempt in reversed(self._attempts):
+            known = submission.workers[attempt.worker]
+            if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
+                made = runs_made(Path(attempt.folder), self.asked.study.digest)
+                have = {case_id for case_id, _, _ in made}
+                return attempt.left == 0 and have.issuperset(attempt.case_ids)
+        return False
+
+    @cached_property
+    def _attempts(self) -> list[tuple[Submission, Attempt]]:
+        """The attempts of all submissions of this version of the study, oldest first."""
+        return [
+            (submission, attempt)
+            for submission in self.earlier
+            if submission.digest == self.asked.study.digest
+            for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
+            if attempt.worker < len(submission.workers)
+        ]
+
+    def _raise_if_live(self) -> None:
+        live = live_jobs(self.earlier)
+        if live:
+            ids = ", ".join(dict.fromkeys(f"{job.job_id} ({job.state})" for job in live[:8]))
+            name = self.asked.study.name
+            raise UserError(
+                f"study {name}: jobs of an earlier submission may still be at work: {ids}; see "
+                f"`pinstudy status {name}`, end them with `pinstudy cancel {name}`, or submit "
+                "beside them with --again"
+            )
+
+
+def live_jobs(submissions: Sequence[Submission]) -> list[JobState]:
+    """Return what the batch systems say of jobs that may still make runs."""
+    return [
+        state
+        for submission in submissions
+        if submission.jobs
+        for state in open_system(submission.system).poll(submission.jobs)
+        if state.state in LIVE
+    ]
+
+
+def _by_start(attempt: Attempt) -> tuple[str, int]:
+    return attempt.started_at, attempt.generation
+
+
+def _script_name(job: Job, link: int, how: str) -> str:
+    which = "" if how == SPLIT else f"-{job.first_worker:03d}"
+    return f"job{which}{f'.{link + 1}' if link else ''}.sh"
+
+
+def _write_script(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be written ({error.strerror}); make room") from None

@@ -1,0 +1,224 @@
+"""A worker: what a job of a batch system runs, on the one node that it was given.
+
+It is the session of `pinstudy run` with its share of the study. It stops in good order when a newer
+attempt has taken its place, when a signal says so, and before a run that would not end in time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError, UserError
+from configs.library import load_site, load_study
+from configs.words import plural
+from runners.batch.attempt import Attempt, AttemptFile, job_of, now
+from runners.batch.fence import Fence
+from runners.batch.spread import SPLIT, Worker
+from runners.batch.stop_signals import StopSignals
+from runners.batch.submission import Submission, read_submission
+from runners.case import Case
+from runners.forecast import duration
+from runners.order import PlannedRun
+from runners.session import Session
+from runners.share import Share, StoppedError
+from runners.study import Progress
+from runners.workplace import open_workplace, results_folder
+
+DONE = 0
+REFUSED = 3
+# sysexits.h, EX_TEMPFAIL: what is left can be made later.
+STOPPED = 75
+
+# What a job does before its worker starts, and after its last run, counts for its time limit too.
+RESERVE_S = 20.0
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of a fence that a worker is in, with its generation in each."""
+
+    fence: Fence
+    generations: Mapping[str, int]
+
+    def why_fenced(self) -> str:
+        """Return that a newer worker is at work in a lane; empty when none is."""
+        for lane, generation in self.generations.items():
+            newest = self.fence.newest(lane)
+            if newest > generation:
+                return f"a newer worker has taken over {lane} (generation {newest})"
+        return ""
+
+
+class Deadline:
+    """Says whether a further run may start."""
+
+    def __init__(self, limit_s: float, signals: StopSignals, lanes: Lanes) -> None:
+        """`limit_s` is how long the job may take, in seconds from now."""
+        self._limit_s = limit_s
+        self._end_s = time.monotonic() + limit_s - min(RESERVE_S, limit_s / 10)
+        self._signals = signals
+        self._lanes = lanes
+
+    def may_start(self, expected_s: float | None) -> None:
+        """Raise StoppedError when a run of so many seconds must not start.
+
+        Raises StudyError when it would never fit.
+        """
+        if self._signals.warned:
+            raise StoppedError(f"the batch system says that time is up ({self._signals.warned})")
+        if why := self._lanes.why_fenced():
+            raise StoppedError(why)
+        left_s = self._end_s - time.monotonic()
+        if expected_s is not None and expected_s > self._limit_s:
+            raise StudyError(
+                f"the next run takes about {duration(expected_s)} and the job's time limit is "
+                f"{duration(self._limit_s)}: submit with a longer --time-limit"
+            )
+        if left_s <= (expected_s or 0.0):
+            raise StoppedError(
+                f"the next run would not end before the job's time limit ({duration(left_s)} left)"
+            )
+
+
+class _Told:
+    """Tells the attempt's file of each run, and everything to another progress."""
+
+    def __init__(self, shown: Progress, file: AttemptFile) -> None:
+        self._shown = shown
+        self._file = file
+        self.refused: set[str] = set()
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        self._file.tell(left_s=left_s)
+        self._shown.starting(case, planned, left_s)
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        self._file.tell(left=self._file.attempt.left - 1)
+        self._shown.finished(record)
+
+    def skipped(self, case: Case, reason: str) -> None:
+        self.refused.add(case.case_id)
+        self._shown.skipped(case, reason)
+
+    def ended(self, case: Case, saved: int) -> None:
+        self._file.tell(left=self._file.attempt.left - saved)
+        self._shown.ended(case, saved)
+
+    def waiting(self, reason: str) -> None:
+        self._shown.waiting(reason)
+
+    def warned(self, warning: str) -> None:
+        self._shown.warned(warning)
+
+
+class WorkerSession:
+    """A worker's session, from the submission's folder to its exit status."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        """Look at everything that was submitted; claim the worker's lane.
+
+        Raises UserError when the submission, the study or this node is not what it should be.
+        """
+        self.submission = read_submission(folder)
+        self.worker = self.submission.worker(number)
+        self._signals = StopSignals()
+        study = load_study(self.submission.study)
+        if study.digest != self.submission.digest:
+            raise UserError(
+                f"{study.path}: has changed since it was submitted; submit it again "
+                f"(`pinstudy submit {study.path}`)"
+            )
+        site = load_site(str(self.submission.site_file))
+        self.workplace = open_workplace(Path("/"), self.submission.kinds, site)
+        node = self.workplace.node
+        who = {"node": node.node_id, "pid": os.getpid(), "at": now(), "worker": number}
+        fence = Fence(self.submission.fence)
+        self._lanes, generation = claim_lanes(self.submission, self.worker, fence, who)
+        results = Path(self.submission.results)
+        pool = self.submission.pool
+        target = results / study.name / pool if pool else results_folder(results, study, node)
+        attempt = Attempt(
+            worker=number,
+            generation=generation,
+            node_id=node.node_id,
+            node_digest=node.digest,
+            job=job_of(os.environ),
+            folder=str(target),
+            started_at=now(),
+            updated_at=now(),
+        )
+        self.file = AttemptFile(self.submission.attempts, attempt)
+        self.file.tell()
+        share = Share(
+            folder=target,
+            blocks=frozenset(self.worker.blocks) if pool else None,
+            pool=pool,
+            # One number a shard of the pool, whichever node: an attempt is what pairs runs.
+            attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
+            may_start=Deadline(self.submission.time_limit_s, self._signals, self._lanes).may_start,
+            fenced=self._lanes.why_fenced,
+        )
+        emulation = self.submission.allow_emulation
+        try:
+            self.session = Session.begin(self.workplace, study, results, False, emulation, share)
+        except UserError as error:
+            self.file.tell(ended=error.exit_status, reason=str(error))
+            raise
+        outline = self.session.outline
+        self.file.tell(
+            case_ids=tuple(case.case_id for case in outline.plan.cases),
+            runs=outline.runs,
+            left=outline.left,
+            left_s=outline.left_s,
+        )
+
+    def run(self, progress: Progress) -> tuple[int, str]:
+        """Make the worker's runs; return the exit status and what there is to say about it.
+
+        Raises UserError, StudyError for what else ends it.
+        """
+        told = _Told(progress, self.file)
+        try:
+            self.session.run(told)
+            self.session.raise_if_failed()
+        except StoppedError as error:
+            return self._ended(STOPPED, f"{error}; the same study submitted again continues")
+        except KeyboardInterrupt:
+            reason = self.session.left_changed or "stopped by a signal"
+            return self._ended(STOPPED, f"{reason}; what was measured is kept")
+        except UserError as error:
+            self._ended(error.exit_status, str(error))
+            raise
+        refused = len(told.refused) + len(self.session.outline.plan.left_out)
+        self.file.tell(refused=refused)
+        if refused:
+            return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
+        return self._ended(DONE, "all runs of this worker are made")
+
+    def _ended(self, status: int, reason: str) -> tuple[int, str]:
+        self.file.tell(ended=status, reason=reason)
+        return status, reason
+
+
+def claim_lanes(
+    submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
+) -> tuple[Lanes, int]:
+    """Return the lanes that the worker is now the newest of, and its generation.
+
+    Under per-node the lane is the target: a later submission's worker for the same node takes over.
+    Workers that split a study are in a lane of their submission, in which its later attempts take
+    over, and in one of all submissions: a later one divides the blocks otherwise.
+    """
+    if submission.how != SPLIT:
+        generation = fence.claim_next(worker.lane, who)
+        return Lanes(fence, {worker.lane: generation}), generation
+    of_all = f"{submission.pool}-submission"
+    fence.claim(of_all, submission.number, who)
+    own = f"{submission.pool}-{submission.number:04d}-w{worker.number:03d}"
+    generation = fence.claim_next(own, who)
+    return Lanes(fence, {own: generation, of_all: submission.number}), generation

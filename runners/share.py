@@ -1,0 +1,40 @@
+"""The part of a study that one worker of several has, and when it must stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.errors import StudyError
+
+
+class StoppedError(StudyError):
+    """The work was stopped in good order: what is left is made by who comes after."""
+
+
+def _nothing_stops(_expected_s: float | None) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a session makes of a study, and where.
+
+    `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
+    None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
+    makes all of it. `attempt` is the number of its shard, None for the next one of the node.
+    `may_start` is called before each run with its expected seconds, where they are known, and
+    raises StoppedError when it must not start. `fenced` says why records are no longer accepted;
+    empty as long as they are.
+    """
+
+    folder: Path | None = None
+    blocks: frozenset[int] | None = None
+    pool: str = ""
+    attempt: int | None = None
+    may_start: Callable[[float | None], None] = _nothing_stops
+    fenced: Callable[[], str] = str
+
+
+ALL = Share()
