@@ -51,7 +51,7 @@ function(pinstudy_app)
     target_link_options(${program} PRIVATE ${link_flags})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PINSTUDY_BIN_DIR}")
     add_dependencies(programs ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+    install(TARGETS ${program} RUNTIME DESTINATION bin)
   endforeach()
 endfunction()
 
