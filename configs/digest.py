@@ -8,9 +8,9 @@ from dataclasses import asdict
 
 from configs.model import Study
 
-# Where the study stands, what it is called in tables, forecasts, and what is done beside its runs:
-# they change no run.
-_NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time")
+# Where the study stands, what it is called in tables, forecasts, what is done beside its runs, and
+# on which nodes they are made: they change no run.
+_NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread")
 # Keys inside a study's parts that came later: where they are not used, they are left out.
 _LATER = ("placement", "mappings", "oversubscribe")
 

@@ -130,5 +130,6 @@ def _build_study(
         vm=vm,
         precision=valid["repetitions"].precision,
         latency=valid.get("latency"),
+        spread=valid.get("batch"),
     )
     return replace(study, digest=study_digest(study))

@@ -17,8 +17,15 @@ from configs.yaml_nodes import Path
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000
 
-# What only a study in a guest has, and must have.
-_OF_A_GUEST = ("vm", "vcpu_mapping")
+# What only a study of one engine has, and must have: the engine, what the key is for, an example.
+_OF_AN_ENGINE = {
+    "vm": ("vm", "guests", ""),
+    "vcpu_mapping": ("vm", "guests", ""),
+    "batch": ("batch", "batch systems", ", such as batch: {site: example-slurm}"),
+}
+
+# Engines that make runs on nodes themselves.
+_ON_NODES = ("local", "batch")
 
 Mistakes = list[tuple[Path, str]]
 
@@ -79,18 +86,11 @@ class Resolver:
 
     def _vm(self) -> Vm | None:
         """Return the guest, if cases are to run in one."""
-        given = [key for key in _OF_A_GUEST if key in self.keys]
-        if self._engine() is None:
-            return None
-        if self._engine() == "local":
-            for key in given:
-                self._mistake((key,), f"{key!r} is for guests: write engine: vm beside it")
+        self._check_engine()
+        if self._engine() != "vm":
             return None
         if "latency" in self.data:
             self._mistake(("latency",), "latency is measured on the node, and engine is vm")
-        for key in _OF_A_GUEST:
-            if key not in given:
-                self._mistake(("engine",), f"engine vm needs the key {key!r}")
         guest = self.data.get("vm") or {}
         mappings = self._mappings(self.data.get("vcpu_mapping", ()), ("vcpu_mapping",), ())
         for index, mapping in enumerate(mappings):
@@ -102,6 +102,16 @@ class Resolver:
                 )
         return Vm(guest.get("cpus") or 1, guest.get("memory") or 1, mappings)
 
+    def _check_engine(self) -> None:
+        """Find what the engine needs and is not there, and what is there for another one."""
+        engine = self._engine()
+        for key, (of, what, example) in _OF_AN_ENGINE.items():
+            if engine == of and key not in self.keys:
+                self._mistake(("engine",), f"engine {engine} needs the key {key!r}{example}")
+            elif engine not in (of, None) and key in self.keys:
+                instead = "beside it" if engine == "local" else f"instead of {engine}"
+                self._mistake((key,), f"{key!r} is for {what}: write engine: {of} {instead}")
+
     def _engine(self) -> str | None:
         """Return the engine, None when the file names one that is not known."""
         return self.data.get("engine", None if "engine" in self.keys else "local")
@@ -112,7 +122,7 @@ class Resolver:
         A study that names none means the scheduler's: in a guest that is the usual one.
         """
         shared = [choice for choice in choices if choice.mappings is None]
-        if self._engine() == "local" and "mappings" not in self.keys and (shared or not choices):
+        if self._engine() in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
             self._mistake((), "'mappings' is missing; expected the names of mappings")
         if choices and not shared and "mappings" in self.keys:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")

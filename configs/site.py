@@ -9,6 +9,7 @@ from marshmallow import ValidationError, post_load
 from configs.containers import Reference, Section
 from configs.fields import Arguments, Name, Text, Word
 from configs.model import GOVERNOR_SETTERS, GovernorRule, Site
+from configs.queue import QueueSchema, queue_of
 from configs.schema import Strict
 
 PLACEHOLDER = "{governor}"
@@ -39,8 +40,8 @@ class GovernorCommandSchema(Strict):
         return GovernorRule("command", **data)
 
 
-class SiteSchema(Strict):
-    """A site."""
+class SiteSchema(QueueSchema):
+    """A site, with its batch system if it has one."""
 
     name = Name("the site's name")
     title = Text("a title", required=True)
@@ -54,4 +55,4 @@ class SiteSchema(Strict):
         rule = data.get("governor", GovernorRule())
         if isinstance(rule, str):
             rule = GovernorRule(rule)
-        return Site(data.get("name", ""), data["title"], rule)
+        return Site(data.get("name", ""), data["title"], rule, queue_of(data))

@@ -6,6 +6,7 @@ from marshmallow import ValidationError
 
 from configs.app import AppSchema
 from configs.baseline import BaselineField
+from configs.batch import BatchSchema
 from configs.containers import OneOrMore, Reference, Section
 from configs.events import event_problem
 from configs.fields import Count, Flag, Name, Text, Word
@@ -83,6 +84,7 @@ class StudySchema(Strict):
     engine = Word("engine", ENGINES)
     vm = Section(VmSchema, "a guest with the keys cpus and memory")
     vcpu_mapping = _mappings()
+    batch = Section(BatchSchema, "a table with the key site")
     mappings = _mappings()
     governors = OneOrMore(Word("governor", GOVERNORS))
     repetitions = RepetitionsField()

@@ -48,7 +48,7 @@ def test_a_site_may_name_who_sets_governors(tmp_path: Path, word: str) -> None:
         ("title: t\ngovernor: {set: [a]}\n", "{governor} is nowhere in the command"),
         ("title: t\ngovernor: {set: []}\n", "the command is empty"),
         ("title: t\ngovernor: {restore: [a]}\n", "'set' is missing"),
-        ("title: t\nqueue: big\n", "key 'queue' is not known here"),
+        ("title: t\nqeue: big\n", "there.yaml:2:1: key 'qeue' is not known here; did you mean"),
         ("name: here\ntitle: t\n", "site 'here' stands in a file named 'there'"),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_mistake_has_its_place_its_value_and_what_is_allowed(
 def test_an_engine_that_is_not_known_is_told_with_those_that_are() -> None:
     (problem,) = (line for line in mistakes(changed("engine: vm", "engine: kvm")) if ":11:" in line)
     assert problem == (
-        "x.yaml:11:9: engine 'kvm' is not known; did you mean 'vm'? (known: local, vm)"
+        "x.yaml:11:9: engine 'kvm' is not known; did you mean 'vm'? (known: local, vm, batch)"
     )
 
 
