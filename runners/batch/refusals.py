@@ -1,9 +1,10 @@
-"""Which key of a site or study a batch system's refusal is about."""
+"""What a batch system refuses: which key of a site or study that is about, and what is no harm."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from configs.errors import StudyError
 from configs.model import BATCH_SYSTEMS, Queue
@@ -35,6 +36,20 @@ def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyErro
             return StudyError(f"`{asked[what]}` is refused: {answer.said}")
     listed = ", ".join(asked.values())
     return StudyError(f"the job is refused: {answer.said} (asked for: {listed})")
+
+
+def not_cancelled(answer: Answer, gone: re.Pattern[str]) -> str:
+    """Return why jobs were not cancelled, or nothing.
+
+    Lines in which `gone` is found tell of jobs that have ended already.
+    """
+    if answer.problem or not answer.failed:
+        return answer.said if answer.problem else ""
+    lines = (answer.stderr or answer.stdout).splitlines()
+    wrong = [line for line in lines if line.strip() and not gone.search(line)]
+    if lines and not wrong:
+        return ""
+    return replace(answer, stderr="\n".join(wrong)).said
 
 
 def _asked(queue: Queue, job: Job) -> dict[str, str]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 
 from configs.errors import UserError
 from configs.model import Queue
-from configs.words import plural, shown
+from configs.queue import is_script_word
+from configs.words import shown
 from runners.batch.system import WORKER, Job
 from runners.node import safe_name
 
 # What the script ends with when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
 NODE_LACKS = 72
+
+# The worker is told to finish a tenth of the time limit before its end: as long as a run may take
+# by default at most (configs.model.App), and not less than what a run's end takes.
+_WARNING_SHARE, _LEAST_WARNING_S, _MOST_WARNING_S = 0.1, 15, 600
 
 # In directives, batch systems give these a meaning of their own, each system others.
 _NOT_IN_DIRECTIVES = "\"'`\\%^$[]{}"
@@ -23,6 +29,17 @@ _HARMLESS = "/._+-@=,"
 def job_name(job: Job) -> str:
     """Return the job's name with letters, digits and `. _ -` only."""
     return safe_name(job.name)
+
+
+def clock_time(seconds: float) -> str:
+    """Return a time limit as hours:minutes:seconds, rounded up; hours may be more than 24."""
+    whole = ceil(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def warning_s(time_limit_s: float) -> int:
+    """Return how many seconds before its time limit a worker is told to finish."""
+    return round(min(max(time_limit_s * _WARNING_SHARE, _LEAST_WARNING_S), _MOST_WARNING_S))
 
 
 def directive_path(path: Path, refused: str = "") -> str:
@@ -61,15 +78,23 @@ def write_script(
     `directives` are whole lines. `index` is what bash reads as the number of the worker in an
     array; a job with one worker has its number written out. `by_hand` is the command line that
     submits it. `setup` are lines that stand before all others. With `log` the script itself writes
-    a log for each worker; otherwise the batch system does.
+    a log for each worker; otherwise the batch system does. Raises UserError for the name of a node
+    or feature that cannot stand in a script.
     """
+    for what, name in (("node", job.node), ("feature", job.feature)):
+        if name is not None and not is_script_word(name):
+            raise UserError(
+                f"{what} {shown(name)}: expected letters, digits and . _ @ - only, the first a "
+                "letter or digit"
+            )
     number = str(job.first_worker) if job.workers == 1 else index
     lines = [
         "#!/bin/bash",
         *directives,
         "#",
-        f"# pinstudy: {plural(job.workers, 'worker')} of a study, each on a node for itself.",
-        f"# Submitted by `{by_hand}`. A job that runs again continues where it was.",
+        f"# pinstudy: {_who(job)} for itself. A job that runs again continues",
+        "# where it was. It is submitted by:",
+        f"#   {by_hand}",
         "",
         *setup,
         f"worker={number}",
@@ -79,6 +104,13 @@ def write_script(
         lines.append(f'exec >>{shlex.quote(str(job.logs))}"/worker-$worker.log" 2>&1')
     lines += [*_surroundings(queue), "", f"exec {_command(job.command)}"]
     return "\n".join(lines) + "\n"
+
+
+def _who(job: Job) -> str:
+    """Return how many workers a job has, in words that `for itself` follows."""
+    if job.workers == 1:
+        return "a worker of a study, on a node"
+    return f"{job.workers} workers of a study, each on a node"
 
 
 def _folder(job: Job) -> list[str]:
@@ -92,8 +124,8 @@ def _surroundings(queue: Queue) -> list[str]:
     lines = []
     if queue.modules:
         lines += [
-            "# Shells that are no login shells may not know `module`.",
-            "type module >/dev/null 2>&1 || . /etc/profile",
+            "# A shell that is no login shell may not know `module`; the PATH stays as it is.",
+            "type module >/dev/null 2>&1 || { path=$PATH; . /etc/profile; PATH=$path; }",
         ]
     for module in map(shlex.quote, queue.modules):
         lines.append(f"module load {module} || {_give_up('cannot load the module', module)}")

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from math import ceil
 from pathlib import Path
 
 from configs.errors import StudyError
 from configs.model import Queue
 from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import refused
-from runners.batch.script import directive_path, job_name, write_script
-from runners.batch.states import all_unknown, workers_of
+from runners.batch.refusals import not_cancelled, refused
+from runners.batch.script import (
+    clock_time,
+    directive_path,
+    job_name,
+    warning_s,
+    write_script,
+)
+from runners.batch.states import all_unknown, not_told, workers_of
 from runners.batch.system import (
     ENDED,
     HELD,
@@ -70,10 +75,6 @@ _NO_SUCH_JOB = re.compile("Invalid job id|already completing or completed", re.I
 _NOT_OURS = "its id is no number of a job of Slurm"
 _ID = re.compile(r"\d{1,18}", re.ASCII)
 
-# The worker is told to finish a tenth of the time limit before its end: as long as a run may take
-# by default at most (configs.model.App), and not less than what a run's end takes.
-_WARNING_SHARE, _LEAST_WARNING_S, _MOST_WARNING_S = 0.1, 15, 600
-
 
 class Slurm:
     """Slurm; each worker is a task of an array, or a job without one when it is alone."""
@@ -85,7 +86,7 @@ class Slurm:
             job,
             directives=[f"#SBATCH {option}" for option in _options(queue, job)],
             index='"$SLURM_ARRAY_TASK_ID"',
-            by_hand="sbatch",
+            by_hand="sbatch THIS-FILE",
             log=False,
         )
 
@@ -123,7 +124,7 @@ class Slurm:
             return all_unknown(jobs, answer.said)
         told = dict(_parse(answer.stdout))
         return [
-            _state(worker, f"{job_id}_{worker}" if many else job_id, told)
+            _state(worker, f"{job_id}_{worker}" if many else job_id, told, answer)
             for job_id, worker, many in workers_of(jobs)
         ]
 
@@ -133,12 +134,7 @@ class Slurm:
         if not ids:
             return ""
         answer = question(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
-        if answer.problem:
-            return answer.said
-        wrong = [line for line in answer.stderr.splitlines() if not _NO_SUCH_JOB.search(line)]
-        if wrong:
-            return f"`{answer.command}`: {one_line(' '.join(wrong))}"
-        return "" if answer.status == 0 or answer.stderr else answer.said
+        return not_cancelled(answer, _NO_SUCH_JOB)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -152,7 +148,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
         yield f"--partition={queue.queue}"
     if queue.account:
         yield f"--account={queue.account}"
-    yield f"--time={_time(queue.time_limit_s)}"
+    yield f"--time={clock_time(queue.time_limit_s)}"
     yield "--nodes=1"
     yield "--ntasks=1"
     if queue.cpus:
@@ -169,7 +165,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
         yield f"--dependency=afterany:{':'.join(job.after)}"
     yield "--requeue"
     yield "--open-mode=append"
-    yield f"--signal=B:USR1@{_warning(queue.time_limit_s)}"
+    # To the worker alone, which the script has become; up to a minute early.
+    yield f"--signal=B:USR1@{warning_s(queue.time_limit_s)}"
     # Programs are found as in the shell that submits; the worker itself takes out OMP_* and the
     # like. No srun is used, which would take its own part of this from SLURM_EXPORT_ENV.
     yield "--export=ALL"
@@ -177,20 +174,6 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     logs = directive_path(job.logs / "worker-N.log")
     yield f"--output={logs.replace('worker-N.log', f'worker-{number}.log')}"
     yield from queue.directives
-
-
-def _time(seconds: float) -> str:
-    """Return a time limit as hours:minutes:seconds, rounded up; hours may be more than 24."""
-    whole = ceil(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-
-
-def _warning(time_limit_s: float) -> int:
-    """Return how many seconds before its time limit the worker is told to finish.
-
-    Slurm may send the signal up to a minute early (sbatch(1), --signal).
-    """
-    return round(min(max(time_limit_s * _WARNING_SHARE, _LEAST_WARNING_S), _MOST_WARNING_S))
 
 
 def _ids(jobs: Sequence[Submitted]) -> list[str]:
@@ -216,12 +199,14 @@ def _parse(text: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
             yield job_id.strip(), (state.strip(), one_line(reason), one_line(nodes))
 
 
-def _state(worker: int, job_id: str, told: dict[str, tuple[str, str, str]]) -> JobState:
+def _state(
+    worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: Answer
+) -> JobState:
     """Return what the lines tell of a worker's job."""
     if not _ID.fullmatch(job_id.partition("_")[0]):
         return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
     if job_id not in told:
-        return JobState(worker, job_id, ENDED, "Slurm knows it no longer")
+        return not_told(worker, job_id, "Slurm", answer, gone=True)
     word, reason, nodes = told[job_id]
     state = _STATES.get(word, UNKNOWN)
     reason = "" if reason == "None" else reason

@@ -1,10 +1,11 @@
-"""The workers of submitted jobs, and what is said of them when nothing can be asked."""
+"""The workers of submitted jobs, and what is said of those of which nothing is told."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from runners.batch.system import UNKNOWN, JobState, Submitted
+from runners.batch.asking import Answer
+from runners.batch.system import ENDED, UNKNOWN, JobState, Submitted
 
 
 def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
@@ -22,3 +23,14 @@ def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
 def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
     """Return that nothing is known of any worker of these jobs, and why."""
     return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
+
+
+def not_told(worker: int, job_id: str, system: str, answer: Answer, gone: bool) -> JobState:
+    """Return the state of a worker's job of which an answer tells nothing.
+
+    `gone` says that the system knows the job no longer: then it has ended.
+    """
+    if gone:
+        return JobState(worker, job_id, ENDED, f"{system} knows it no longer")
+    reason = answer.said if answer.failed else f"`{answer.command}` tells nothing of it"
+    return JobState(worker, job_id, UNKNOWN, reason)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from configs.errors import UserError
 from configs.model import BATCH_SYSTEMS
 from configs.words import unknown_word
+from runners.batch.flux import Flux
+from runners.batch.lsf import Lsf
+from runners.batch.pbs import Pbs
 from runners.batch.slurm import Slurm
 from runners.batch.system import BatchSystem
 
-_SYSTEMS: dict[str, type[BatchSystem]] = {"slurm": Slurm}
+_SYSTEMS: dict[str, type[BatchSystem]] = {
+    "slurm": Slurm,
+    "pbs": Pbs,
+    "lsf": Lsf,
+    "flux": Flux,
+}
 
 
 def open_system(name: str) -> BatchSystem:

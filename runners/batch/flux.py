@@ -1,0 +1,219 @@
+"""Flux, by flux submit, flux jobs and flux cancel.
+
+Written for recorded answers of Flux 0.88; options are those of flux-submit(1), flux-jobs(1) and
+flux-cancel(1). Flux has no arrays: each worker is a job, whose id is written in base 58 after an ƒ.
+`flux batch` is not used, since it starts an instance of Flux on the node beside what is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError
+from configs.model import Queue
+from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
+from runners.batch.refusals import not_cancelled, refused
+from runners.batch.script import directive_path, job_name, warning_s, write_script
+from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.system import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    JobState,
+    Submitted,
+)
+
+# flux-jobs(1), "JOB STATUS": the states of a job's life.
+_STATES = {
+    **dict.fromkeys(("NEW", "DEPEND", "PRIORITY", "SCHED"), QUEUED),
+    **dict.fromkeys(("RUN", "CLEANUP"), RUNNING),
+    "INACTIVE": ENDED,
+}
+_BLAMES = (
+    ("feature", "requires|constraint|propert"),
+    ("node", "hostlist|host"),
+    ("queue", "queue"),
+    ("account", "bank"),
+    ("time_limit", "time.limit|duration"),
+    ("after", "dependency"),
+)
+_GONE = re.compile("unknown job id|job is inactive|already inactive", re.IGNORECASE)
+_NOT_KNOWN = re.compile(r"JobID (\S+) unknown")
+# Flux RFC 19: base 58 as Bitcoin writes it, after ƒ, or after f where that cannot be shown.
+_DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_ID = re.compile(rf"[ƒf]([{_DIGITS}]{{1,12}})")
+_NOT_OURS = "its id is none of Flux"
+
+
+class Flux:
+    """Flux; each worker is a job with an id of its own."""
+
+    def render(self, queue: Queue, job: Job) -> str:
+        """Return the script that each job runs; what it asks for is in the command that it names.
+
+        Where only so many workers may run at a time, that is the command for the first of them.
+        """
+        first = next(_groups(queue, job))
+        by_hand = shlex.join((*_submit(queue, job, first, job.after), "/bin/bash"))
+        return write_script(
+            queue, job, directives=(), index='"$FLUX_JOB_CC"', by_hand=f"{by_hand} THIS-FILE"
+        )
+
+    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
+        """Submit the script for each worker; raises StudyError when one is not taken.
+
+        Those that were taken before are cancelled then.
+        """
+        ids: list[str] = []
+        after = job.after
+        for workers in _groups(queue, job):
+            command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
+            answer = question(command, SUBMIT_LIMIT_S)
+            taken = answer.stdout.split()
+            ids += [job_id for job_id in taken if _ID.fullmatch(job_id)]
+            if answer.failed or len(taken) != len(workers) or len(ids) != len(set(ids)):
+                left = self.cancel([Submitted(tuple(ids), job.first_worker, len(ids))])
+                raise _refused(answer, queue, job, left)
+            after = tuple(taken)
+        return Submitted(tuple(ids), job.first_worker, job.workers)
+
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker."""
+        numbers = _numbers(jobs)
+        if not numbers:
+            return all_unknown(jobs, _NOT_OURS)
+        answer = question(("flux", "jobs", "--json", *numbers), POLL_LIMIT_S, settings=PLAIN)
+        if answer.problem:
+            return all_unknown(jobs, answer.said)
+        told = _parse(answer.stdout)
+        return [_state(worker, job_id, told, answer) for job_id, worker, _ in workers_of(jobs)]
+
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs; return what went wrong, or nothing."""
+        numbers = _numbers(jobs)
+        if not numbers:
+            return ""
+        answer = question(("flux", "cancel", *numbers), SUBMIT_LIMIT_S, settings=PLAIN)
+        return not_cancelled(answer, _GONE)
+
+
+def _groups(queue: Queue, job: Job) -> Iterator[range]:
+    """Yield the workers that may run at the same time; each group waits for the one before."""
+    end = job.first_worker + job.workers
+    step = queue.most_at_once or job.workers
+    for first in range(job.first_worker, end, step):
+        yield range(first, min(first + step, end))
+
+
+def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Iterator[str]:
+    """Yield the command that submits a group of workers, the site's own options last."""
+    yield from ("flux", "submit")
+    yield f"--job-name={job_name(job)}"
+    # FLUX_JOB_CC is set by --cc alone, and the script reads it unless the worker is alone.
+    if job.workers > 1:
+        yield f"--cc={workers[0]}-{workers[-1]}"
+    if queue.queue:
+        yield f"--queue={queue.queue}"
+    if queue.account:
+        yield f"--bank={queue.account}"
+    yield f"--time-limit={queue.time_limit_s:g}s"
+    yield f"--signal=SIGUSR1@{warning_s(queue.time_limit_s)}s"
+    yield from ("--nodes=1", "--ntasks=1", "--exclusive")
+    terms = [job.feature] if job.feature else []
+    terms += [f"host:{job.node}"] if job.node else []
+    if terms:
+        yield f"--requires={' '.join(terms)}"
+    for job_id in after:
+        yield f"--dependency=afterany:{job_id}"
+    # What Flux itself says of the job; the id is decimal, since ƒ is no letter for file names.
+    logs = directive_path(job.logs / "flux-N.log").strip('"')
+    yield f"--output={logs.replace('flux-N.log', 'flux-{{id.dec}}.log')}"
+    for directive in queue.directives:
+        yield from shlex.split(directive)
+
+
+def _refused(answer: Answer, queue: Queue, job: Job, left: str) -> StudyError:
+    """Return why not all workers were taken, and what is left of those that were."""
+    error = refused(answer, queue, job, _BLAMES) if answer.failed else None
+    said = (
+        str(error)
+        if error
+        else (
+            f"`{answer.command}` was to submit jobs and told other ids than one for each: "
+            f"{one_line(answer.stdout)}"
+        )
+    )
+    return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
+
+
+def _number(job_id: str) -> int | None:
+    """Return the number that an id stands for, None for what is no id."""
+    match = _ID.fullmatch(job_id)
+    if match is None:
+        return None
+    number = 0
+    for digit in match[1]:
+        number = number * len(_DIGITS) + _DIGITS.index(digit)
+    return number
+
+
+def _numbers(jobs: Sequence[Submitted]) -> list[str]:
+    """Return the decimal ids of these jobs, which every command takes in any locale."""
+    numbers = [_number(job_id) for job in jobs for job_id in job.ids]
+    return [str(number) for number in numbers if number is not None]
+
+
+def _parse(text: str) -> dict[int, dict[str, Any]]:
+    """Return what is told of each job, by its number; one job that was asked for stands alone."""
+    try:
+        answer = json.loads(text)
+        jobs = answer.get("jobs", [answer])
+        return {job["id"]: job for job in jobs}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _state(worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: Answer) -> JobState:
+    """Return what flux jobs tells of a worker's job."""
+    number = _number(job_id)
+    if number is None:
+        return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
+    if number not in told:
+        gone = str(number) in _NOT_KNOWN.findall(answer.stderr)
+        return not_told(worker, job_id, "Flux", answer, gone)
+    job = told[number]
+    word = job.get("state")
+    state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
+    # Of urgency 0 is a job that somebody holds.
+    if state == QUEUED and job.get("urgency") == 0:
+        state = HELD
+    return JobState(
+        worker, job_id, state, _reason(state, job), one_line(str(job.get("nodelist", "")))
+    )
+
+
+def _reason(state: str, job: dict[str, Any]) -> str:
+    """Return the exception that ended a job, how it ended, or what it waits for."""
+    if state == ENDED:
+        said = [str(job.get("result", ""))]
+        exception = job.get("exception")
+        if isinstance(exception, dict) and exception.get("occurred"):
+            said += [str(exception.get("type", "")), str(exception.get("note", ""))]
+        elif job.get("returncode"):
+            said.append(f"returncode {job['returncode']}")
+    elif state == HELD:
+        said = ["held: urgency 0"]
+    elif state == UNKNOWN:
+        said = [f"state {job.get('state')}"]
+    else:
+        waits = job.get("dependencies")
+        said = [str(each) for each in waits] if isinstance(waits, list) else []
+    return one_line(", ".join(filter(None, said)))

@@ -1,0 +1,181 @@
+"""IBM Spectrum LSF, by bsub, bjobs and bkill.
+
+Written from its documentation alone (command reference of LSF 10.1): there is no LSF to try it on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+
+from configs.errors import StudyError
+from configs.model import Queue
+from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
+from runners.batch.refusals import not_cancelled, refused
+from runners.batch.script import directive_path, job_name, write_script
+from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.system import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    JobState,
+    Submitted,
+)
+
+# bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
+_STATES = {
+    **dict.fromkeys(("PEND", "WAIT", "PROV"), QUEUED),
+    **dict.fromkeys(("PSUSP", "USUSP", "SSUSP"), HELD),
+    "RUN": RUNNING,
+    **dict.fromkeys(("DONE", "EXIT"), ENDED),
+    **dict.fromkeys(("UNKWN", "ZOMBI"), UNKNOWN),
+}
+# Reasons have blanks and may have anything else, so that the longest comes last.
+_FORMAT = "jobid jobindex stat exec_host exit_reason pend_reason delimiter='|'"
+# These make bsub silent, or wait for the job's end, or hide jobs.
+_OVERRIDES = ("BSUB_", "LSB_BJOBS_")
+
+_BLAMES = (
+    ("feature", "resource requirement|resreq|unknown resource"),
+    ("queue", "queue"),
+    ("account", "project"),
+    ("node", "host"),
+    ("time_limit", "run ?limit|RUNLIMIT"),
+    ("workers", "array"),
+    ("after", "dependency"),
+)
+_TAKEN = re.compile(r"^Job <(\d{1,18})> is submitted", re.MULTILINE | re.ASCII)
+_GONE = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
+_ID = re.compile(r"\d{1,18}", re.ASCII)
+_NOT_OURS = "its id is no number of a job of LSF"
+
+
+class Lsf:
+    """LSF; each worker is an element of an array, or a job without one when it is alone."""
+
+    def render(self, queue: Queue, job: Job) -> str:
+        """Return the script that asks for the job."""
+        return write_script(
+            queue,
+            job,
+            directives=[f"#BSUB {option}" for option in _options(queue, job)],
+            # Indices of arrays count from 1.
+            index='"$((LSB_JOBINDEX - 1))"',
+            by_hand="bsub < THIS-FILE",
+        )
+
+    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
+        """Submit the script; raises StudyError with the command and what it answered."""
+        # bsub reads directives on its stdin only, unless a site has set it otherwise.
+        answer = question(("bsub",), SUBMIT_LIMIT_S, leave_out=_OVERRIDES, read=script)
+        if answer.failed:
+            raise refused(answer, queue, job, _BLAMES)
+        taken = _TAKEN.search(answer.stdout)
+        if taken is None:
+            raise StudyError(
+                f"`{answer.command}` has submitted something and told no number of a job: "
+                f"{one_line(answer.stdout + answer.stderr)}"
+            )
+        return Submitted((taken[1],), job.first_worker, job.workers)
+
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker; the jobs may be another user's."""
+        ids = _ids(jobs)
+        if not ids:
+            return all_unknown(jobs, _NOT_OURS)
+        answer = question(
+            ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids),
+            POLL_LIMIT_S,
+            settings=PLAIN,
+            leave_out=_OVERRIDES,
+        )
+        if answer.problem:
+            return all_unknown(jobs, answer.said)
+        told = dict(_parse(answer.stdout))
+        return [
+            _state(worker, job_id, str(worker + 1) if many else "0", told, answer)
+            for job_id, worker, many in workers_of(jobs)
+        ]
+
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs; return what went wrong, or nothing."""
+        ids = _ids(jobs)
+        if not ids:
+            return ""
+        return not_cancelled(question(("bkill", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+
+
+def _options(queue: Queue, job: Job) -> Iterator[str]:
+    """Yield the options of bsub, the site's own last so that they can override."""
+    name = job_name(job)
+    if job.workers > 1:
+        at_once = queue.most_at_once
+        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
+        first = job.first_worker + 1
+        name = f'"{name}[{first}-{first + job.workers - 1}]{limit}"'
+    yield f"-J {name}"
+    if queue.queue:
+        yield f"-q {queue.queue}"
+    if queue.account:
+        yield f"-P {queue.account}"
+    minutes = ceil(queue.time_limit_s / 60)
+    yield f"-W {minutes // 60}:{minutes % 60:02}"
+    # All slots of one host, and nobody else on it.
+    yield f"-n {queue.cpus}"
+    select = f"select[{job.feature}] " if job.feature else ""
+    yield f'-R "{select}span[hosts=1]"'
+    yield "-x"
+    if job.node:
+        yield f"-m {job.node}"
+    if job.after:
+        yield f'-w "{" && ".join(f"ended({job_id})" for job_id in job.after)}"'
+    # Run it again when its host is lost.
+    yield "-r"
+    # What LSF itself says of the job; without a file it would send a mail.
+    number = "%J.%I" if job.workers > 1 else "%J"
+    logs = directive_path(job.logs / "lsf-N.log")
+    yield f"-o {logs.replace('lsf-N.log', f'lsf-{number}.log')}"
+    yield from queue.directives
+
+
+def _ids(jobs: Sequence[Submitted]) -> list[str]:
+    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
+
+
+def _parse(text: str) -> Iterator[tuple[tuple[str, str], tuple[str, str, str]]]:
+    """Yield ((id, index), (state, host, reason)) of each line."""
+    for line in text.splitlines():
+        fields = [field.strip() for field in line.split("|", 5)]
+        if len(fields) == 6:
+            job_id, index, word, host, ended, pending = fields
+            said = [one_line(reason) for reason in (ended, pending) if reason not in ("", "-")]
+            yield (job_id, index), (word, host, ", ".join(said))
+
+
+def _state(
+    worker: int,
+    job_id: str,
+    index: str,
+    told: dict[tuple[str, str], tuple[str, str, str]],
+    answer: Answer,
+) -> JobState:
+    """Return what the lines tell of a worker's job."""
+    shown = job_id if index == "0" else f"{job_id}[{index}]"
+    if not _ID.fullmatch(job_id):
+        return JobState(worker, shown, UNKNOWN, _NOT_OURS)
+    if (job_id, index) not in told:
+        lines = [line for line in answer.stderr.splitlines() if f"<{job_id}" in line]
+        gone = any(_GONE.search(line) for line in lines)
+        return not_told(worker, shown, "LSF", answer, gone)
+    word, host, reason = told[job_id, index]
+    state = _STATES.get(word, UNKNOWN)
+    if state not in (QUEUED, RUNNING):
+        reason = f"{word}: {reason}" if reason else one_line(word)
+    # `32*n1` where the job has 32 slots; `-` where it has no host.
+    node = one_line(host).rpartition("*")[2].partition(":")[0]
+    return JobState(worker, shown, state, reason, "" if node == "-" else node)

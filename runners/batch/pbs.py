@@ -1,0 +1,191 @@
+"""OpenPBS and PBS Professional, by qsub, qstat and qdel.
+
+Written for recorded answers of OpenPBS 23.06; options are those of qsub(1B), qstat(1B) and
+qdel(1B). Jobs get no copy of the submitting shell's environment (qsub -V): it would bring along
+variables that make qstat's JSON invalid. They get its PATH, which PBS hands over anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError
+from configs.model import Queue
+from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
+from runners.batch.refusals import not_cancelled, refused
+from runners.batch.script import clock_time, directive_path, job_name, write_script
+from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.system import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    Job,
+    JobState,
+    Submitted,
+)
+
+# qstat(1B), "job_state", of jobs and of an array's subjobs. An array that has begun (B) tells
+# nothing of its subjobs.
+_STATES = {
+    **dict.fromkeys(("Q", "T", "W"), QUEUED),
+    **dict.fromkeys(("H", "S", "U"), HELD),
+    **dict.fromkeys(("R", "E"), RUNNING),
+    **dict.fromkeys(("F", "X"), ENDED),
+}
+# Names are longer in newer versions only; queue listings show no more than this in any.
+_MAX_NAME = 15
+# The submitting shell's PATH, by which programs and tools are found as they were there.
+_PATH = 'export PATH="${PBS_O_PATH:-$PATH}"'
+
+_BLAMES = (
+    ("feature", "unknown resource|illegal attribute or resource"),
+    ("queue", "queue"),
+    ("account", "account|project"),
+    ("node", "host"),
+    ("time_limit", "walltime"),
+    ("workers", "-J value|array"),
+    ("after", "depend"),
+)
+_GONE = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
+_NO_HISTORY = "not configured to maintain job history"
+_ID = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
+_NOT_OURS = "its id is none of PBS"
+
+
+class Pbs:
+    """PBS; each worker is a subjob of an array, or a job without one when it is alone."""
+
+    def render(self, queue: Queue, job: Job) -> str:
+        """Return the script that asks for the job."""
+        return write_script(
+            queue,
+            job,
+            directives=[f"#PBS {option}" for option in _options(queue, job)],
+            index='"$PBS_ARRAY_INDEX"',
+            by_hand="qsub THIS-FILE",
+            setup=(_PATH,),
+        )
+
+    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
+        """Submit the script; raises StudyError with the command and what it answered."""
+        answer = question(("qsub", str(script)), SUBMIT_LIMIT_S)
+        if answer.failed:
+            raise refused(answer, queue, job, _BLAMES)
+        job_id = answer.stdout.strip()
+        if not _ID.fullmatch(job_id):
+            raise StudyError(
+                f"`{answer.command}` has submitted something and told no id of a job: "
+                f"{one_line(answer.stdout)}"
+            )
+        return Submitted((job_id,), job.first_worker, job.workers)
+
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker."""
+        ids = _ids(jobs)
+        if not ids:
+            return all_unknown(jobs, _NOT_OURS)
+        answer = _ask(("-x", "-f", "-F", "json", "-t", *ids))
+        if _NO_HISTORY in answer.stderr:
+            answer = _ask(("-f", "-F", "json", "-t", *ids))
+        if answer.problem:
+            return all_unknown(jobs, answer.said)
+        told = _parse(answer.stdout)
+        return [
+            _state(worker, job_id, job_id.replace("[]", f"[{worker}]"), told, answer)
+            for job_id, worker, _ in workers_of(jobs)
+        ]
+
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs; return what went wrong, or nothing."""
+        ids = _ids(jobs)
+        if not ids:
+            return ""
+        return not_cancelled(question(("qdel", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+
+
+def _options(queue: Queue, job: Job) -> Iterator[str]:
+    """Yield the options of qsub, the site's own last so that they can override."""
+    name = job_name(job)[:_MAX_NAME]
+    # The first character is a letter in all versions.
+    yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
+    # An array of one is refused.
+    if job.workers > 1:
+        at_once = queue.most_at_once
+        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
+        yield f"-J {job.first_worker}-{job.first_worker + job.workers - 1}{limit}"
+    # Else the user's login shell reads the script, which may be another one.
+    yield "-S /bin/bash"
+    if queue.queue:
+        yield f"-q {queue.queue}"
+    if queue.account:
+        yield f"-A {queue.account}"
+    chunk = f"select=1:ncpus={queue.cpus}"
+    if job.feature:
+        chunk += f":{job.feature}=true"
+    if job.node:
+        chunk += f":host={job.node}"
+    yield f"-l {chunk}"
+    yield "-l place=excl"
+    yield f"-l walltime={clock_time(queue.time_limit_s)}"
+    if job.after:
+        yield f"-W depend=afterany:{':'.join(job.after)}"
+    yield "-r y"
+    # What PBS itself says of the job; the worker's own words go to a file that is appended to.
+    yield "-j oe"
+    yield f"-o {directive_path(job.logs, refused=' :,;&')}/"
+    yield from queue.directives
+
+
+def _ids(jobs: Sequence[Submitted]) -> list[str]:
+    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
+
+
+def _ask(options: Sequence[str]) -> Answer:
+    return question(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
+
+
+def _parse(text: str) -> dict[str, dict[str, Any]]:
+    """Return what is told of each job, by its id; nothing where it is no JSON of qstat."""
+    try:
+        # strict: values of variables stand there as they are.
+        jobs = json.loads(text, strict=False)["Jobs"]
+        return {str(key): job for key, job in jobs.items() if isinstance(job, dict)}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _state(
+    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, Any]], answer: Answer
+) -> JobState:
+    """Return what qstat's answer tells of a worker's job."""
+    if not _ID.fullmatch(job_id):
+        return JobState(worker, own_id, UNKNOWN, _NOT_OURS)
+    job = told.get(own_id, told.get(job_id))
+    if job is None:
+        lines = [line for line in answer.stderr.splitlines() if job_id in line]
+        gone = any(_GONE.search(line) for line in lines)
+        return not_told(worker, own_id, "PBS", answer, gone)
+    word = job.get("job_state")
+    state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
+    node = one_line(str(job.get("exec_host", ""))).partition("/")[0]
+    return JobState(worker, own_id, state, _reason(state, job), node)
+
+
+def _reason(state: str, job: dict[str, Any]) -> str:
+    """Return PBS's comment, and the exit status of a job that has ended badly."""
+    if state == RUNNING:
+        return ""
+    said = [one_line(str(job.get("comment", "")))]
+    if state == HELD and not said[0]:
+        said = [f"Hold_Types {one_line(str(job.get('Hold_Types', '')))}"]
+    if state == ENDED and job.get("Exit_status") not in (0, None):
+        said.append(f"Exit_status {one_line(str(job['Exit_status']))}")
+    if state == UNKNOWN:
+        said.append(f"job_state {one_line(str(job.get('job_state')))}")
+    return ", ".join(filter(None, said))
