@@ -24,6 +24,8 @@ from configs.errors import UserError
 from runners.shards import Part, parts_of
 from runners.statuses import INTERRUPTED, LEFT_OUT, OK
 
+# The column of the node that made a run, where several divide a study.
+MADE_ON = "made_on"
 # Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
 PART_BYTES = 32 << 20
 # Processes take a second to start, in which one reads about so much.
@@ -38,7 +40,9 @@ class Runs:
     `kinds`, the core kinds of which anything was measured, best first. Texts are categoricals
     (which may have categories that no row uses), numbers floats and NaN where nothing was measured,
     `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
-    of the hottest package before the run. Where any record has them, `l1d_miss_rate_<kind>` and
+    of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
+    the name of their pool, and MADE_ON has the node. Where any record has them,
+    `l1d_miss_rate_<kind>` and
     `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
     than the 32 that are kept.
 
@@ -68,13 +72,23 @@ def read_runs(folder: Path) -> Runs:
         )
     growing = _grown(folder / "records")
     frame, kinds = growing.frame()
-    frame = _each_run_once(frame)
+    frame = _by_pool(_each_run_once(frame))
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     more = growing.sparse["metrics"].more
     return Runs(frame, kinds, reasons, growing.torn, growing.unusable, more)
+
+
+def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with the pool in place of the node where nodes divide a study."""
+    pools = frame["pool"]
+    if not pools.notna().any():
+        return frame
+    nodes = frame["node_id"].astype(object)
+    name = pools.astype(object).where(pools.notna(), nodes)
+    return frame.assign(**{MADE_ON: frame["node_id"], "node_id": name.astype("category")})
 
 
 def are_good(frame: pd.DataFrame) -> pd.Series[bool]:

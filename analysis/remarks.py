@@ -9,6 +9,7 @@ from typing import Any
 from analysis.beside_files import read_node
 from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
+from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from configs.words import plural
 
@@ -98,6 +99,8 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     remarks = []
     if (runs.frame["node"] == "virtual").any():
         remarks.append("numbers of a virtual node's model, not of hardware")
+    if divided := pool_remark(runs.frame):
+        remarks.append(divided)
     if (runs.frame["vm_accelerator"] == "tcg").any():
         remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():

@@ -69,8 +69,8 @@ def _show(status: SubmissionStatus) -> None:
             )
         )
     print_columns(rows)
-    for reason in status.refused():
-        click.echo(f"refused: {reason}")
+    for line in status.refused():
+        click.echo(f"refused on {line}")
     if late := status.late():
         click.echo(
             f"{plural(late, 'record')} of workers that a newer one had replaced are kept aside"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
@@ -26,13 +27,24 @@ def runs_made(folder: Path, study_digest: str) -> dict[RunKey, str]:
     return made
 
 
-def refused_cases(folder: Path, study_digest: str) -> dict[str, str]:
-    """Return the cases that a node refused, each with the reason that was given last."""
-    return {
-        str(record.get("case_id")): str(record.get("reason"))
-        for record in read_records(folder / "records")
-        if record.get("status") == LEFT_OUT and record.get("study_digest") == study_digest
-    }
+@dataclass(frozen=True)
+class Refusal:
+    """What a node refused: the mapping and governor that were wanted, and what was found."""
+
+    node: str
+    wanted: str
+    found: str
+
+
+def refusals(folder: Path, study_digest: str) -> dict[Refusal, int]:
+    """Return what nodes refused, with how many cases each is for, in the order of the records."""
+    cases: dict[Refusal, set[str]] = {}
+    for record in read_records(folder / "records"):
+        if record.get("status") == LEFT_OUT and record.get("study_digest") == study_digest:
+            wanted = f"{record.get('mapping')} under {record.get('governor')}"
+            refusal = Refusal(str(record.get("node_id")), wanted, str(record.get("reason")))
+            cases.setdefault(refusal, set()).add(str(record.get("case_id")))
+    return {refusal: len(of) for refusal, of in cases.items()}
 
 
 def kept_aside(folder: Path) -> int:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from configs.words import plural
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.made import kept_aside, refused_cases, runs_made
+from runners.batch.made import kept_aside, refusals, runs_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
@@ -73,13 +74,17 @@ class SubmissionStatus:
         told = (worker.attempt.folder for worker in self.workers if worker.attempt)
         return [Path(folder) for folder in dict.fromkeys(told)]
 
-    def refused(self) -> dict[str, str]:
-        """Return the reasons for which cases were refused, each with a case that it is for."""
-        reasons: dict[str, str] = {}
+    def refused(self) -> list[str]:
+        """Return in lines what was refused: on which node, what was wanted, what was found."""
+        found: dict[tuple[str, str], dict[str, int]] = {}
         for folder in self.folders():
-            for case_id, reason in refused_cases(folder, self.submission.digest).items():
-                reasons.setdefault(reason, case_id)
-        return reasons
+            for refusal, cases in refusals(folder, self.submission.digest).items():
+                wanted = found.setdefault((refusal.node, refusal.found), {})
+                wanted[refusal.wanted] = wanted.get(refusal.wanted, 0) + cases
+        return [
+            f"node {node}: {plural(sum(wanted.values()), 'case')} of {', '.join(wanted)}: {why}"
+            for (node, why), wanted in found.items()
+        ]
 
     def late(self) -> int:
         """Return how many records of fenced attempts are kept aside."""
@@ -96,7 +101,7 @@ class SubmissionStatus:
             "live": self.live,
             "left_s": self.left_s,
             "late": self.late(),
-            "refused": list(self.refused()),
+            "refused": self.refused(),
             "workers": [_worker_json(worker) for worker in self.workers],
         }
 
