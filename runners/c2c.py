@@ -29,6 +29,7 @@ from runners.c2c_perf import (
 from runners.case import Case, case_fields
 from runners.core_pmus import read_core_pmus
 from runners.execute import Harness, Observation, execute
+from runners.installation import for_tools
 from runners.judge import judge
 from runners.launch import Launch
 from runners.node import Node
@@ -45,7 +46,6 @@ from runners.witness_process import LaunchError
 SCHEMA = 1
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
-NO_PERF = "perf is not installed; install it with `make setup`"
 IN_GUESTS = "cases in guests are not looked at with perf c2c"
 
 
@@ -111,7 +111,9 @@ class ContendedLines:
     def _try(self, perf: str | None) -> C2cTrial:
         if self.plan.study.vm is not None:
             return C2cTrial(problem=IN_GUESTS)
-        return C2cTrial(problem=NO_PERF) if perf is None else try_c2c(perf, self.node.root)
+        if perf is None:
+            return C2cTrial(problem=f"perf is not installed; {for_tools().sentence}")
+        return try_c2c(perf, self.node.root)
 
     def _sample(
         self, perf: str, modes: tuple[str, ...], witness: Path, case: Case, launch: Launch

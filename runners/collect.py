@@ -17,6 +17,7 @@ from runners.counters import fields_of, no_counters, read_counters
 from runners.energy import choose_energy, no_energy
 from runners.energy_figures import run_figures
 from runners.execute import Harness, Meter, Observation
+from runners.installation import for_tools
 from runners.mappings import needed_tool
 from runners.measured import Measured
 from runners.node import Node
@@ -160,4 +161,4 @@ def _no_perf(study: Study, perf: str | None) -> str:
     """Say why the study's runs have no counters; empty when they have."""
     if "perf" not in study.collect:
         return "the study does not collect perf's counters"
-    return "" if perf else "perf is not installed; install it with `make setup`"
+    return "" if perf else f"perf is not installed; {for_tools().sentence}"

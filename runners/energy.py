@@ -10,6 +10,7 @@ from runners.energy_figures import FIELDS
 from runners.energy_perf import PerfMeter
 from runners.energy_powercap import PowercapMeter
 from runners.execute import Meter
+from runners.installation import for_tools
 from runners.measured import Measured
 from runners.perf_events import read_permission
 from runners.perf_power import find_power_pmu, why_forbidden
@@ -85,7 +86,7 @@ def _try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[st
     if not pmu.events:
         return None, dict(pmu.unavailable)
     if perf is None:
-        return None, dict.fromkeys(DOMAINS, "not installed; install it with `make setup`")
+        return None, dict.fromkeys(DOMAINS, f"not installed; {for_tools().sentence}")
     meter = PerfMeter(perf, pmu)
     problems = _try(meter)
     # Only trying tells: a perf may have been granted what this process has not.

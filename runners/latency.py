@@ -13,6 +13,7 @@ from typing import Any
 from configs.errors import StudyError, UserError
 from configs.version import VERSION
 from configs.words import unknown_word
+from runners.installation import for_programs
 from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring
 from runners.node import Node
@@ -121,7 +122,7 @@ def measure_locked(
     """Do what `measure` does, for a caller that holds the node's lock."""
     program = program or find_program(PROGRAM)
     if program is None:
-        raise StudyError(f"{PROGRAM} is not built; build it with `make setup`")
+        raise StudyError(f"{PROGRAM} is not built; {for_programs().sentence}")
     content = _identity(node, plan, settings, program)
     began = time.monotonic()
     progress(0, len(plan.pairs), None)

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from configs.cpulist import format_cpulist
 from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
+from runners.installation import for_tools
 from runners.pairs import PAIR_SELECTIONS
 from runners.topology import KIND_ORDER, Core, Topology
 from runners.unmappable import CannotMapError
@@ -98,7 +99,7 @@ def check_mechanism(
         raise CannotMapError("likwid-pin does not put two threads on one CPU; use omp-places")
     needed = needed_tool(mechanism)
     if needed is not None and needed not in tools:
-        raise CannotMapError(f"{needed} is not installed; install it with `make setup`")
+        raise CannotMapError(f"{needed} is not installed; {for_tools().sentence}")
     if mechanism == "likwid-pin" and topology.allowed != topology.online:
         raise CannotMapError(
             "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "

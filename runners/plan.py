@@ -11,6 +11,7 @@ from pathlib import Path
 from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
 from runners.case import Case, LeftOut, Vcpus
+from runners.installation import for_guests, for_programs
 from runners.launch import FALLBACK_SCHEDULE
 from runners.mappings import check_mechanism, choose_mechanism, resolve_cpus
 from runners.order import PlannedRun, plan_groups
@@ -205,6 +206,6 @@ def _why_not(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        target = "vm" if case.vcpus else "setup"
-        return f"the program {case.variant.program} was not found; build it with `make {target}`"
+        remedy = for_guests() if case.vcpus else for_programs()
+        return f"the program {case.variant.program} was not found; {remedy.sentence}"
     return governor_problem(case.governor, case.host_cpus)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from runners.installation import ROOT, prefix, spack_environment
+
 EMULATED = ROOT / "build" / "emulated" / "bin"
 WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
@@ -16,9 +18,15 @@ LAUNCHERS = ("taskset", "numactl", "likwid-pin")
 def program_folders() -> tuple[Path, ...]:
     """Return where our own programs may be: the checkout's build, or PREFIX/bin.
 
-    An installation keeps this tree in PREFIX/lib/pinstudy and the programs in PREFIX/bin.
+    They are beside the interpreter, where that is a Spack view's: a checkout takes none from its
+    build then, so that nothing is mixed, and the packages of an installation may have prefixes of
+    their own.
     """
-    return (ROOT / "build" / "bin", ROOT.parent.parent / "bin")
+    beside = Path(sys.executable).parent
+    where = prefix()
+    if where is not None:
+        return (where / "bin", beside)
+    return (beside,) if spack_environment() else (ROOT / "build" / "bin",)
 
 
 def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | None:

@@ -11,6 +11,7 @@ from configs.errors import StudyError, UserError
 from configs.model import Study
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.governors import Governors
+from runners.installation import for_guests, for_programs
 from runners.leftover import told_problems
 from runners.lstopo import keep_picture, picture_path
 from runners.node_lock import NodeLock
@@ -202,8 +203,8 @@ class Session:
         emulated = self.workplace.emulates(self.outline.study)
         witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
         if witness is None:
-            target = "vm" if emulated else "setup"
-            raise StudyError(f"{WITNESS} is not built; build it with `make {target}`")
+            remedy = for_guests() if emulated else for_programs()
+            raise StudyError(f"{WITNESS} is not built; {remedy.sentence}")
         return witness
 
     def _keep_sources(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from runners.ask import ask
 from runners.programs import EMULATED, program_folders
 
 MAX_CHARACTERS = 300
+# PREFIX/bin may be everybody's.
+_OWN = re.compile(r"[a-z]+-(serial|pthreads|libgomp|libomp)")
 
 
 def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
@@ -22,7 +25,8 @@ def build_of(program: Path) -> str | None:
     Another program is not asked: it may take `--version` for something to compute.
     """
     ours = (*program_folders(), EMULATED)
-    return ask_version(str(program)) if program.parent in ours else None
+    own = program.parent in ours and _OWN.fullmatch(program.name)
+    return ask_version(str(program)) if own else None
 
 
 def ask_version(path: str) -> str | None:

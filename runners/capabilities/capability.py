@@ -9,7 +9,6 @@ State = Literal["ok", "limited", "missing"]
 STATES: tuple[State, ...] = ("missing", "limited", "ok")
 
 NOT_TRIED = "not tried: the node is a recorded tree"
-SETUP = "make setup"
 
 
 @dataclass(frozen=True)

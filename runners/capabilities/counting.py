@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
-from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
+from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.core_pmus import read_core_pmus, why_unsupported
 from runners.evidence.pmus import EVENT_SOURCES
+from runners.installation import for_tools
 from runners.perf_events import HARDWARE_EVENTS
 from runners.perf_trial import PerfTrial
 from runners.raw_counts import HIDDEN_FROM_USERS, canonical_event
@@ -76,7 +77,7 @@ def no_perf(node: AskedNode, name: str) -> Capability:
     """Say that there is no perf to try."""
     if not node.live:
         return Capability(name, "missing", NOT_TRIED)
-    return Capability(name, "missing", "perf is not installed", SETUP)
+    return Capability(name, "missing", "perf is not installed", for_tools().grant)
 
 
 def why_no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:

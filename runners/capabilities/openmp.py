@@ -15,7 +15,8 @@ from pathlib import Path
 from configs.errors import UserError
 from runners.ask import ask
 from runners.capabilities.asked_node import AskedNode
-from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
+from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.installation import for_programs
 from runners.launch import REMOVED_PREFIXES
 from runners.openmp_runtime import find_runtime
 from runners.programs import WITNESS, find_program
@@ -39,9 +40,11 @@ def probe_programs(node: AskedNode) -> Iterator[Capability]:
     unbuilt = [name for name in names if find_program(name) is None]
     if WITNESS in unbuilt:
         reason = f"{WITNESS}, which starts and watches every run, is not built"
-        yield Capability("programs", "missing", reason, SETUP)
+        yield Capability("programs", "missing", reason, for_programs().grant)
     elif unbuilt:
-        yield Capability("programs", "limited", f"not built: {', '.join(unbuilt)}", SETUP)
+        yield Capability(
+            "programs", "limited", f"not built: {', '.join(unbuilt)}", for_programs().grant
+        )
     else:
         yield Capability("programs", "ok", ", ".join(names))
 
@@ -71,11 +74,13 @@ def _runtime(node: AskedNode, name: str, waiting: re.Pattern[str], variable: str
         return Capability(name, "missing", NOT_TRIED)
     program = find_program(_PROGRAM.format(name))
     if program is None:
-        return Capability(name, "missing", f"{_PROGRAM.format(name)} is not built", SETUP)
+        return Capability(
+            name, "missing", f"{_PROGRAM.format(name)} is not built", for_programs().grant
+        )
     environment = _clean_environment()
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):
-        return Capability(name, "missing", f"{program}: {runtime}", SETUP)
+        return Capability(name, "missing", f"{program}: {runtime}", for_programs().grant)
     default = waiting.search(_settings(program, environment))
     version = f"{runtime.version} ({runtime.path})"
     if default is None:

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 from runners.ask import ask
 from runners.capabilities.asked_node import AskedNode
-from runners.capabilities.capability import NOT_TRIED, SETUP, Capability
+from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.installation import for_tools
 
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
@@ -32,7 +33,9 @@ def probe_lstopo(node: AskedNode) -> Iterator[Capability]:
         return
     version = _VERSION.search(ask([found.reason, "--version"]) or "")
     if version is None:
-        yield Capability("lstopo", "missing", f"{found.reason} does not tell its version", SETUP)
+        yield Capability(
+            "lstopo", "missing", f"{found.reason} does not tell its version", for_tools().grant
+        )
     else:
         yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version[0]}")
 
@@ -63,5 +66,5 @@ def _tool(node: AskedNode, name: str, *others: str) -> Capability:
         return Capability(name, "missing", NOT_TRIED)
     path = next(filter(None, map(shutil.which, (name, *others))), None)
     if path is None:
-        return Capability(name, "missing", f"{name} is not installed", SETUP)
+        return Capability(name, "missing", f"{name} is not installed", for_tools().grant)
     return Capability(name, "ok", path)

@@ -11,6 +11,7 @@ from pathlib import Path
 from configs.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.installation import for_guests
 from runners.vm.host import find_guest_host
 
 NAME = "virtual-machines"
@@ -32,7 +33,7 @@ def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
         reason = f"qemu-system-{machine} is not installed"
         yield Capability(NAME, "missing", f"{reason}; {slow}" if slow else reason, install)
     elif lacking := _lacking(slow, node.root):
-        yield Capability(NAME, "missing", lacking, "make vm")
+        yield Capability(NAME, "missing", lacking, for_guests().grant)
     elif slow:
         yield Capability(NAME, "limited", f"{qemu}, emulating every instruction: {slow}", grant)
     else:

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
-from runners.programs import ROOT
+from runners.installation import ROOT, for_guests
 from runners.sysfs import Absent, Tree
 from runners.vm.initramfs import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
 QEMU = "qemu-system-x86_64"
-_ADVICE = "set up what guests need with `make vm`"
 # What `make vm` has unpacked, where the node's own kernel cannot be used.
 _FETCHED = ROOT / "build" / "guest" / "tree"
 INIT = Path(__file__).with_name("guest") / "init"
@@ -59,8 +58,9 @@ class GuestHost:
             kernel = vmlinux(image) if self.emulated else image
             return kernel, archive(self.kernel.modules, Path(self.busybox), INIT)
         except (OSError, LookupError, ValueError) as error:
+            remedy = for_guests().sentence
             raise UserError(
-                f"{self.kernel.image}: cannot be booted in a guest: {error}; {_ADVICE}"
+                f"{self.kernel.image}: cannot be booted in a guest: {error}; {remedy}"
             ) from error
 
 
@@ -81,7 +81,7 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
     bootable = "a kernel that guests can boot"
     for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, bootable)):
         if found is None:
-            raise UserError(f"engine vm: {what} is missing; {_ADVICE}")
+            raise UserError(f"engine vm: {what} is missing; {for_guests().sentence}")
     assert qemu and busybox and kernel
     return GuestHost(qemu, kernel, busybox, without_kvm)
 

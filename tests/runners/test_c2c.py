@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from configs.model import App, Check, Size, Variant, Vm
-from runners.c2c import IN_GUESTS, NO_PERF, SCHEMA, ContendedLines
+from runners.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from runners.case import Case
 from runners.launch import Launch, build_launch
 from runners.node import open_node
@@ -191,7 +191,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
             '[ "$1" != --version ] || { echo "perf version 6.1.0"; exit; }\nexit 129',
             "exit status 129",
         ),
-        (None, NO_PERF),
+        (None, "perf is not installed; install it with `make setup`"),
     ],
 )
 def test_a_node_that_cannot_says_so_once(

@@ -1,0 +1,93 @@
+"""Where programs are looked for, and what is advised, in a checkout and in an installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from runners import installation, programs
+from runners.tool_versions import build_of
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder that holds the packages, and an interpreter in a folder of its own."""
+    root = tmp_path / "lib/pinstudy"
+    root.mkdir(parents=True)
+    for module in (installation, programs):
+        monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "view/bin/python3"))
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    monkeypatch.delenv("PINSTUDY_NO_SPACK", raising=False)
+    return root
+
+
+def make(program: Path) -> Path:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/bin/sh\necho lu of somebody\n")
+    program.chmod(0o755)
+    return program
+
+
+def check_out(tree: Path) -> None:
+    (tree / "CMakeLists.txt").touch()
+
+
+def test_a_checkout_finds_what_it_has_built(tree: Path, tmp_path: Path) -> None:
+    check_out(tree)
+    make(tmp_path / "bin/lu-serial")
+    assert programs.find_program("lu-serial") is None
+    built = make(tree / "build/bin/lu-serial")
+    make(tmp_path / "elsewhere/lu-serial")
+    assert programs.find_program("lu-serial") == built
+
+
+def test_an_installation_finds_its_own_programs_first(tree: Path, tmp_path: Path) -> None:
+    make(tree / "build/bin/lu-serial")
+    assert programs.find_program("lu-serial") is None
+    on_path = make(tmp_path / "elsewhere/lu-serial")
+    assert programs.find_program("lu-serial") == on_path
+    beside = make(tmp_path / "view/bin/lu-serial")
+    assert programs.find_program("lu-serial") == beside
+    installed = make(tmp_path / "bin/lu-serial")
+    assert programs.find_program("lu-serial") == installed
+
+
+def test_a_checkout_in_a_spack_environment_takes_no_program_of_its_build(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_out(tree)
+    built = make(tree / "build/bin/lu-serial")
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    assert programs.find_program("lu-serial") is None
+    assert installation.for_programs().sentence == "install it with `spack install`"
+    in_view = make(tmp_path / "view/bin/lu-serial")
+    assert programs.find_program("lu-serial") == in_view
+    monkeypatch.setenv("PINSTUDY_NO_SPACK", "1")
+    assert programs.find_program("lu-serial") == built
+
+
+@pytest.mark.usefixtures("tree")
+def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_path: Path) -> None:
+    assert build_of(make(tmp_path / "bin/lu-serial")) == "lu of somebody"
+    assert build_of(make(tmp_path / "bin/lulesh2.0")) is None
+    assert build_of(make(tmp_path / "elsewhere/lu-serial")) is None
+
+
+def test_a_checkout_advises_to_set_up(tree: Path) -> None:
+    check_out(tree)
+    assert installation.for_tools().grant == "make setup"
+    assert installation.for_programs().sentence == "build it with `make setup`"
+    assert installation.for_guests().grant == "make vm"
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_installation_does_not_send_its_users_to_a_makefile(tmp_path: Path) -> None:
+    assert installation.prefix() == tmp_path
+    for remedy in (installation.for_tools(), installation.for_programs()):
+        assert "make" not in remedy.grant and "make" not in remedy.sentence
+    assert str(tmp_path) in installation.for_programs().sentence
+    assert "in a checkout" in installation.for_guests().sentence
