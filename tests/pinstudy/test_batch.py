@@ -1,0 +1,436 @@
+"""submit, worker, status and cancel as a user meets them; a real Slurm is in tests/slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.batch.fence import Fence
+from runners.shards import LATE, read_records
+
+ROOT = Path(__file__).resolve().parents[2]
+
+APP = """\
+# A program that waits
+title: a nap
+variants:
+  plain: {program: PROGRAM, runtime: none}
+sizes:
+  short: {arguments: '0.05', estimate: 50 ms}
+  long: {arguments: '30', estimate: 30 s}
+"""
+STUDY = """\
+# A study for tests
+title: naps
+apps:
+  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
+mappings: [scheduler, MAPPING]
+repetitions: 4
+warmup: 1
+"""
+SITE = """\
+# A site for tests
+title: The cluster of the tests
+engine: slurm
+time_limit: 10 min
+features: [hybrid, homog]
+"""
+# What Slurm answers: an id that counts up; all jobs that were submitted as files say they are.
+SBATCH = """\
+#!/bin/sh
+cd "$(dirname "$0")"
+[ ! -e refuse ] || { echo "sbatch: error: $(cat refuse)" >&2; exit 1; }
+id=$(( $(cat id 2>/dev/null || echo 40) + 1 ))
+echo "$id" > id
+echo "$id"
+"""
+SQUEUE = """\
+#!/bin/sh
+cd "$(dirname "$0")"
+[ ! -e away ] || { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
+cat queue 2>/dev/null
+exit 0
+"""
+SCANCEL = """\
+#!/bin/sh
+cd "$(dirname "$0")"
+echo "$*" >> cancelled
+rm -f queue
+"""
+
+
+@dataclass
+class Place:
+    """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run."""
+
+    folder: Path
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start pinstudy; its signals are as a shell leaves them."""
+        environment = os.environ | {"PATH": f"{self.folder / 'slurm'}:{os.environ['PATH']}"}
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "pinstudy"), *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, status: int = 0) -> tuple[str, str]:
+        """Run pinstudy to its end; return what it prints."""
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == status, out + err
+        assert "Traceback" not in err
+        return out, err
+
+    def submit(self, *arguments: str, status: int = 0) -> tuple[str, str]:
+        """Submit the study."""
+        return self.run("submit", "naps.yaml", "--site", "there.yaml", *arguments, status=status)
+
+    def split(self, *arguments: str, status: int = 0) -> tuple[str, str]:
+        """Submit the study to two nodes that divide it."""
+        return self.submit("--spread", "split", "--workers", "2", *arguments, status=status)
+
+    def worker(self, number: int, submission: int = 1) -> list[str]:
+        """Return the arguments by which a job starts a worker."""
+        folder = self.folder / f"results/naps/submissions/{submission:04d}"
+        return ["worker", "--submission", str(folder), "--worker", str(number)]
+
+    def records(self, where: str = "split-there") -> list[dict[str, Any]]:
+        """Return the records of a results folder."""
+        return list(read_records(self.folder / "results/naps" / where / "records"))
+
+    def status(self, *arguments: str) -> list[dict[str, Any]]:
+        """Return what `status` tells a program."""
+        told: list[dict[str, Any]] = json.loads(self.run("status", "naps", "--json", *arguments)[0])
+        return told
+
+    def queue(self, *lines: str) -> None:
+        """Let the queue have these jobs."""
+        (self.folder / "slurm/queue").write_text("".join(f"{line}\n" for line in lines))
+
+    def wait_for(self, status: str, many: int = 1) -> None:
+        """Wait until so many runs of this status are recorded."""
+        deadline = time.monotonic() + 60
+        while sum(record["status"] == status for record in self.records()) < many:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -> Place:
+    (folder / "slurm").mkdir()
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
+        (folder / "slurm" / name).write_text(text)
+        (folder / "slurm" / name).chmod(0o755)
+    (folder / "nap.sh").write_text('#!/bin/sh\nexec sleep "$1"\n')
+    (folder / "nap.sh").chmod(0o755)
+    (folder / "apps").mkdir()
+    (folder / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(folder / "nap.sh")))
+    (folder / "naps.yaml").write_text(STUDY.replace("SIZE", size).replace("MAPPING", mapping))
+    (folder / "there.yaml").write_text(SITE)
+    return Place(folder)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return make_place(tmp_path)
+
+
+def good(records: Sequence[dict[str, Any]]) -> Counter[tuple[str, int]]:
+    return Counter(
+        (record["case_id"], record["repetition"])
+        for record in records
+        if record["status"] == "ok" and not record["warmup"]
+    )
+
+
+def test_a_dry_run_prints_the_script_and_what_it_amounts_to_and_writes_nothing(
+    place: Place,
+) -> None:
+    out, _ = place.split("--dry-run")
+    assert "#SBATCH --array=0-1" in out
+    assert "worker --submission" in out
+    assert "2 jobs of at most 10 min 00 s each: at most 0.333 node-hours" in out
+    assert not (place.folder / "results").exists()
+    assert not (place.folder / "slurm/id").exists()
+
+
+def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
+    out, _ = place.split()
+    assert "submitted: job 41 (2 workers)" in out
+    place.run(*place.worker(0))
+    (told,) = place.status()
+    assert [(each["done"], each["left"]) for each in told["workers"]] == [(4, 0), (0, None)]
+    place.run(*place.worker(1))
+    made = place.records()
+    assert len(good(made)) == 8
+    assert set(good(made).values()) == {1}
+    assert {record["pool"] for record in made} == {"split-there"}
+    by_attempt = {(record["attempt"], record["repetition"]) for record in made if record["block"]}
+    assert by_attempt == {(1, 1), (1, 3), (2, 2), (2, 4)}
+    out, _ = place.run("tables", "results/naps/split-there")
+    assert "divided over interchangeable nodes" in out
+    out, _ = place.split()
+    assert "nothing is missing" in out
+    assert not (place.folder / "results/naps/submissions/0002").exists()
+
+
+def test_what_is_missing_is_submitted_again_and_nothing_else(place: Place) -> None:
+    place.split()
+    place.run(*place.worker(1))
+    out, _ = place.split()
+    assert "of what is missing: split: 2 blocks divided over 2 nodes" in out
+    for number in (0, 1):
+        place.run(*place.worker(number, submission=2))
+    assert set(good(place.records()).values()) == {1}
+    assert len(good(place.records())) == 8
+
+
+def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
+    out, _ = place.submit("--features", "hybrid,homog")
+    assert "submitted: job 41 (feature hybrid)" in out
+    assert "submitted: job 42 (feature homog)" in out
+    place.run(*place.worker(1))
+    (told,) = place.status()
+    node = told["workers"][1]["node"]
+    assert told["workers"][1]["done"] == 10
+    assert len(good(place.records(node))) == 8
+    out, _ = place.submit("--features", "hybrid,homog")
+    assert "of what is missing: per-node: the whole study on feature hybrid" in out
+
+
+def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(tmp_path: Path) -> None:
+    place = make_place(tmp_path, mapping="across-packages-pin")
+    (tmp_path / "naps.yaml").write_text(
+        STUDY.replace("SIZE", "short").replace(
+            "MAPPING", "{name: far, selection: across-packages, tightness: pin}"
+        )
+    )
+    place.split()
+    _, err = place.run(*place.worker(0), status=3)
+    assert "1 case cannot be run on this node" in err
+    out, _ = place.run("status", "naps")
+    assert "refused on node" in out
+    assert "far under current: the node has one package" in out
+
+
+def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(place: Place) -> None:
+    online = sorted(os.sched_getaffinity(0))
+    if len(online) < 2:
+        pytest.skip("needs 2 CPUs")
+    place.submit("--features", "hybrid")
+    os.sched_setaffinity(0, online[1:])
+    try:
+        _, err = place.run(*place.worker(0), status=1)
+    finally:
+        os.sched_setaffinity(0, online)
+    assert f"may use CPUs {online[1]}" in err
+    assert f"missing: {online[0]}" in err
+    assert "ask for the whole node" in err
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT"])
+def test_a_signal_that_kills_soon_stops_the_run_in_flight(tmp_path: Path, name: str) -> None:
+    place = make_place(tmp_path, size="long")
+    place.split()
+    process = place.start(*place.worker(0))
+    wait_for_sleep(process.pid)
+    process.send_signal(signal.Signals[name])
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 75, err
+    assert [record["status"] for record in place.records()] == ["interrupted"]
+    (told,) = place.status()
+    assert told["workers"][0]["exit_status"] == 75
+
+
+def wait_for_sleep(pid: int) -> None:
+    """Wait until the program of a run is there."""
+    deadline = time.monotonic() + 60
+    while not any("30" in line.split() for line in descendants(pid)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def descendants(pid: int) -> Iterator[str]:
+    """Yield the command lines of all descendants of a process."""
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            try:
+                raw = Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            yield raw.replace(b"\0", b" ").decode()
+            yield from descendants(int(child))
+
+
+@pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
+def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name: str) -> None:
+    place.split()
+    process = place.start(*place.worker(0))
+    place.wait_for("ok")
+    process.send_signal(signal.Signals[name])
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 75, err
+    assert f"time is up ({name})" in err
+    assert {record["status"] for record in place.records()} == {"ok"}
+    place.run(*place.worker(0))
+    assert len(good(place.records())) == 4
+
+
+def test_no_run_starts_that_would_not_end_before_the_time_limit(tmp_path: Path) -> None:
+    place = make_place(tmp_path, size="long")
+    place.split("--time-limit", "31 s")
+    _, err = place.run(*place.worker(0), status=75)
+    assert "would not end before the job's time limit" in err
+    place.split("--time-limit", "20 s")
+    _, err = place.run(*place.worker(0, submission=2), status=1)
+    assert "submit with a longer --time-limit" in err
+
+
+def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_aside(
+    place: Place,
+) -> None:
+    place.split()
+    older = place.start(*place.worker(0))
+    place.wait_for("ok")
+    # As on a node that is lost to its batch system: the older one goes on while a newer starts.
+    fence = Fence(place.folder / "results/naps/submissions/fence")
+    fence.claim_next("split-there-0001-w000", {"node": "another"})
+    _, err = older.communicate(timeout=60)
+    assert older.returncode == 75, err
+    assert "a newer worker has taken over" in err
+    late = list(read_records(place.folder / "results/naps/split-there" / LATE))
+    assert len(late) <= 1
+    place.run(*place.worker(0))
+    assert set(good(place.records()).values()) == {1}
+    assert len(good(place.records())) == 4
+
+
+def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place: Place) -> None:
+    place.split()
+    place.split("--again")
+    older = place.start(*place.worker(1, submission=1))
+    place.wait_for("ok")
+    older.send_signal(signal.SIGSTOP)
+    newer = place.start(*place.worker(0, submission=2))
+    _, err = newer.communicate(timeout=60)
+    # Both stand on one node here, which has one lock.
+    assert newer.returncode == 75, err
+    assert "another pinstudy is at work on this node" in err
+    older.send_signal(signal.SIGCONT)
+    _, err = older.communicate(timeout=60)
+    assert older.returncode == 75, err
+    assert "taken over split-there-submission" in err
+
+
+def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
+    place.split()
+    study = place.folder / "naps.yaml"
+    study.write_text(study.read_text().replace("repetitions: 4", "repetitions: 5"))
+    _, err = place.run(*place.worker(0), status=2)
+    assert "has changed since it was submitted" in err
+
+
+def test_a_folder_that_the_node_does_not_share_is_named(place: Place) -> None:
+    _, err = place.run(*place.worker(0), status=2)
+    assert "is the results folder shared with this node?" in err
+
+
+def test_while_jobs_may_be_at_work_nothing_is_submitted_beside_them(place: Place) -> None:
+    place.split()
+    place.queue("41_0|RUNNING|None|n1", "41_1|PENDING|ReqNodeNotAvail, UnavailableNodes:n2|")
+    _, err = place.split(status=2)
+    assert "may still be at work" in err
+    assert "pinstudy cancel naps" in err
+    (told,) = place.status()
+    states = [job["state"] for worker in told["workers"] for job in worker["jobs"]]
+    assert states == ["running", "queued"]
+    out, _ = place.run("status", "naps")
+    assert "ReqNodeNotAvail, UnavailableNodes:n2" in " ".join(out.split())
+    place.split("--again")
+
+
+def test_a_controller_that_is_away_makes_jobs_unknown_and_fails_nothing(place: Place) -> None:
+    place.split()
+    place.run(*place.worker(0))
+    (place.folder / "slurm/away").touch()
+    (told,) = place.status()
+    assert [job["state"] for each in told["workers"] for job in each["jobs"]] == ["unknown"] * 2
+    assert "Unable to contact slurm controller" in told["workers"][0]["jobs"][0]["reason"]
+    assert told["workers"][0]["done"] == 4
+    _, err = place.split(status=2)
+    assert "(unknown)" in err
+
+
+def test_cancel_ends_what_it_started_and_nothing_else(place: Place) -> None:
+    place.split()
+    place.queue("41_1|RUNNING|None|n2", "99|RUNNING|None|n1")
+    out, _ = place.run("cancel", "naps")
+    assert "ended 41" in out
+    assert "99" not in (place.folder / "slurm/cancelled").read_text()
+    out, _ = place.run("cancel", "naps")
+    assert "ended" not in out
+    _, err = place.run("cancel", "other", status=2)
+    assert "has no submissions" in err
+
+
+def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
+    text = "Batch job submission failed: Invalid feature specification"
+    (place.folder / "slurm/refuse").write_text(text)
+    _, err = place.submit("--features", "hybrid", status=1)
+    assert text in err
+    assert "feature hybrid" in err
+    (place.folder / "slurm/refuse").unlink()
+    place.submit("--features", "hybrid")
+
+
+def test_jobs_in_turn_follow_one_another(place: Place) -> None:
+    out, _ = place.split("--chain", "3")
+    assert "6 jobs (3 in turn)" in out
+    folder = place.folder / "results/naps/submissions/0001"
+    scripts = [(folder / name).read_text() for name in ("job.sh", "job.2.sh", "job.3.sh")]
+    after = [line for script in scripts for line in script.splitlines() if "depend" in line]
+    assert [line.rpartition("=")[2] for line in after] == ["afterany:41", "afterany:42"]
+
+
+def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> None:
+    study = place.folder / "naps.yaml"
+    batch = "engine: batch\nbatch: {site: ./there.yaml, spread: split, workers: 2}\n"
+    study.write_text(study.read_text() + batch)
+    _, err = place.run("run", "naps.yaml", status=2)
+    assert "`pinstudy submit naps.yaml`" in err
+    out, _ = place.run("submit", "naps.yaml")
+    assert "split: 4 blocks divided over 2 nodes" in out
+    place.run(*place.worker(0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no site is named"),
+        (["--site", "plain.yaml"], "has no batch system"),
+        (["--site", "there.yaml", "--time-limit", "soon"], "--time-limit"),
+        (["--site", "there.yaml", "--nodes", "n1,;rm -rf"], "--nodes"),
+        (["--site", "there.yaml", "--chain", "0"], "--chain 0"),
+    ],
+)
+def test_mistakes_of_the_command_line_are_one_line(
+    place: Place, arguments: list[str], message: str
+) -> None:
+    (place.folder / "plain.yaml").write_text("title: a site without any\n")
+    _, err = place.run("submit", "naps.yaml", *arguments, status=2)
+    assert message in err
+    assert not (place.folder / "results").exists()

@@ -1,0 +1,71 @@
+"""Of all attempts in a lane only the newest goes on, whatever clocks say."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from configs.errors import StudyError
+from runners.batch.fence import Fence
+
+
+def claim(folder: Path) -> int:
+    return Fence(folder).claim_next("lane", {})
+
+
+def test_generations_of_a_lane_count_from_one(tmp_path: Path) -> None:
+    fence = Fence(tmp_path / "fence")
+    assert fence.newest("lane") == 0
+    assert [fence.claim_next("lane", {}) for _ in range(3)] == [1, 2, 3]
+    assert fence.claim_next("other", {}) == 1
+    assert fence.newest("lane") == 3
+
+
+def test_claims_at_the_same_time_get_different_generations(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(8) as pool:
+        taken = list(pool.map(claim, [tmp_path] * 64))
+    assert sorted(taken) == list(range(1, 65))
+
+
+def test_the_newest_generation_is_not_a_matter_of_clocks(tmp_path: Path) -> None:
+    fence = Fence(tmp_path)
+    fence.claim_next("lane", {})
+    fence.claim_next("lane", {})
+    # The newer attempt's node has a clock that is a year behind.
+    os.utime(tmp_path / "lane.g0002", (0, 0))
+    assert fence.newest("lane") == 2
+
+
+def test_a_lane_whose_name_begins_as_anothers_is_another(tmp_path: Path) -> None:
+    fence = Fence(tmp_path)
+    fence.claim("split-a-w001", 7, {})
+    fence.claim("split-a.g-w001", 9, {})
+    assert fence.newest("split-a") == 0
+    assert fence.newest("split-a-w001") == 7
+
+
+def test_several_may_be_of_one_generation(tmp_path: Path) -> None:
+    fence = Fence(tmp_path)
+    for _ in range(2):
+        fence.claim("submission", 3, {})
+    assert fence.newest("submission") == 3
+
+
+def test_files_of_others_are_no_claims(tmp_path: Path) -> None:
+    for name in ("lane.gxxxx", "lane.g1", ".lane.g0009.tmp", "lane"):
+        (tmp_path / name).touch()
+    assert Fence(tmp_path).newest("lane") == 0
+
+
+def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    fence = Fence(tmp_path / "file")
+    with pytest.raises(StudyError, match="cannot be read"):
+        fence.newest("lane")
+    with pytest.raises(StudyError):
+        fence.claim_next("lane", {})

@@ -1,0 +1,109 @@
+"""How a study is spread: what is wanted on the command line, in the study, at the site."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.errors import UserError
+from configs.library import load_study
+from configs.model import Precision, Queue, Site, Spread, Study
+from runners.batch.spread import (
+    Wanted,
+    blocks_left,
+    per_node_workers,
+    pool_of,
+    split_workers,
+    spread_of,
+)
+
+QUEUE = Queue("slurm", 3600.0, nodes=("n1", "n2"))
+SITE = Site("there", "A site", queue=QUEUE)
+STUDY = load_study("quick")
+
+
+def spread(study: Study = STUDY, queue: Queue = QUEUE, **wanted: Any) -> Spread:  # noqa: ANN401
+    return spread_of(study, SITE, queue, Wanted(**wanted))
+
+
+def test_without_a_word_the_study_is_made_whole_on_each_node_of_the_site() -> None:
+    assert spread() == Spread("there", "per-node", nodes=("n1", "n2"))
+    assert [worker.target for worker in per_node_workers(spread())] == ["node n1", "node n2"]
+
+
+def test_a_site_without_nodes_gives_one_with_each_of_its_features() -> None:
+    queue = replace(QUEUE, nodes=(), features=("hybrid", "homog"))
+    workers = per_node_workers(spread(queue=queue))
+    assert [worker.target for worker in workers] == ["feature hybrid", "feature homog"]
+
+
+def test_a_site_that_lists_nothing_gives_any_node() -> None:
+    (worker,) = per_node_workers(spread(queue=replace(QUEUE, nodes=())))
+    assert (worker.number, worker.target, worker.blocks) == (0, "any node", ())
+
+
+def test_the_command_line_comes_before_the_study_and_that_before_the_site() -> None:
+    study = replace(STUDY, spread=Spread("elsewhere", "per-node", features=("fast",)))
+    assert spread(study) == Spread("there", "per-node", features=("fast",))
+    assert spread(study, nodes=("n9",)) == Spread("there", "per-node", nodes=("n9",))
+    assert spread(study, how="split", workers=3) == Spread("there", "split", (), ("fast",), 3)
+
+
+def test_a_node_that_is_named_twice_gets_one_worker() -> None:
+    workers = per_node_workers(spread(nodes=("n1", "n2", "n1")))
+    assert [worker.node for worker in workers] == ["n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("study", "wanted", "message"),
+    [
+        (STUDY, {"nodes": ("n1",), "features": ("hybrid",)}, "nodes and features are both given"),
+        (STUDY, {"workers": 2}, "--workers is for --spread split"),
+        (STUDY, {"how": "split"}, "--workers N"),
+        (STUDY, {"how": "split", "workers": 2, "nodes": ("n1",)}, "no names of nodes"),
+        (STUDY, {"how": "split", "workers": 2, "features": ("a", "b")}, "at most one feature"),
+        (
+            replace(STUDY, precision=Precision(5, 0.01)),
+            {"how": "split", "workers": 2},
+            "one node alone can decide",
+        ),
+        (replace(STUDY, latency="all"), {"how": "split", "workers": 2}, "a node's own"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    study: Study, wanted: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        spread(study, **wanted)
+
+
+@given(st.lists(st.integers(1, 500), unique=True, min_size=1), st.integers(1, 60))
+def test_workers_that_split_a_study_have_each_block_once_and_about_as_many(
+    blocks: list[int], many: int
+) -> None:
+    workers = split_workers(Spread("there", "split", workers=many), blocks)
+    shares = [len(worker.blocks) for worker in workers]
+    assert sorted(block for worker in workers for block in worker.blocks) == sorted(blocks)
+    assert max(shares) - min(shares) <= 1
+    assert len(workers) == min(many, len(blocks))
+    assert [worker.number for worker in workers] == list(range(len(workers)))
+
+
+def test_nothing_that_is_missing_needs_no_worker() -> None:
+    assert split_workers(Spread("there", "split", workers=4), []) == ()
+
+
+def test_a_block_is_left_while_one_of_its_cases_lacks_it() -> None:
+    study = replace(STUDY, repetitions=3)
+    done = {("a", False, 1), ("b", False, 1), ("a", False, 2), ("a", False, 3), ("b", True, 2)}
+    assert blocks_left(study, ("a", "b"), done) == [2, 3]
+    assert blocks_left(study, ("a",), done) == []
+
+
+def test_a_pool_is_named_so_that_no_node_is() -> None:
+    assert pool_of(Site("there", "t")) == "split-there"
+    assert pool_of(Site("../x y", "t")) == "split-x-y"

@@ -1,0 +1,160 @@
+"""What was asked of a batch system is read back as it was, and checked."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.errors import UserError
+from runners.batch.attempt import Attempt, AttemptFile, job_of, read_attempts
+from runners.batch.spread import Worker
+from runners.batch.submission import (
+    FILE,
+    Submission,
+    new_folder,
+    read_submission,
+    submissions_of,
+    write_submission,
+)
+from runners.batch.system import Submitted
+
+
+def submission(folder: Path) -> Submission:
+    return Submission(
+        folder=folder,
+        study="/home/me/mine.yaml",
+        name="mine",
+        digest="d" * 64,
+        results="/home/me/results",
+        site="there",
+        system="slurm",
+        how="split",
+        pool="split-there",
+        time_limit_s=600.0,
+        kinds=None,
+        allow_emulation=False,
+        submitted_at="2026-11-21T10:00:00+00:00",
+        workers=(Worker(0, feature="hybrid", blocks=(1, 3)), Worker(1, blocks=(2,))),
+    )
+
+
+def test_a_submission_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    written = submission(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2))
+    assert read_submission(written.folder) == written
+    assert submissions_of(tmp_path) == [written]
+    assert written.number == 1
+
+
+def test_who_submit_at_the_same_time_get_folders_of_their_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        folders = list(pool.map(lambda _: new_folder(tmp_path), range(24)))
+    assert sorted(int(folder.name) for folder in folders) == list(range(1, 25))
+
+
+def test_a_folder_without_its_file_is_a_submission_that_was_never_made(tmp_path: Path) -> None:
+    new_folder(tmp_path)
+    write_submission(submission(new_folder(tmp_path)))
+    assert [found.number for found in submissions_of(tmp_path)] == [2]
+
+
+def test_a_worker_that_was_not_submitted_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no worker 2; expected one from 0 to 1"):
+        submission(tmp_path).worker(2)
+    with pytest.raises(UserError, match="has no worker -1"):
+        submission(tmp_path).worker(-1)
+
+
+def test_a_folder_that_is_not_shared_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is the results folder shared with this node"):
+        read_submission(tmp_path / "0001")
+
+
+SPOILED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+@given(st.data())
+def test_a_spoiled_file_is_one_line_that_names_it(data: st.DataObject) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "0001"
+        folder.mkdir()
+        write_submission(submission(folder))
+        fields = json.loads((folder / FILE).read_bytes())
+        key = data.draw(st.sampled_from(sorted(fields)))
+        kept = fields[key]
+        fields[key] = data.draw(SPOILED.filter(lambda value: type(value) is not type(kept)))
+        (folder / FILE).write_text(json.dumps(fields))
+        if key == "kinds" and isinstance(fields[key], str):
+            assert read_submission(folder).kinds == fields[key]
+        elif key == "time_limit_s" and type(fields[key]) is int:
+            assert read_submission(folder).time_limit_s == fields[key]
+        else:
+            with pytest.raises(UserError, match=FILE) as raised:
+                read_submission(folder)
+            assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, '{"schema": 2}'])
+def test_what_is_no_submission_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(UserError, match=FILE):
+        read_submission(tmp_path)
+
+
+ATTEMPT = Attempt(
+    worker=0,
+    generation=1,
+    node_id="n1",
+    node_digest="a" * 64,
+    job="12",
+    folder="/home/me/results/mine/n1",
+    started_at="2026-11-21T10:00:00+00:00",
+    updated_at="",
+    case_ids=("a", "b"),
+    runs=12,
+    left=12,
+    left_s=3.5,
+)
+
+
+def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
+    first = AttemptFile(tmp_path, ATTEMPT)
+    first.tell()
+    first.tell(left=11, left_s=3.0)
+    AttemptFile(tmp_path, replace(ATTEMPT, generation=2)).tell(ended=75, reason="SIGTERM")
+    told = read_attempts(tmp_path)
+    assert [(each.generation, each.left, each.ended) for each in told] == [
+        (1, 11, None),
+        (2, 12, 75),
+    ]
+    assert told[0].case_ids == ("a", "b")
+
+
+def test_an_attempt_that_cannot_be_told_of_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    AttemptFile(tmp_path / "file", ATTEMPT).tell(left=3)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"worker": "x"}', "[" * 100_000, "\0"])
+def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
+    AttemptFile(tmp_path, ATTEMPT).tell()
+    (tmp_path / "w000.g0002.json").write_text(text)
+    assert [attempt.generation for attempt in read_attempts(tmp_path)] == [1]
+
+
+def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
+    assert job_of({"PBS_JOBID": "5[0].vm"}) == "5[0].vm"
+    assert job_of({"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79
+    assert job_of({"SLURM_JOB_ID": "14", "SLURM_ARRAY_JOB_ID": "12"}) == "12"
+    assert job_of({}) == ""
