@@ -34,7 +34,7 @@ from runners.batch.submission import (
 )
 from runners.batch.system import LIVE, WORKER, BatchSystem, Job, JobState
 from runners.batch.systems import open_system
-from runners.programs import ROOT
+from runners.installation import ROOT, prefix
 
 MAX_CHAIN = 100
 
@@ -172,7 +172,7 @@ class Preparation:
             first_worker=0,
             workers=len(self.workers),
             command=(
-                *(str(ROOT / "bin" / "pinstudy"), "worker"),
+                *(str((prefix() or ROOT) / "bin" / "pinstudy"), "worker"),
                 *("--submission", str(folder), "--worker", WORKER),
             ),
             folder=folder,
