@@ -77,12 +77,12 @@ class Flux:
         for workers in _groups(queue, job):
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = question(command, SUBMIT_LIMIT_S)
-            taken = answer.stdout.split()
-            ids += [job_id for job_id in taken if _ID.fullmatch(job_id)]
-            if answer.failed or len(taken) != len(workers) or len(ids) != len(set(ids)):
+            taken = tuple(filter(_ID.fullmatch, answer.stdout.split()))
+            ids += taken
+            if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
                 left = self.cancel([Submitted(tuple(ids), job.first_worker, len(ids))])
                 raise _refused(answer, queue, job, left)
-            after = tuple(taken)
+            after = taken
         return Submitted(tuple(ids), job.first_worker, job.workers)
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
@@ -93,7 +93,7 @@ class Flux:
         answer = question(("flux", "jobs", "--json", *numbers), POLL_LIMIT_S, settings=PLAIN)
         if answer.problem:
             return all_unknown(jobs, answer.said)
-        told = _parse(answer.stdout)
+        told = read_flux_jobs(answer.stdout)
         return [_state(worker, job_id, told, answer) for job_id, worker, _ in workers_of(jobs)]
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
@@ -171,7 +171,7 @@ def _numbers(jobs: Sequence[Submitted]) -> list[str]:
     return [str(number) for number in numbers if number is not None]
 
 
-def _parse(text: str) -> dict[int, dict[str, Any]]:
+def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
     """Return what is told of each job, by its number; one job that was asked for stands alone."""
     try:
         answer = json.loads(text)

@@ -96,7 +96,7 @@ class Lsf:
         )
         if answer.problem:
             return all_unknown(jobs, answer.said)
-        told = dict(_parse(answer.stdout))
+        told = read_bjobs(answer.stdout)
         return [
             _state(worker, job_id, str(worker + 1) if many else "0", told, answer)
             for job_id, worker, many in workers_of(jobs)
@@ -147,14 +147,16 @@ def _ids(jobs: Sequence[Submitted]) -> list[str]:
     return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
 
 
-def _parse(text: str) -> Iterator[tuple[tuple[str, str], tuple[str, str, str]]]:
-    """Yield ((id, index), (state, host, reason)) of each line."""
+def read_bjobs(text: str) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Return (state, host, reason) by the job's id and its index in an array, 0 without one."""
+    told = {}
     for line in text.splitlines():
-        fields = [field.strip() for field in line.split("|", 5)]
+        fields = [one_line(field) for field in line.split("|", 5)]
         if len(fields) == 6:
-            job_id, index, word, host, ended, pending = fields
-            said = [one_line(reason) for reason in (ended, pending) if reason not in ("", "-")]
-            yield (job_id, index), (word, host, ", ".join(said))
+            job_id, index, word, host, *reasons = fields
+            said = ", ".join(reason for reason in reasons if reason not in ("", "-"))
+            told[job_id, index] = (word, host, said)
+    return told
 
 
 def _state(
@@ -175,7 +177,7 @@ def _state(
     word, host, reason = told[job_id, index]
     state = _STATES.get(word, UNKNOWN)
     if state not in (QUEUED, RUNNING):
-        reason = f"{word}: {reason}" if reason else one_line(word)
+        reason = f"{word}: {reason}" if reason else word
     # `32*n1` where the job has 32 slots; `-` where it has no host.
-    node = one_line(host).rpartition("*")[2].partition(":")[0]
+    node = host.rpartition("*")[2].partition(":")[0]
     return JobState(worker, shown, state, reason, "" if node == "-" else node)

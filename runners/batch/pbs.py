@@ -95,7 +95,7 @@ class Pbs:
             answer = _ask(("-f", "-F", "json", "-t", *ids))
         if answer.problem:
             return all_unknown(jobs, answer.said)
-        told = _parse(answer.stdout)
+        told = read_qstat(answer.stdout)
         return [
             _state(worker, job_id, job_id.replace("[]", f"[{worker}]"), told, answer)
             for job_id, worker, _ in workers_of(jobs)
@@ -150,7 +150,7 @@ def _ask(options: Sequence[str]) -> Answer:
     return question(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
 
 
-def _parse(text: str) -> dict[str, dict[str, Any]]:
+def read_qstat(text: str) -> dict[str, dict[str, Any]]:
     """Return what is told of each job, by its id; nothing where it is no JSON of qstat."""
     try:
         # strict: values of variables stand there as they are.

@@ -122,7 +122,7 @@ class Slurm:
         )
         if answer.failed and not _knows_none(answer):
             return all_unknown(jobs, answer.said)
-        told = dict(_parse(answer.stdout))
+        told = read_squeue(answer.stdout)
         return [
             _state(worker, f"{job_id}_{worker}" if many else job_id, told, answer)
             for job_id, worker, many in workers_of(jobs)
@@ -189,14 +189,16 @@ def _knows_none(answer: Answer) -> bool:
     return not answer.problem and "Invalid job id" in answer.stderr
 
 
-def _parse(text: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Yield (id, (state, reason, nodes)) of each line; a reason may have several words."""
+def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
+    """Return (state, reason, nodes) by the job's id; a reason may have several words."""
+    told = {}
     for line in text.splitlines():
         job_id, first, rest = line.partition("|")
         state, second, rest = rest.partition("|")
         reason, third, nodes = rest.rpartition("|")
         if first and second and third:
-            yield job_id.strip(), (state.strip(), one_line(reason), one_line(nodes))
+            told[job_id.strip()] = (one_line(state), one_line(reason), one_line(nodes))
+    return told
 
 
 def _state(

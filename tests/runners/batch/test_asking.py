@@ -1,0 +1,112 @@
+"""Commands of batch systems that answer, fail, hang, talk too much or are not there."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from runners.batch.asking import MAX_BYTES, PLAIN, one_line, question
+from tests.runners.fake_commands import install
+
+
+def test_an_answer_has_status_and_both_streams(commands: Path) -> None:
+    install(commands, "qstat", 'echo "asked $1"; echo "but so" >&2; exit 35')
+    answer = question(("qstat", "24.vm"), 10)
+    assert (answer.status, answer.stdout, answer.stderr) == (35, "asked 24.vm\n", "but so\n")
+    assert answer.failed
+    assert answer.said == "`qstat 24.vm` ended with status 35: but so"
+
+
+def test_a_command_that_says_nothing_is_told_as_one(commands: Path) -> None:
+    install(commands, "qdel", "exit 3")
+    assert question(("qdel", "a b"), 10).said == "`qdel 'a b'` ended with status 3: no message"
+
+
+@pytest.mark.usefixtures("commands")
+def test_a_command_that_is_not_there_is_a_reason() -> None:
+    answer = question(("sbatch", "job.sh"), 10)
+    assert answer.failed
+    assert answer.said == ("`sbatch job.sh` cannot be started: there is no sbatch on the PATH")
+
+
+def test_a_command_that_is_no_program_is_a_reason(commands: Path) -> None:
+    (commands / "sbatch").write_bytes(b"\x7fELF, but not quite")
+    (commands / "sbatch").chmod(0o755)
+    assert "cannot be started" in question(("sbatch",), 10).said
+
+
+def test_a_script_that_is_not_there_is_not_taken_for_the_command(
+    commands: Path, tmp_path: Path
+) -> None:
+    install(commands, "bsub", "exit 0")
+    answer = question(("bsub",), 10, read=tmp_path / "job.sh")
+    assert answer.said.endswith(f"cannot be asked: {tmp_path}/job.sh is not there")
+
+
+def test_a_script_is_what_the_command_reads(commands: Path, tmp_path: Path) -> None:
+    install(commands, "bsub", "cat")
+    (tmp_path / "job.sh").write_text("#BSUB -x\n")
+    assert question(("bsub",), 10, read=tmp_path / "job.sh").stdout == "#BSUB -x\n"
+
+
+def test_otherwise_there_is_nothing_to_read(commands: Path) -> None:
+    install(commands, "qsub", "cat")
+    assert question(("qsub",), 10).stdout == ""
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_has_started(
+    commands: Path, tmp_path: Path
+) -> None:
+    install(commands, "squeue", f"sleep 600 & echo $! >{tmp_path}/child; wait")
+    answer = question(("squeue", "-h"), 0.5)
+    assert answer.failed
+    assert answer.said == "`squeue -h` did not answer within 0.5 s"
+    child = int((tmp_path / "child").read_text())
+    assert _is_gone(child)
+
+
+def test_a_command_that_closes_its_streams_and_hangs_is_ended(commands: Path) -> None:
+    install(commands, "squeue", "exec >&- 2>&-; sleep 600")
+    assert question(("squeue",), 0.5).said == "`squeue` did not end within 0.5 s"
+
+
+def test_a_command_that_talks_without_end_is_ended(commands: Path) -> None:
+    install(commands, "squeue", "exec yes n1")
+    answer = question(("squeue",), 60)
+    assert answer.said == f"`squeue` answered more than {MAX_BYTES} bytes"
+    assert not answer.stdout
+
+
+def test_variables_are_left_out_and_added(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SQUEUE_STATES", "PENDING")
+    monkeypatch.setenv("SQUEUER", "stays")
+    monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
+    install(commands, "squeue", "env")
+    plain = question(("squeue",), 10, settings=PLAIN, leave_out=("SQUEUE_",)).stdout.splitlines()
+    assert "LC_ALL=C" in plain
+    assert "SQUEUER=stays" in plain
+    assert not any(line.startswith("SQUEUE_") for line in plain)
+    assert "SQUEUE_STATES=PENDING" in question(("squeue",), 10).stdout.splitlines()
+
+
+def test_words_that_are_no_text_are_one_line_of_bounded_length(commands: Path) -> None:
+    install(commands, "sbatch", r"printf 'a\033[31m\n\tb\377 c' >&2; exit 1")
+    assert question(("sbatch",), 10).said.endswith("status 1: a[31m b\N{REPLACEMENT CHARACTER} c")
+    assert len(one_line("x" * 10**6)) < 1000
+
+
+def _is_gone(pid: int) -> bool:
+    """Return whether a process has ended; its first process may not have looked yet."""
+    for _ in range(500):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state in "ZX":
+            return True
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    return False
