@@ -51,8 +51,8 @@ def _difference(good: pd.DataFrame) -> str:
     slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
     apart = np.expm1(level[slow] - level[fast]) * 100
     return (
-        f"{slow} took {apart:.2g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
-        "widens the spread of means; comparisons are within nodes"
+        f"{slow} took {apart:.3g} % longer than {fast} (p = {p:.2g}, Alexander-Govern), which "
+        "widens the spread of means, not of comparisons within blocks"
     )
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
-from runners.shards import SCHEMA, Shard, parts_of, read_lines, read_part, read_records
+from runners.shards import LATE, SCHEMA, Shard, parts_of, read_lines, read_part, read_records
+from runners.share import StoppedError
 
 
 def record(**fields: object) -> dict[str, object]:
@@ -34,6 +35,42 @@ def test_a_newer_attempt_fences_the_older(tmp_path: Path) -> None:
         older.append(record(number=2))
     newer.append(record(number=3))
     assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
+
+
+def test_what_a_fenced_attempt_has_still_measured_is_kept_aside(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    older = Shard(folder, "n")
+    older.append(record(number=1))
+    Shard(folder, "n")
+    with pytest.raises(StoppedError, match=r"kept in .*late/n-0001\.jsonl"):
+        older.append(record(number=2))
+    assert [r["number"] for r in read_records(folder)] == [1]
+    assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
+
+
+def test_who_else_may_not_write_keeps_records_aside_with_the_reason(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    reasons = ["", "a newer worker has taken over"]
+    shard = Shard(folder, "n", fenced=lambda: reasons.pop(0))
+    shard.append(record(number=1))
+    with pytest.raises(StoppedError, match="a newer worker has taken over; this one stops"):
+        shard.append(record(number=2))
+    assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
+
+
+def test_a_late_record_that_cannot_be_kept_is_said_to_be_lost(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    shard = Shard(folder, "n", fenced=lambda: "somebody else")
+    (tmp_path / LATE).touch()
+    with pytest.raises(StoppedError, match=r"lost, because .* cannot be written"):
+        shard.append(record(number=1))
+
+
+def test_an_attempt_may_have_a_number_of_its_own(tmp_path: Path) -> None:
+    assert Shard(tmp_path, "n", attempt=7).attempt == 7
+    assert (tmp_path / "n-0007.jsonl").exists()
+    with pytest.raises(StudyError, match="another pinstudy has just started here"):
+        Shard(tmp_path, "n", attempt=7)
 
 
 def test_other_nodes_shards_do_not_fence(tmp_path: Path) -> None:

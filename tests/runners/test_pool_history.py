@@ -1,0 +1,58 @@
+"""What a worker takes from the records of nodes that divide a study with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.errors import UserError
+from configs.library import load_study
+from runners.history import read_history
+from runners.shards import SCHEMA, Shard
+
+STUDY = load_study("quick")
+
+
+def record(node: str, repetition: int, **fields: object) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "study_digest": STUDY.digest,
+        "node_digest": "same",
+        "node_id": node,
+        "case_id": "a",
+        "status": "ok",
+        "warmup": False,
+        "repetition": repetition,
+        "elapsed_s": 1.0,
+        **fields,
+    }
+
+
+def write(folder: Path, *records: dict[str, Any]) -> Path:
+    for each in records:
+        shard = Shard(folder / "records", str(each["node_id"]))
+        shard.append(each)
+        shard.close()
+    return folder
+
+
+def test_runs_of_all_nodes_count_and_warm_up_runs_of_ones_own(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path,
+        record("n1", 1, warmup=True),
+        record("n1", 1),
+        record("n2", 1, warmup=True),
+        record("n2", 2),
+    )
+    done = read_history(folder, STUDY, "same", "n1", "split-there").done
+    assert done == {("a", True, 1), ("a", False, 1), ("a", False, 2)}
+    of_a_third = read_history(folder, STUDY, "same", "n3", "split-there").done
+    assert of_a_third == {("a", False, 1), ("a", False, 2)}
+
+
+def test_a_node_that_is_not_like_the_others_is_refused_by_name(tmp_path: Path) -> None:
+    folder = write(tmp_path, record("n1", 1))
+    with pytest.raises(UserError, match=r"node n2 is not like 'n1'.*--spread per-node"):
+        read_history(folder, STUDY, "other", "n2", "split-there")
