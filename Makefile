@@ -4,19 +4,29 @@ STUDY ?= quick
 ARGS ?=
 APP ?=
 
+# What is developed is tested with an environment and a build of the checkout.
+test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench: export PINSTUDY_NO_SPACK = 1
+
 .DEFAULT_GOAL := help
-.PHONY: help setup study test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
+.PHONY: help setup study install uninstall test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "PINSTUDY_NO_SYSTEM_PACKAGES=1 in the environment: set-up installs no system packages."
+	@echo "PINSTUDY_NO_SPACK=1: no active Spack environment is used."
 
 setup: ## Set up: system packages where it may, Python environment, programs
 	@tools/setup.sh setup
 
 study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options in ARGS=
 	@bin/pinstudy run $(STUDY) $(ARGS)
+
+install: ## Install for others: PREFIX=/opt/pinstudy; MARCH=x86-64-v3 for nodes of several kinds
+	@tools/setup.sh install
+
+uninstall: ## Remove what was installed: PREFIX=/opt/pinstudy
+	@tools/setup.sh uninstall
 
 test: ## Run all tests; options of pytest in ARGS=
 	@tools/setup.sh test

@@ -3,7 +3,6 @@
 # shellcheck shell=bash
 
 guest=build/guest
-emulated=build/emulated
 
 # bootable_kernel: whether there is a kernel that guests can boot, this machine's own or a fetched one.
 bootable_kernel() { .venv/bin/python -m runners.vm.host >/dev/null 2>&1; }
@@ -59,21 +58,4 @@ logged_here() { log=$root/$log logged "$@"; }
 
 # emulated_programs: the programs for a CPU that QEMU emulates: those in build/bin are for this
 # machine's own.
-emulated_programs() {
-    emulated_programs_by gcc g++
-    lacks clang || emulated_programs_by clang clang++ -D PINSTUDY_WITNESS=OFF
-}
-
-# emulated_programs_by NAME COMPILER OPTION...
-emulated_programs_by() {
-    local name=$1 compiler=$2 key
-    shift 2
-    key=$(sources_digest)
-    holds "$stamps/emulated-$name" "$key" && return
-    say "builds the programs for an emulated CPU with $compiler"
-    { logged cmake -S . -B "$emulated/$name" -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER="$compiler" \
-        -D PINSTUDY_MARCH=x86-64-v2 -D PINSTUDY_BIN_DIR="$root/$emulated/bin" -D PINSTUDY_TESTS=OFF "$@" &&
-        logged cmake --build "$emulated/$name" --parallel "$(nproc)"; } ||
-        fail "cannot build the programs for an emulated CPU with $compiler:" see-log
-    stamp "$stamps/emulated-$name" "$key"
-}
+emulated_programs() { programs_for build/emulated x86-64-v2; }

@@ -10,7 +10,7 @@ system_packages() {
     local key unmet allowed=no
     system_stamp=$stamps/system-$target
     # Nodes that share a file system have packages of their own; perf goes with the kernel.
-    key=$({ cat "$needs_file" tools/needs.sh tools/packages.sh && uname -nr && commands; } | digest)
+    key=$({ cat "$needs_file" tools/needs.sh tools/packages.sh && echo "$*" && uname -nr && commands; } | digest)
     still_unmet "$key" && return
 
     mapfile -t unmet < <(needs_for "$@" | unmet_needs)

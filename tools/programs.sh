@@ -38,6 +38,30 @@ build() {
     stamp "$stamp" "$(printf '%s\n' "$place" "$sources" "$(options "$directory")")"
 }
 
+# programs_for FOLDER MARCH: builds the programs once more in this folder of build/, for the CPUs that
+# the value of -march says; FOLDER/bin has them.
+programs_for() {
+    programs_for_by "$1" "$2" gcc g++
+    lacks clang || programs_for_by "$1" "$2" clang clang++ -D PINSTUDY_WITNESS=OFF -D PINSTUDY_PYTHON_TREE=OFF
+}
+
+# programs_for_by FOLDER MARCH NAME COMPILER OPTION...
+programs_for_by() {
+    local folder=$1 march=$2 name=$3 compiler=$4 label=${1#build/}-$3 place key
+    shift 4
+    place="$root $(stat -L -c '%n %s %Y' "$(command -v "$compiler")" "$(command -v cmake)")"
+    key="$place $(sources_digest)"
+    holds "$stamps/$label" "$key" && return
+    holds "$stamps/place-$label" "$place" || rm -rf "${folder:?}/$name"
+    stamp "$stamps/place-$label" "$place"
+    say "builds the programs for -march=$march with $compiler"
+    { logged cmake -S . -B "$folder/$name" -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER="$compiler" \
+        -D PINSTUDY_MARCH="$march" -D PINSTUDY_BIN_DIR="$root/$folder/bin" -D PINSTUDY_TESTS=OFF "$@" &&
+        logged cmake --build "$folder/$name" --parallel "$(nproc)"; } ||
+        fail "cannot build the programs for -march=$march with $compiler:" see-log
+    stamp "$stamps/$label" "$key"
+}
+
 # options BUILD DIRECTORY [-D NAME=ON]...: the optional parts that it is built with, or shall be.
 options() {
     local cache=$1/CMakeCache.txt name

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Sets pinstudy up in its checkout: system packages, Python environment, C++ build.
+# Sets pinstudy up in its checkout: system packages, Python environment, C++ build; and installs it.
 #
-# usage: tools/setup.sh [setup|test|lint|bench|sanitize|slurm|vm|vnode|vnode-arm]
+# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|sanitize|slurm|vm|vnode|vnode-arm]
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
 # place: a step whose stamp still holds is skipped, one that was interrupted is done again.
-# Environment: PINSTUDY_NO_SYSTEM_PACKAGES=1 installs no system packages.
+# Environment: PINSTUDY_NO_SYSTEM_PACKAGES=1 installs no system packages; PINSTUDY_NO_SPACK=1 uses no
+# active Spack environment; PREFIX, MARCH, PINSTUDY_PYTHON: docs/install.md.
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
@@ -24,6 +25,10 @@ stamps=build/stamps
 . tools/programs.sh
 # shellcheck source=tools/slurm.sh
 . tools/slurm.sh
+# shellcheck source=tools/active_spack.sh
+. tools/active_spack.sh
+# shellcheck source=tools/install.sh
+. tools/install.sh
 # shellcheck source=tools/guest.sh
 . tools/guest.sh
 # shellcheck source=tools/vnode.sh
@@ -49,6 +54,13 @@ logged() {
     (printf '\n$ %s\n' "$*" && exec "$@") >>"$log" 2>&1 </dev/null 9>&-
 }
 
+# joined WORD...: the words with commas between them.
+joined() {
+    local words
+    words=$(printf ', %s' "$@")
+    echo "${words:2}"
+}
+
 digest() {
     local sum
     sum=$(sha256sum) && echo "${sum%% *}"
@@ -58,7 +70,7 @@ digest() {
 holds() { [ -r "$1" ] && [ "$(<"$1")" = "$2" ]; }
 
 stamp() {
-    { printf '%s\n' "$2" >"$1.new" && mv "$1.new" "$1"; } || fail "cannot write $root/$1"
+    { printf '%s\n' "$2" >"$1.new" && mv "$1.new" "$1"; } || fail "cannot write $(realpath -m -- "$1")"
 }
 
 # only_one: waits while another set-up of this checkout is at work. Not every file system can lock;
@@ -72,6 +84,12 @@ only_one() {
 
 main() {
     target=${1:-setup}
+    # What is asked of an interpreter is asked before the environment's variables are taken away.
+    case $target in
+        setup) if in_spack; then spack_environment; fi ;;
+        install) check_prefix && check_march && find_interpreter ;;
+        uninstall) check_prefix && uninstall_all && return ;;
+    esac
     # Variables of an outer make would reach the makes that CMake starts; a module's PYTHONPATH
     # would hide the locked packages.
     unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH PYTHONHOME
@@ -80,9 +98,21 @@ main() {
     only_one
     case $target in
         setup)
-            system_packages python build run
-            python_environment requirements.txt
-            programs
+            if in_spack; then
+                system_packages run
+            else
+                system_packages python build run
+                python_environment requirements.txt
+                programs
+            fi
+            ;;
+        install)
+            if [ -n "$interpreter" ]; then
+                system_packages build run
+            else
+                system_packages python build run
+            fi
+            install_all
             ;;
         test)
             system_packages python build run test
@@ -121,7 +151,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, test, lint, bench, sanitize, slurm, vm, vnode and vnode-arm, not $target" ;;
+        *) fail "knows setup, install, uninstall, test, lint, bench, sanitize, slurm, vm, vnode and vnode-arm, not $target" ;;
     esac
 }
 

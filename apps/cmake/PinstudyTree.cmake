@@ -12,11 +12,14 @@ endif()
 set(pinstudy_tree lib/pinstudy)
 set(pinstudy_packages configs runners analysis pinstudy)
 
-# A module that an older version left there would still be imported. The prefix is the one of
-# cmake --install, which may be another than that of the configuration.
+# A module that an older version left there would still be imported; what an administrator has added,
+# as a site's file, stays. The prefix is that of cmake --install, not of the configuration.
 foreach(package IN LISTS pinstudy_packages)
   install(
-    CODE "file(REMOVE_RECURSE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/${package}\")"
+    CODE "file(GLOB_RECURSE pinstudy_old
+     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/${package}/*.py\"
+     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/${package}/*.pyc\")
+file(REMOVE \${pinstudy_old})"
   )
 endforeach()
 install(

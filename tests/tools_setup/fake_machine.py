@@ -11,7 +11,20 @@ from tests.tools import ROOT
 # What the scripts use of a system that is always there.
 BASE = [
     *("awk", "bash", "cat", "cp", "cut", "env", "find", "flock", "grep", "head", "id", "ls"),
-    *("mkdir", "mktemp", "mv", "nproc", "rm", "sed", "sha256sum", "sort", "stat", "tail", "touch"),
+    *(
+        "mkdir",
+        "mktemp",
+        "mv",
+        "nproc",
+        "realpath",
+        "rm",
+        "sed",
+        "sha256sum",
+        "sort",
+        "stat",
+        "tail",
+        "touch",
+    ),
     *("tr", "uname", "xargs"),
 ]
 
@@ -19,15 +32,23 @@ BASE = [
 # environment is run in the place of pip.
 PYTHON = """
 case "$1 $2" in
-    "-m venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+    "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
     "-m pip") eval "${PIP_SCRIPT-}" ;;
     "-I -S") echo "3.11 x86_64" ;;
 esac
 """
 
 # Makes of a preset what its options say, as CMake's cache has it. BUILD_SCRIPT is the compilation.
+# Installs the files that INSTALLED names, into the prefix that follows the word --prefix.
 CMAKE = """
-if [ "$1" = --preset ]; then
+if [ "$1" = --install ]; then
+    : >"$2/install_manifest.txt"
+    for file in ${INSTALLED-bin/lu-serial}; do
+        mkdir -p "$4/${file%/*}" && touch "$4/$file" && echo "$4/$file" >>"$2/install_manifest.txt"
+    done
+elif [ "$1" = -S ]; then
+    mkdir -p "$4"
+elif [ "$1" = --preset ]; then
     cache=build/$2/CMakeCache.txt
     mkdir -p "build/$2" && touch "$cache"
     shift 2

@@ -1,4 +1,4 @@
-"""bin/pinstudy finds its checkout and the interpreter that belongs to it."""
+"""bin/pinstudy finds its checkout or installation, and the interpreter that belongs to it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from tests.tools import ROOT
 
 # Says where it was found, with what it was called, and what it was told of other places.
+PACKAGES = sysconfig.get_path("purelib")
 MAIN = "import os, sys; print(sys.argv, sys.flags.ignore_environment, sys.executable)"
 
 
@@ -24,6 +25,24 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "bin/pinstudy", root / "bin/pinstudy")
     (root / "pinstudy/__main__.py").write_text(MAIN)
     return root
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """Give an installation without an interpreter of its own."""
+    prefix = tmp_path / "a pre fix"
+    (prefix / "lib/pinstudy/pinstudy").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    shutil.copy(ROOT / "bin/pinstudy", prefix / "bin/pinstudy")
+    (prefix / "lib/pinstudy/pinstudy/__main__.py").write_text(MAIN)
+    return prefix
+
+
+def python_in(folder: Path) -> Path:
+    """Put an interpreter there; with PYTHONPATH=PACKAGES it has the packages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "python3").symlink_to(sys.executable)
+    return folder / "python3"
 
 
 def set_up(root: Path) -> None:
@@ -124,3 +143,74 @@ def test_an_environment_whose_set_up_did_not_finish_is_not_used(checkout: Path) 
     (checkout / ".venv/requirements.stamp").unlink()
 
     assert "not set up" in call(checkout / "bin/pinstudy", PATH="/nowhere").stderr
+
+
+def test_an_active_spack_environment_comes_first_in_a_checkout(
+    checkout: Path, tmp_path: Path
+) -> None:
+    set_up(checkout)
+    python = python_in(tmp_path / "env/.spack-env/view/bin")
+    command = checkout / "bin/pinstudy"
+
+    spack = {"SPACK_ENV": f"{tmp_path}/env", "PYTHONPATH": PACKAGES}
+    assert f" 0 {python}\n" in call(command, **spack).stdout
+    assert f"{checkout}/.venv/bin/python" in call(command, PINSTUDY_NO_SPACK="1", **spack).stdout
+
+
+def test_a_spack_environment_that_lacks_the_packages_is_not_made_up_for(
+    checkout: Path, tmp_path: Path
+) -> None:
+    set_up(checkout)
+    (tmp_path / "env/.spack-env/view/bin").mkdir(parents=True)
+    (tmp_path / "env/.spack-env/view/bin/python3").symlink_to("/bin/false")
+
+    done = call(checkout / "bin/pinstudy", SPACK_ENV=f"{tmp_path}/env")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"pinstudy: the active Spack environment {tmp_path}/env lacks ")
+    assert done.stderr.endswith("run `spack install` in it, or set PINSTUDY_NO_SPACK=1\n")
+
+
+def test_an_installation_uses_its_own_environment_whatever_is_active(
+    prefix: Path, tmp_path: Path
+) -> None:
+    python = python_in(prefix / "lib/pinstudy/.venv/bin").rename(
+        prefix / "lib/pinstudy/.venv/bin/python"
+    )
+    (prefix / "lib/pinstudy/.venv/requirements.stamp").touch()
+
+    done = call(prefix / "bin/pinstudy", "apps", SPACK_ENV="/nowhere", cwd=tmp_path)
+
+    assert f"['{prefix}/lib/pinstudy/pinstudy', 'apps'] 1 {python}\n" in done.stdout
+
+
+def test_an_installation_uses_the_interpreter_that_it_was_told(
+    prefix: Path, tmp_path: Path
+) -> None:
+    python = python_in(tmp_path / "given")
+    (prefix / "lib/pinstudy/interpreter").write_text(f"{python}\n")
+
+    assert f" 0 {python}\n" in call(prefix / "bin/pinstudy", PYTHONPATH=PACKAGES).stdout
+    lost = call(prefix / "bin/pinstudy", PYTHONPATH="")
+    assert lost.returncode == 2
+    assert lost.stderr.startswith(f"pinstudy: {python} is not Python 3.10 or newer with click")
+    assert lost.stderr.count("\n") == 1
+
+
+def test_in_a_view_that_joins_packages_the_interpreter_beside_the_command_is_used(
+    prefix: Path, tmp_path: Path
+) -> None:
+    python = python_in(tmp_path / "view/bin")
+    (tmp_path / "view/bin/pinstudy").symlink_to(prefix / "bin/pinstudy")
+
+    done = call(tmp_path / "view/bin/pinstudy", PYTHONPATH=PACKAGES)
+
+    assert f"['{prefix}/lib/pinstudy/pinstudy'] 0 {python}\n" in done.stdout
+
+
+def test_an_installation_without_any_usable_interpreter_says_so_in_one_line(prefix: Path) -> None:
+    done = call(prefix / "bin/pinstudy", PATH="/nowhere")
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("pinstudy: there is no Python 3.10 or newer with click")
+    assert str(prefix) in done.stderr and done.stderr.count("\n") == 1
