@@ -1,0 +1,1 @@
+"""What the checks of the Spack files are made of: see tools/check_spack.py."""
