@@ -68,25 +68,24 @@ function(pinstudy_app_test)
   if(arg_PTHREADS)
     set(variants ${PINSTUDY_TEAM_VARIANTS})
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
   set(suffix "")
-  set(properties TIMEOUT ${arg_TIMEOUT})
   if(arg_LABELS)
     list(JOIN arg_LABELS "-" suffix)
     string(PREPEND suffix "-")
-    list(APPEND properties LABELS "${arg_LABELS}")
   endif()
   foreach(variant IN LISTS variants)
     if(NOT TARGET ${arg_NAME}-${variant}-lib)
       continue()
     endif()
     set(test_program test-${arg_NAME}${suffix}-${variant})
-    add_executable(${test_program} ${arg_SOURCES})
-    target_link_libraries(
-      ${test_program} PRIVATE ${arg_NAME}-${variant}-lib pinstudy-test-common-${variant}
-                              GTest::gtest_main
+    pinstudy_test_program(
+      NAME ${test_program}
+      PREFIX ${arg_NAME}-${variant}
+      SOURCES ${arg_SOURCES}
+      LIBRARIES ${arg_NAME}-${variant}-lib
+      HEADER pinstudy-test-header-${variant}
+      LABELS ${arg_LABELS}
+      TIMEOUT ${arg_TIMEOUT}
     )
     target_compile_definitions(${test_program} PRIVATE PINSTUDY_VARIANT="${variant}")
     if(TARGET ${arg_NAME}-${variant})
@@ -95,13 +94,36 @@ function(pinstudy_app_test)
       )
       add_dependencies(${test_program} ${arg_NAME}-${variant})
     endif()
-    gtest_discover_tests(
-      ${test_program}
-      TEST_PREFIX "${arg_NAME}-${variant}."
-      DISCOVERY_MODE PRE_TEST
-      PROPERTIES ${properties}
-    )
   endforeach()
+endfunction()
+
+# pinstudy_test_program(NAME <program> PREFIX <text> SOURCES <test>... LIBRARIES <library>...
+#                       HEADER <target> [LABELS <label>...] [TIMEOUT <seconds>])
+#
+# Builds a GoogleTest program, and registers its tests as <text>.<suite>.<test>. The target HEADER,
+# compiled with the same flags, has GoogleTest's header precompiled.
+function(pinstudy_test_program)
+  cmake_parse_arguments(
+    PARSE_ARGV 0 arg "" "NAME;PREFIX;HEADER;TIMEOUT" "SOURCES;LIBRARIES;LABELS"
+  )
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(properties TIMEOUT ${arg_TIMEOUT})
+  if(arg_LABELS)
+    list(APPEND properties LABELS "${arg_LABELS}")
+  endif()
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_link_libraries(
+    ${arg_NAME} PRIVATE ${arg_LIBRARIES} pinstudy-test-common GTest::gtest_main
+  )
+  target_precompile_headers(${arg_NAME} REUSE_FROM ${arg_HEADER})
+  gtest_discover_tests(
+    ${arg_NAME}
+    TEST_PREFIX "${arg_PREFIX}."
+    DISCOVERY_MODE PRE_TEST
+    PROPERTIES ${properties}
+  )
 endfunction()
 
 # pinstudy_app_benchmark(NAME <app> SOURCES <source>...)

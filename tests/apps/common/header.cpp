@@ -1,0 +1,2 @@
+// What all tests include, precompiled (CMakeLists.txt); a target must have a source.
+#include <gtest/gtest.h>
