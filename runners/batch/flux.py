@@ -1,8 +1,9 @@
 """Flux, by flux submit, flux jobs and flux cancel.
 
-Written for recorded answers of Flux 0.88; options are those of flux-submit(1), flux-jobs(1) and
-flux-cancel(1). Flux has no arrays: each worker is a job, whose id is written in base 58 after an ƒ.
-`flux batch` is not used, since it starts an instance of Flux on the node beside what is measured.
+Run with Flux 0.88; options are those of flux-submit(1), flux-jobs(1) and flux-cancel(1). Flux has
+no arrays: each worker is a job, whose id is written in base 58 after an ƒ. It reads the script
+where it stands, when the job starts. `flux batch` is not used, since it starts an instance of Flux
+on the node beside what is measured.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +79,8 @@ class Flux:
         for workers in _groups(queue, job):
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = question(command, SUBMIT_LIMIT_S)
-            taken = tuple(filter(_ID.fullmatch, answer.stdout.split()))
+            # Answers come as they come; ids grow in the order in which jobs were asked for.
+            taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_order))
             ids += taken
             if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
                 left = self.cancel([Submitted(tuple(ids), job.first_worker, len(ids))])
@@ -119,12 +122,13 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
     yield f"--job-name={job_name(job)}"
     # FLUX_JOB_CC is set by --cc alone, and the script reads it unless the worker is alone.
     if job.workers > 1:
-        yield f"--cc={workers[0]}-{workers[-1]}"
+        # `7-7` is no set of numbers to Flux.
+        yield f"--cc={workers[0]}" + (f"-{workers[-1]}" if len(workers) > 1 else "")
     if queue.queue:
         yield f"--queue={queue.queue}"
     if queue.account:
         yield f"--bank={queue.account}"
-    yield f"--time-limit={queue.time_limit_s:g}s"
+    yield f"--time-limit={ceil(queue.time_limit_s)}s"
     yield f"--signal=SIGUSR1@{warning_s(queue.time_limit_s)}s"
     yield from ("--nodes=1", "--ntasks=1", "--exclusive")
     terms = [job.feature] if job.feature else []
@@ -163,6 +167,10 @@ def _number(job_id: str) -> int | None:
     for digit in match[1]:
         number = number * len(_DIGITS) + _DIGITS.index(digit)
     return number
+
+
+def _order(job_id: str) -> int:
+    return _number(job_id) or 0
 
 
 def _numbers(jobs: Sequence[Submitted]) -> list[str]:

@@ -10,6 +10,7 @@ from configs.errors import StudyError
 from configs.model import BATCH_SYSTEMS, Queue
 from configs.words import plural
 from runners.batch.asking import Answer
+from runners.batch.script import clock_time
 from runners.batch.system import Job
 
 # What a refusal is about, and the words by which a system's messages say so.
@@ -60,7 +61,7 @@ def _asked(queue: Queue, job: Job) -> dict[str, str]:
         "feature": job.feature,
         "node": job.node,
         "cpus": queue.cpus,
-        "time_limit": f"{queue.time_limit_s:g} s",
+        "time_limit": clock_time(queue.time_limit_s),
         "after": " ".join(job.after) or None,
         "directives": " ".join(queue.directives) or None,
     }

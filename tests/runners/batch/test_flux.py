@@ -45,11 +45,17 @@ def test_a_worker_is_warned_before_its_limit(commands: Path, tmp_path: Path) -> 
     assert "--signal=SIGUSR1@180s" in asked
 
 
+def test_a_time_limit_of_a_month_is_told_in_seconds(commands: Path, tmp_path: Path) -> None:
+    (asked,) = submitted(commands, tmp_path, time_limit_s=31 * 24 * 3600.0 - 1)
+    assert "--time-limit=2678399s" in asked
+
+
 def test_each_worker_is_a_job_with_an_id_of_its_own(commands: Path, tmp_path: Path) -> None:
     told = install_recorder(commands, "flux", f"printf '%s\\n' {HELD} {FAILED} {COMPLETED}")
     job = job_of(tmp_path, first_worker=2, workers=3)
     taken = Flux().submit(tmp_path / "job.sh", queue_of("flux"), job)
-    assert taken == Submitted((HELD, FAILED, COMPLETED), 2, 3)
+    # Their numbers say in which order they were asked for.
+    assert taken == Submitted((COMPLETED, FAILED, HELD), 2, 3)
     assert "--cc=2-4" in arguments(told)[0]
 
 
@@ -61,7 +67,7 @@ def test_no_more_workers_run_at_a_time_than_the_site_allows(commands: Path, tmp_
 case $* in
   *--cc=0-1*) printf 'ƒ1\\nƒ2\\n' ;;
   *--cc=2-3*) printf 'ƒ3\\nƒ4\\n' ;;
-  *--cc=4-4*) echo ƒ5 ;;
+  *'--cc=4 '*) echo ƒ5 ;;
 esac""",
     )
     job = job_of(tmp_path, workers=5, after=("ƒ9",))
@@ -122,7 +128,7 @@ def test_when_a_worker_is_refused_those_before_it_are_cancelled(
         f"""echo "$*" >>{commands}/told
 case $* in
   cancel*) exit 0 ;;
-  *--cc=0-0*) echo {COMPLETED} ;;
+  *'--cc=0 '*) echo {COMPLETED} ;;
   *) echo 'flux-submit: ERROR: [Errno 22] Invalid queue specified: nosuch' >&2; exit 1 ;;
 esac""",
     )
