@@ -152,9 +152,10 @@ def test_an_active_spack_environment_comes_first_in_a_checkout(
     python = python_in(tmp_path / "env/.spack-env/view/bin")
     command = checkout / "bin/pinstudy"
 
-    spack = {"SPACK_ENV": f"{tmp_path}/env", "PYTHONPATH": PACKAGES}
-    assert f" 0 {python}\n" in call(command, **spack).stdout
-    assert f"{checkout}/.venv/bin/python" in call(command, PINSTUDY_NO_SPACK="1", **spack).stdout
+    active = call(command, SPACK_ENV=f"{tmp_path}/env", PYTHONPATH=PACKAGES)
+    assert f" 0 {python}\n" in active.stdout
+    ignored = call(command, SPACK_ENV=f"{tmp_path}/env", PINSTUDY_NO_SPACK="1")
+    assert f"{checkout}/.venv/bin/python" in ignored.stdout
 
 
 def test_a_spack_environment_that_lacks_the_packages_is_not_made_up_for(
