@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from runners.batch.submission import Submission
 
 
+def submitted_studies(results: Path) -> list[str]:
+    """Return the names of the studies that were submitted, sorted; raises UserError without any."""
+    from runners.batch.submission import FILE, FOLDER
+
+    found = sorted({path.parents[2].name for path in results.glob(f"*/{FOLDER}/*/{FILE}")})
+    if not found:
+        raise UserError(f"nothing was submitted to {results}; `pinstudy submit STUDY` does it")
+    return found
+
+
 def submissions_named(study: str, results: Path) -> list[Submission]:
     """Return the submissions of a study, given by its name or file, oldest first.
 

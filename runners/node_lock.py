@@ -21,24 +21,32 @@ _MAX_COMMAND_CHARACTERS = 120
 # Somebody who only looks whether the lock is taken holds it for some microseconds.
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
+_LONG_PAUSE_S = 1.0
 
 
 class NodeLock:
     """Held from `acquire` on, until `release` or the end of the process."""
 
-    def __init__(self, root: Path) -> None:
-        """`root` is the node's file tree; a recorded tree is locked apart from this machine."""
+    def __init__(self, root: Path, wait_s: float = 0.0) -> None:
+        """`root` is the node's file tree; a recorded tree is locked apart from this machine.
+
+        Who has the lock is given `wait_s` seconds to end.
+        """
         self._name = _name_of(root)
+        self._wait_s = wait_s
         self._socket: socket.socket | None = None
 
     def acquire(self) -> None:
         """Take the lock; raises StoppedError that names the holder when somebody has it."""
-        for _ in range(_ATTEMPTS):
+        end_s = time.monotonic() + self._wait_s
+        attempts = 0
+        while attempts < _ATTEMPTS or time.monotonic() < end_s:
             taken = _bind(self._name)
             if taken is not None:
                 self._socket = taken
                 return
-            time.sleep(_PAUSE_S)
+            attempts += 1
+            time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
         raise StoppedError(
             f"another pinstudy is at work on this node ({_holder(self._name)}); two would disturb "
             "each other: wait until it has ended, or stop it"

@@ -86,7 +86,7 @@ class Session:
         lines = self._contended_lines()
         if not (self.outline.left or lines.left):
             return
-        with NodeLock(self.workplace.node.root):
+        with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
             governors = self.workplace.governors()
             try:
                 if self.outline.left:

@@ -25,7 +25,8 @@ class Share:
     None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
     makes all of it. `attempt` is the number of its shard, None for the next one of the node.
     `may_start` is called before each run with its expected seconds, where they are known, and
-    raises StoppedError when it must not start. `fenced` says why records are no longer accepted;
+    raises StoppedError when it must not start. Who has the node is given `wait_for_node_s` seconds
+    to end. `fenced` says why records are no longer accepted;
     empty as long as they are.
     """
 
@@ -35,6 +36,7 @@ class Share:
     attempt: int | None = None
     may_start: Callable[[float | None], None] = _nothing_stops
     fenced: Callable[[], str] = str
+    wait_for_node_s: float = 0.0
 
 
 ALL = Share()

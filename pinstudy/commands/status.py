@@ -14,24 +14,27 @@ if TYPE_CHECKING:
 
 
 @click.command("status")
-@click.argument("study")
+@click.argument("study", required=False)
 @RESULTS
 @click.option(
     "--all", "everything", is_flag=True, help="Show all submissions, not the newest only."
 )
 @JSON
-def command(study: str, results: Path, everything: bool, as_json: bool) -> None:
+def command(study: str | None, results: Path, everything: bool, as_json: bool) -> None:
     """Show the jobs of STUDY, its runs that are done, failed and left, and the time that is left.
+
+    Without STUDY those of every study that was submitted.
 
     What the batch system says of a job is advice; which runs were made is read from the records.
     """
-    from pinstudy.submissions import submissions_named
+    from pinstudy.submissions import submissions_named, submitted_studies
     from runners.batch.status import status_of
 
-    found = submissions_named(study, results)
-    statuses = [status_of(submission) for submission in found]
-    # An earlier one whose jobs may still make runs is of interest as well.
-    shown = [status for status in statuses if everything or status.live or status is statuses[-1]]
+    shown = []
+    for name in [study] if study else submitted_studies(results):
+        statuses = [status_of(submission) for submission in submissions_named(name, results)]
+        # An earlier one whose jobs may still make runs is of interest as well.
+        shown += [each for each in statuses if everything or each.live or each is statuses[-1]]
     if as_json:
         import json
 

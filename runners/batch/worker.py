@@ -36,6 +36,8 @@ STOPPED = 75
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
 RESERVE_S = 20.0
+# An older attempt on the same node has been fenced, and ends after the run that it is making.
+WAIT_FOR_OLDER_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,7 @@ class WorkerSession:
             attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
             may_start=Deadline(self.submission.time_limit_s, self._signals, self._lanes).may_start,
             fenced=self._lanes.why_fenced,
+            wait_for_node_s=WAIT_FOR_OLDER_S if generation > 1 or self.submission.number > 1 else 0,
         )
         emulation = self.submission.allow_emulation
         try:

@@ -324,16 +324,24 @@ def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place:
     place.split("--again")
     older = place.start(*place.worker(1, submission=1))
     place.wait_for("ok")
-    older.send_signal(signal.SIGSTOP)
-    newer = place.start(*place.worker(0, submission=2))
-    _, err = newer.communicate(timeout=60)
-    # Both stand on one node here, which has one lock.
-    assert newer.returncode == 75, err
-    assert "another pinstudy is at work on this node" in err
-    older.send_signal(signal.SIGCONT)
+    # Both stand on one node here: the newer waits until the older has seen it and ended.
+    place.run(*place.worker(0, submission=2))
     _, err = older.communicate(timeout=60)
     assert older.returncode == 75, err
     assert "taken over split-there-submission" in err
+    assert set(good(place.records()).values()) == {1}
+
+
+def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None:
+    place.split()
+    first = place.start(*place.worker(0))
+    place.wait_for("ok")
+    first.send_signal(signal.SIGSTOP)
+    _, err = place.run(*place.worker(1), status=75)
+    assert "another pinstudy is at work on this node" in err
+    first.send_signal(signal.SIGCONT)
+    first.communicate(timeout=60)
+    assert first.returncode == 0
 
 
 def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
