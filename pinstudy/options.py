@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,13 @@ RESULTS = click.option(
     metavar="DIR",
     help="Where results are kept (also: $PINSTUDY_RESULTS).",
 )
+
+
+def find_results(_context: click.Context, _parameter: click.Parameter, results: str) -> str:
+    """Return the folder of results if there is one, else the one of that name below all results."""
+    below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
+    # os.path, because a name with a NUL raises with a Path.
+    return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112
 
 
 def share_option(option: str, text: str) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from pinstudy.options import JSON, MARGIN, STYLE, share_option
+from pinstudy.options import JSON, MARGIN, STYLE, find_results, share_option
 from pinstudy.output import print_json
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", callback=find_results)
+@click.argument("b", callback=find_results)
 @MARGIN
 @click.option(
     "--as-governor",

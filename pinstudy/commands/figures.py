@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pinstudy.options import INTO
+from pinstudy.options import INTO, find_results
 
 FORMATS = ("svg", "pdf", "png")
 
@@ -28,7 +28,7 @@ def chosen_formats(
 
 
 @click.command("figures")
-@click.argument("results")
+@click.argument("results", callback=find_results)
 @INTO
 @click.option(
     "--format",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from pinstudy.options import INTO
+from pinstudy.options import INTO, find_results
 
 
 @click.command("report")
-@click.argument("results")
+@click.argument("results", callback=find_results)
 @INTO
 def command(results: str, into: Path | None) -> None:
     """Write report.html of RESULTS: a folder such as results/quick/mynode, or published:NAME.

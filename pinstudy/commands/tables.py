@@ -7,12 +7,12 @@ from typing import Literal
 
 import click
 
-from pinstudy.options import JSON, STYLE
+from pinstudy.options import JSON, STYLE, find_results
 from pinstudy.output import print_json
 
 
 @click.command("tables")
-@click.argument("results")
+@click.argument("results", callback=find_results)
 @STYLE
 @click.option(
     "--layout",

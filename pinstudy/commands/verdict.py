@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from pinstudy.options import JSON, MARGIN, share_option
+from pinstudy.options import JSON, MARGIN, find_results, share_option
 from pinstudy.output import print_json, terminal_width
 
 
 @click.command("verdict")
-@click.argument("results")
+@click.argument("results", callback=find_results)
 @MARGIN
 @click.option(
     "--baseline",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +14,10 @@ from tests.analysis.report.made_results import make_results
 from tests.tools import ROOT
 
 
-def pinstudy(*arguments: str) -> subprocess.CompletedProcess[str]:
+def pinstudy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         check=False,
@@ -108,3 +110,13 @@ def test_names_in_records_reach_the_terminal_without_control_characters(tmp_path
     assert "evil" in done.stdout
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
+
+
+def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study: Path) -> None:
+    for name in ("made-up", "made-up/node1"):
+        done = pinstudy("tables", name, "--no-files", PINSTUDY_RESULTS=str(study.parent.parent))
+        assert done.returncode == 0, done.stderr
+        assert "lu" in done.stdout
+    lost = pinstudy("tables", "made-up", PINSTUDY_RESULTS=str(tmp_path))
+    assert (lost.returncode, lost.stdout) == (2, "")
+    assert lost.stderr.startswith("pinstudy: made-up: no results here")
