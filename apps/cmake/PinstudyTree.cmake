@@ -19,7 +19,9 @@ foreach(package IN LISTS pinstudy_packages)
     CODE "file(GLOB_RECURSE pinstudy_old
      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/${package}/*.py\"
      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${pinstudy_tree}/${package}/*.pyc\")
-file(REMOVE \${pinstudy_old})"
+if(pinstudy_old)
+  file(REMOVE \${pinstudy_old})
+endif()"
   )
 endforeach()
 install(
