@@ -19,7 +19,7 @@ from tools.spack_files.environment import read_environment
 from tools.spack_files.environment_checks import check_environment
 from tools.spack_files.layout import check_repository, recipe_files
 from tools.spack_files.project import read_project
-from tools.spack_files.recipe import read_recipe
+from tools.spack_files.recipe import inherit, read_recipe
 from tools.spack_files.recipe_checks import check_recipe
 
 
@@ -29,12 +29,12 @@ def mistakes(root: Path) -> list[Problem]:
     project, cmake = read_project(root), read_cmake(root)
     files, missing = recipe_files(root)
     problems += missing
-    recipes = {}
-    for file in files:
-        recipe, misread = read_recipe(file)
+    read = [read_recipe(file) for file in files]
+    recipes = {recipe.name: recipe for recipe, _ in read}
+    inherit(recipes)
+    for recipe, misread in read:
         # What a recipe that was not understood lacks would be said twice.
         problems += misread or check_recipe(recipe, project, cmake)
-        recipes[recipe.name] = recipe
     for file in (root / "spack.yaml", *sorted(root.glob("configs/spack/*.yaml"))):
         environment, misread = read_environment(file)
         problems += [*misread, *check_environment(environment, root, recipes)]

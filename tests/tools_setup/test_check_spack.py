@@ -21,6 +21,7 @@ FILES = [
     "apps/cmake",
 ]
 RECIPE = "spack_repo/pinstudy/packages/pinstudy/package.py"
+APPS = "spack_repo/pinstudy/packages/pinstudy_apps/package.py"
 TWO = "configs/spack/two-compilers.yaml"
 
 
@@ -63,7 +64,8 @@ def test_the_shipped_files_agree() -> None:
             "spack.yaml", "lulesh+openmp", "lulesh+openmpi", "variant of lulesh", id="variant"
         ),
         pytest.param(
-            "spack.yaml", "pinstudy+python", "pinstudy+pyton", "did you mean 'python'", id="our own"
+            "spack.yaml", "- pinstudy ", "- pinstudy+bench ", "did you mean 'benchmark'",
+            id="our own",
         ),
         pytest.param(
             "spack.yaml", "- cli11 ", "- cli11@9.9 ", "9.9 is asked for", id="a version to come"
@@ -74,14 +76,18 @@ def test_the_shipped_files_agree() -> None:
             "spack.yaml", "./spack_repo/pinstudy", "./spack_repo", "the path of", id="repository"
         ),
         pytest.param(
-            "spack.yaml", "spec: pinstudy@main", "spec: pinstudy@man", "version", id="branch"
+            "spack.yaml", "spec: pinstudy@main", "spec: pinstudy@man", "is not a version",
+            id="branch",
         ),
         pytest.param(
-            "spack.yaml", "path: .\n", "path: ..\n", "path of the checkout", id="developed folder"
+            "spack.yaml", "path: .\n    pinstudy-apps", "path: ..\n    pinstudy-apps",
+            "path of the checkout", id="developed folder",
         ),
         pytest.param("spack.yaml", "optional: true", "optional: false", "optional", id="site file"),
         pytest.param("spack.yaml", "  py-pandas:", "  py-panda:", "'py-pandas'", id="requirement"),
-        pytest.param(TWO, "path: ../..\n", "path: ..\n", "path of the checkout", id="second file"),
+        pytest.param(
+            TWO, "    pinstudy-apps:", "    pinstudy-app:", "'pinstudy-apps'", id="developed recipe"
+        ),
         pytest.param(TWO, "'pinstudy %gcc'", "'pinstudy %gc'", "compiler 'gc'", id="view"),
         pytest.param(TWO, "exclude: [lulesh]", "exclude: [lulsh]", "'lulesh'", id="view's exclude"),
         pytest.param(
@@ -90,15 +96,15 @@ def test_the_shipped_files_agree() -> None:
         ),
         pytest.param("spack_repo/pinstudy/repo.yaml", "api: v2.0", "api: v1.0", "api", id="api"),
         pytest.param(
-            RECIPE, "class Pinstudy(", "class PinStudy(", "the class Pinstudy", id="class"
+            APPS, "class PinstudyApps(", "class Pinstudyapps(", "the class PinstudyApps", id="class"
         ),
-        pytest.param(RECIPE, '"BSD-3-Clause"', '"MIT"', "the licence is", id="licence"),
+        pytest.param(APPS, '"BSD-3-Clause"', '"MIT"', "the licence is", id="licence"),
         pytest.param(
-            RECIPE, 'version("main", branch="main")', 'version("9.0")', "version 9.0 is newer",
+            APPS, 'version("main", branch="main")', 'version("9.0")', "version 9.0 is newer",
             id="release to come",
         ),
         pytest.param(
-            RECIPE, 'depends_on("cli11"', 'dependson("cli11"', "'dependson' is not a directive",
+            APPS, 'depends_on("cli11"', 'dependson("cli11"', "'dependson' is not a directive",
             id="directive",
         ),
         pytest.param(
@@ -114,31 +120,35 @@ def test_the_shipped_files_agree() -> None:
             RECIPE, '"py-tabulate@0.9:"', '"py-tabulat@0.9:"', "did you mean",
             id="requirement's name",
         ),
-        pytest.param(RECIPE, '"cmake@3.20:"', '"cmake@3.18:"', "from 3.18 on", id="CMake"),
+        pytest.param(APPS, '"cmake@3.20:"', '"cmake@3.18:"', "from 3.18 on", id="CMake"),
         pytest.param(
-            RECIPE, '"benchmark", when="+benchmark"', '"benchmark", when="+bench"',
+            APPS, '"benchmark", when="+benchmark"', '"benchmark", when="+bench"',
             "variant 'bench'", id="condition",
         ),
         pytest.param(
-            RECIPE, 'when("+python")', 'when("+snake")', "variant 'snake'", id="common condition"
-        ),
-        pytest.param(
-            RECIPE, '"PINSTUDY_WITNESS"', '"PINSTUDY_WITNES"', "did you mean 'PINSTUDY_WITNESS'",
+            APPS, '"PINSTUDY_WITNESS"', '"PINSTUDY_WITNES"', "did you mean 'PINSTUDY_WITNESS'",
             id="option",
         ),
         pytest.param(
-            RECIPE, '("PINSTUDY_PYTHON_TREE", "python")', '("PINSTUDY_PYTHON_TREE", "pthon")',
-            "variant 'pthon'", id="option's variant",
+            APPS, '("PINSTUDY_GOOGLE_BENCHMARK", "benchmark")',
+            '("PINSTUDY_GOOGLE_BENCHMARK", "bench")', "variant 'bench'", id="option's variant",
         ),
         pytest.param(
-            RECIPE, '("PINSTUDY_MARCH", "")', '("PINSTUDY_MARCH", "native")', "PINSTUDY_MARCH",
+            APPS, '("PINSTUDY_MARCH", "")', '("PINSTUDY_MARCH", "native")', "PINSTUDY_MARCH",
             id="target",
         ),
-        pytest.param(RECIPE, "ctest(", "ctset(", "defines 'ctset'", id="name in a method"),
         pytest.param(
-            RECIPE, "import pathlib", "import subprocess", "import of subprocess", id="import"
+            RECIPE, "import PinstudyApps", "import PinstudyApp", "import of PinstudyApp", id="base"
         ),
-        pytest.param(RECIPE, "def check(self):", "def check(self:", "no Python", id="syntax"),
+        pytest.param(
+            RECIPE, "class Pinstudy(PinstudyApps)", "class Pinstudy(Package)", "imported class",
+            id="base that is not imported",
+        ),
+        pytest.param(APPS, "ctest(", "ctset(", "defines 'ctset'", id="name in a method"),
+        pytest.param(
+            APPS, "import pathlib", "import subprocess", "import of subprocess", id="import"
+        ),
+        pytest.param(APPS, "def check(self):", "def check(self:", "no Python", id="syntax"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_file_and_line(
@@ -193,7 +203,7 @@ def test_a_change_of_the_project_that_the_recipe_does_not_follow_is_found(
     change(checkout / name, old, new)
 
     assert any(
-        problem.path == str(checkout / RECIPE) and said in problem.message
+        problem.path in (str(checkout / RECIPE), str(checkout / APPS)) and said in problem.message
         for problem in mistakes(checkout)
     )
 
@@ -209,9 +219,9 @@ def test_a_bound_that_spack_cannot_meet_is_found(checkout: Path) -> None:
 
 def test_a_recipe_is_read_and_never_run(checkout: Path, tmp_path: Path) -> None:
     change(
-        checkout / RECIPE,
-        "class Pinstudy(",
-        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n\n\nclass Pinstudy(",
+        checkout / APPS,
+        "class PinstudyApps(",
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n\n\nclass PinstudyApps(",
     )
 
     assert "only imports and one class" in mistakes(checkout)[0].message

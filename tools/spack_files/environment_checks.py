@@ -40,12 +40,14 @@ def _spec(spec: Spec, recipes: Mapping[str, Recipe]) -> Iterator[str]:
             return
         yield from check_known(spec)
         return
+    variants = [variant for one in recipe.line() for variant in one.variants]
     for variant in spec.variants:
-        if variant not in recipe.variants:
-            yield unknown_word(f"variant of {spec.name}", variant, recipe.variants)
+        if variant not in variants:
+            yield unknown_word(f"variant of {spec.name}", variant, variants)
+    versions = [version for one in recipe.line() for version in one.versions]
     version = spec.version or spec.lowest
-    if version and version not in recipe.versions:
-        yield unknown_word(f"version of {spec.name}", version, recipe.versions)
+    if version and version not in versions:
+        yield unknown_word(f"version of {spec.name}", version, versions)
     for compiler in spec.compilers:
         if compiler not in PACKAGES:
             yield unknown_word("compiler", compiler, ["gcc", "llvm"])

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from configs.errors import Problem
+from tools.spack_files.layout import class_name
 from tools.spack_files.specs import BadSpecError, Spec, parse
 
 DIRECTIVES = frozenset({"conflicts", "depends_on", "license", "requires", "variant", "version"})
@@ -26,6 +28,8 @@ FROM_MODULES = {
     "spack.package": "*",
     "spack_repo.builtin.build_systems.cmake": "CMakePackage",
 }
+# The module of another one of our recipes.
+_OURS = re.compile(r"spack_repo\.pinstudy\.packages\.(\w+)\.package")
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,19 @@ class Dependency:
 
 @dataclass
 class Recipe:
-    """What a recipe declares; the values of versions, variants and options are their lines."""
+    """What a recipe itself declares; the values of versions and variants are their lines.
+
+    What it inherits from another recipe is in `base`, which `inherit` sets.
+    """
 
     file: Path
     name: str
     class_name: str = ""
-    class_line: int = 0
+    class_line: int = 1
+    base_folder: str = ""
+    base: Recipe | None = None
     licence: str = ""
-    licence_line: int = 0
+    licence_line: int = 1
     versions: dict[str, int] = field(default_factory=dict)
     variants: dict[str, int] = field(default_factory=dict)
     dependencies: list[Dependency] = field(default_factory=list)
@@ -56,6 +65,19 @@ class Recipe:
     # the variant of define_from_variant().
     options: list[tuple[str, object, int]] = field(default_factory=list)
     from_variants: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def line(self) -> Iterator[Recipe]:
+        """Yield the recipes that this one is made of: its base, if it has one, and itself."""
+        if self.base is not None:
+            yield self.base
+        yield self
+
+
+def inherit(recipes: Mapping[str, Recipe]) -> None:
+    """Give each recipe its base, looked up by folder."""
+    folders = {recipe.file.parent.name: recipe for recipe in recipes.values()}
+    for recipe in recipes.values():
+        recipe.base = folders.get(recipe.base_folder)
 
 
 def read_recipe(file: Path) -> tuple[Recipe, list[Problem]]:
@@ -76,12 +98,13 @@ class _Reader:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self._imported_names: set[str] = set()
 
     def read(self, module: ast.Module) -> Iterator[tuple[int, str]]:
         classes = []
         for statement in module.body:
             if isinstance(statement, ast.Import | ast.ImportFrom):
-                yield from _imported(statement)
+                yield from self._imported(statement)
             elif isinstance(statement, ast.ClassDef):
                 classes.append(statement)
             else:
@@ -90,6 +113,9 @@ class _Reader:
             yield 1, f"expected one class, found {len(classes)}"
         for found in classes[:1]:
             self._recipe.class_name, self._recipe.class_line = found.name, found.lineno
+            bases = [ast.unparse(base) for base in found.bases]
+            if len(bases) != 1 or bases[0] not in self._imported_names:
+                yield found.lineno, f"expected one imported class as base, not {', '.join(bases)}"
             for statement in found.body:
                 yield from self._statement(statement, (), ())
             yield from _unknown_names(found)
@@ -146,6 +172,21 @@ class _Reader:
         else:
             self._recipe.conditions += [(str(argument), line) for argument in arguments]
 
+    def _imported(self, statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, str]]:
+        for alias in statement.names:
+            self._imported_names.add(alias.name)
+            if isinstance(statement, ast.Import):
+                module, known = alias.name, alias.name in MODULES
+            else:
+                module = statement.module or "."
+                known = FROM_MODULES.get(module) == alias.name
+                if ours := _OURS.fullmatch(module):
+                    known = alias.name == class_name(ours[1])
+                    self._recipe.base_folder = ours[1]
+            if not known or alias.asname:
+                message = f"the import of {alias.name} from {module} is not known here"
+                yield statement.lineno, message
+
     def _cmake_options(self, found: ast.ClassDef) -> None:
         for node in ast.walk(found):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -177,17 +218,6 @@ def _plain(node: ast.expr) -> object:
 
 def _words(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, tuple | list) else (str(value),)
-
-
-def _imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[int, str]]:
-    for alias in statement.names:
-        if isinstance(statement, ast.ImportFrom):
-            module = statement.module or "."
-            known = FROM_MODULES.get(module) == alias.name
-        else:
-            module, known = alias.name, alias.name in MODULES
-        if not known or alias.asname:
-            yield statement.lineno, f"the import of {alias.name} from {module} is not known here"
 
 
 def _unknown_names(found: ast.ClassDef) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,8 @@ from tools.spack_files.specs import BadSpecError, Spec, number, parse
 # The target's -march is Spack's to choose, and a user's compiler may warn of more than ours.
 FIXED_OPTIONS = {"PINSTUDY_MARCH": "", "PINSTUDY_WERROR": False}
 PYTHON_TYPES = {"build", "run"}
+# The recipe that gives it installs the Python tree, and needs what that imports.
+PYTHON_OPTION = "PINSTUDY_PYTHON_TREE"
 
 
 def check_recipe(recipe: Recipe, project: Project, cmake: CMake) -> Iterator[Problem]:
@@ -52,37 +54,38 @@ def check_known(spec: Spec) -> Iterator[str]:
 def _identity(recipe: Recipe, project: Project, cmake: CMake) -> Iterator[tuple[int, str]]:
     expected = class_name(recipe.file.parent.name)
     if recipe.class_name != expected:
-        yield recipe.class_line or 1, f"expected the class {expected}, not {recipe.class_name}"
-    if recipe.licence != project.licence:
-        line = recipe.licence_line or recipe.class_line or 1
-        yield line, f"the licence is {project.licence}, not {recipe.licence!r}"
+        yield recipe.class_line, f"expected the class {expected}, not {recipe.class_name}"
+    if recipe.base_folder and recipe.base is None:
+        yield recipe.class_line, f"there is no recipe {recipe.base_folder} to inherit from"
+    licences = {one.licence for one in recipe.line() if one.licence}
+    if licences != {project.licence}:
+        yield recipe.licence_line, f"the licence is {project.licence}, not {recipe.licence!r}"
     if cmake.version != project.version:
         theirs = f"CMakeLists.txt is of {cmake.version}"
         yield 1, f"pyproject.toml is of version {project.version}, and {theirs}"
     for version, line in recipe.versions.items():
         if version[0].isdigit() and number(version) > number(project.version):
             yield line, f"version {version} is newer than the project, which is {project.version}"
-    if "main" not in recipe.versions:
-        yield recipe.class_line or 1, "expected a version 'main', which environments develop"
+    if not any("main" in one.versions for one in recipe.line()):
+        yield recipe.class_line, "expected a version 'main', which environments develop"
 
 
 def _python(recipe: Recipe, project: Project) -> Iterator[tuple[int, str]]:
-    wanted = {
-        f"py-{name}": bounds
-        for name, bounds in project.requirements.items()
-        if name not in NOT_PACKAGED
-    }
-    wanted["python"] = project.python
-    found = {d.spec.name: d for d in recipe.dependencies}
-    for name in sorted(wanted.keys() - found.keys()):
-        yield recipe.class_line or 1, f"pyproject.toml requires {name}: depends_on is missing"
-    for name, dependency in found.items():
+    wanted = {}
+    if _options_given(recipe).get(PYTHON_OPTION) is True:
+        wanted = {f"py-{name}": bounds for name, bounds in project.requirements.items()}
+        wanted = {name: wanted[name] for name in wanted if name[3:] not in NOT_PACKAGED}
+        wanted["python"] = project.python
+    for name in sorted(wanted.keys() - _depended_on(recipe).keys()):
+        yield recipe.class_line, f"pyproject.toml requires {name}: depends_on is missing"
+    for dependency in recipe.dependencies:
+        name = dependency.spec.name
         if name in wanted:
             yield from _bounds(dependency, wanted[name])
             if not PYTHON_TYPES.issubset(dependency.types):
                 yield dependency.line, f"{name} must be of the types build and run"
         elif name.startswith("py-"):
-            yield dependency.line, f"pyproject.toml does not require {name}"
+            yield dependency.line, f"pyproject.toml does not require {name} here"
 
 
 def _bounds(dependency: Dependency, wanted: Bounds) -> Iterator[tuple[int, str]]:
@@ -98,39 +101,40 @@ def _bounds(dependency: Dependency, wanted: Bounds) -> Iterator[tuple[int, str]]
 
 
 def _cmake(recipe: Recipe, cmake: CMake) -> Iterator[tuple[int, str]]:
-    found = {d.spec.name: d for d in recipe.dependencies}
+    found = _depended_on(recipe)
     for package in sorted(cmake.packages - OF_COMPILERS):
         name = OF_CMAKE.get(package)
         if name is None:
             yield 1, f"CMake looks for {package}: no package of Spack is known for it"
         elif name not in found:
-            yield (
-                recipe.class_line or 1,
-                f"CMake looks for {package}: depends_on({name!r}) is missing",
-            )
-    tool = found.get("cmake")
-    if tool is None:
-        yield recipe.class_line or 1, "depends_on('cmake') is missing"
-    elif tool.spec.lowest != cmake.needs:
-        text = f"cmake is taken from {tool.spec.lowest} on, by CMakeLists.txt from {cmake.needs}"
-        yield tool.line, text
+            yield recipe.class_line, f"CMake looks for {package}: depends_on({name!r}) is missing"
+    if "cmake" not in found:
+        yield recipe.class_line, "depends_on('cmake') is missing"
+    for dependency in recipe.dependencies:
+        lowest = dependency.spec.lowest
+        if dependency.spec.name == "cmake" and lowest != cmake.needs:
+            text = f"cmake is taken from {lowest} on, by CMakeLists.txt from {cmake.needs}"
+            yield dependency.line, text
 
 
 def _options(recipe: Recipe, cmake: CMake) -> Iterator[tuple[int, str]]:
     for option, _, line in (*recipe.options, *recipe.from_variants):
         if option not in cmake.options:
             yield line, unknown_word("CMake option", option, sorted(cmake.options))
-    given = {option: (value, line) for option, value, line in recipe.options}
+    given = _options_given(recipe)
+    lines = {option: line for option, _, line in recipe.options}
     for option, expected in FIXED_OPTIONS.items():
-        value, line = given.get(option, (None, recipe.class_line or 1))
-        if value != expected or value is None:
+        if given.get(option) != expected or given[option] is None:
+            line = lines.get(option, recipe.class_line)
             yield line, f"define({option!r}, {expected!r}) is expected"
+    variants = _variants(recipe)
     for option, variant, line in recipe.from_variants:
-        if variant not in recipe.variants:
-            yield line, f"{option}: " + unknown_word("variant", variant, recipe.variants)
+        if variant not in variants:
+            yield line, f"{option}: " + unknown_word("variant", variant, variants)
 
 
 def _conditions(recipe: Recipe) -> Iterator[tuple[int, str]]:
+    variants = _variants(recipe)
     for text, line in recipe.conditions:
         try:
             spec = parse(text)
@@ -138,7 +142,19 @@ def _conditions(recipe: Recipe) -> Iterator[tuple[int, str]]:
             yield line, str(error)
             continue
         for variant in spec.variants if not spec.name else ():
-            if variant not in recipe.variants:
-                yield line, unknown_word("variant", variant, recipe.variants)
+            if variant not in variants:
+                yield line, unknown_word("variant", variant, variants)
         for message in check_known(spec) if spec.name or spec.compilers else ():
             yield line, message
+
+
+def _depended_on(recipe: Recipe) -> dict[str, Dependency]:
+    return {found.spec.name: found for one in recipe.line() for found in one.dependencies}
+
+
+def _variants(recipe: Recipe) -> list[str]:
+    return [variant for one in recipe.line() for variant in one.variants]
+
+
+def _options_given(recipe: Recipe) -> dict[str, object]:
+    return {option: value for one in recipe.line() for option, value, _ in one.options}
