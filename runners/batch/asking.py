@@ -29,7 +29,7 @@ _PIECE = 65536
 class Answer:
     """What a command answered; `problem` says why there is none, else it is empty.
 
-    `command` is the command line as one would type it.
+    `command` is the command line as one would type it; `started` says whether it was.
     """
 
     command: str
@@ -37,6 +37,7 @@ class Answer:
     stdout: str = ""
     stderr: str = ""
     problem: str = ""
+    started: bool = True
 
     @property
     def failed(self) -> bool:
@@ -82,10 +83,10 @@ def question(
             )
     except FileNotFoundError as error:
         if read and error.filename == str(read):
-            return Answer(shown, problem=f"cannot be asked: {read} is not there")
-        return Answer(shown, problem=f"cannot be started: there is no {command[0]} on the PATH")
+            return _not_started(shown, f"{read} is not there")
+        return _not_started(shown, f"there is no {command[0]} on the PATH")
     except (OSError, ValueError) as error:
-        return Answer(shown, problem=f"cannot be started: {error}")
+        return _not_started(shown, str(error))
     with process:
         return _answer(process, shown, limit_s)
 
@@ -95,6 +96,10 @@ def one_line(text: str) -> str:
     line = " ".join(text.split())
     line = "".join(character for character in line if character.isprintable())
     return line if len(line) <= _MAX_SAID else line[:_MAX_SAID] + "…"
+
+
+def _not_started(shown: str, reason: str) -> Answer:
+    return Answer(shown, problem=f"cannot be started: {reason}", started=False)
 
 
 def _answer(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> Answer:

@@ -24,11 +24,13 @@ def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyErro
     the system complains of; otherwise all that were asked for are named. A command that has not
     answered may have submitted the job nevertheless.
     """
+    system = BATCH_SYSTEMS[queue.system].partition(",")[0]
+    if not answer.started:
+        return StudyError(f"{answer.said}; submit where the commands of {system} are")
     if answer.problem:
-        system = BATCH_SYSTEMS[queue.system].partition(",")[0]
         return StudyError(
-            f"{answer.said}; if it was started, look whether {system} has taken "
-            f"the job {job.name} before you submit again"
+            f"{answer.said}; look whether {system} has taken the job {job.name} all the same, "
+            "before you submit again"
         )
     asked = _asked(queue, job)
     words = answer.stderr + answer.stdout

@@ -65,9 +65,9 @@ _FILTERS = ("SQUEUE_", "SCANCEL_")
 _BLAMES = (
     ("feature", "feature specification|node configuration is not available"),
     ("node", "node name|node configuration is not available|invalid node|NodeList"),
+    ("account", r"\baccount\b"),
     ("queue", "partition"),
-    ("account", "account"),
-    ("time_limit", "time limit|time specification"),
+    ("time_limit", "requested time limit|time limit specification"),
     ("workers", "job array specification"),
     ("after", "dependency"),
 )

@@ -43,7 +43,7 @@ def test_a_script_that_is_not_there_is_not_taken_for_the_command(
 ) -> None:
     install(commands, "bsub", "exit 0")
     answer = question(("bsub",), 10, read=tmp_path / "job.sh")
-    assert answer.said.endswith(f"cannot be asked: {tmp_path}/job.sh is not there")
+    assert answer.said.endswith(f"cannot be started: {tmp_path}/job.sh is not there")
 
 
 def test_a_script_is_what_the_command_reads(commands: Path, tmp_path: Path) -> None:

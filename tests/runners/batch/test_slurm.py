@@ -145,6 +145,14 @@ FAILED = "sbatch: error: Batch job submission failed: "
             "`queue main` is refused: ",
         ),
         (FAILED + "Invalid job array specification", "`4 workers` is refused: "),
+        (
+            FAILED + "Invalid account or account/partition combination specified",
+            "`account project` is refused: ",
+        ),
+        (
+            FAILED + "Requested time limit is invalid (missing or exceeds some limit)",
+            "`time_limit 2:00:00` is refused: ",
+        ),
         (FAILED + "Job dependency problem", "`after 12` is refused: "),
         (
             "sbatch: error: governor of PowerSave is not allowed in slurm.conf\n"
@@ -157,7 +165,7 @@ def test_a_refusal_says_what_of_the_site_or_study_it_is_about_in_slurm_s_words(
     commands: Path, tmp_path: Path, said: str, what: str
 ) -> None:
     install(commands, "sbatch", f"cat >&2 <<'E'\n{said}\nE\nexit 1")
-    queue = queue_of("slurm", queue="main", directives=("--cpu-freq=PowerSave",))
+    queue = queue_of("slurm", queue="main", account="project", directives=("--cpu-freq=PowerSave",))
     job = job_of(tmp_path, workers=4, feature="hybrid", after=("12",))
     with pytest.raises(StudyError) as refused:
         Slurm().submit(tmp_path / "job.sh", queue, job)
@@ -176,7 +184,20 @@ def test_a_node_without_the_feature_is_told_by_its_name(commands: Path, tmp_path
 
 @pytest.mark.usefixtures("commands")
 def test_where_there_is_no_slurm_that_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="there is no sbatch on the PATH"):
+    with pytest.raises(StudyError) as refused:
+        Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job_of(tmp_path))
+    assert str(refused.value) == (
+        f"`sbatch --parsable {tmp_path}/job.sh` cannot be started: there is no sbatch on the PATH; "
+        "submit where the commands of Slurm are"
+    )
+
+
+def test_a_submission_that_is_not_answered_may_have_been_taken(
+    commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runners.batch.slurm.SUBMIT_LIMIT_S", 0.3)
+    install(commands, "sbatch", "sleep 600")
+    with pytest.raises(StudyError, match=r"did not answer.*Slurm has taken the job quick all the"):
         Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job_of(tmp_path))
 
 
