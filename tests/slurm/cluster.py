@@ -12,7 +12,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.tools import ROOT, missing, need_tool
@@ -25,7 +25,7 @@ NODES = ("n1", "n2", "n3")
 FEATURES = {"n1": "hybrid", "n2": "hybrid", "n3": "homog"}
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
 
-PATIENCE_S = 120.0
+PATIENCE_S = 60.0
 _POLL_S = 0.05
 _KEY_BYTES = 1024
 
@@ -34,15 +34,15 @@ _KEY_BYTES = 1024
 class Shape:
     """What a test may want of a cluster beyond the usual.
 
-    With `affinity` Slurm binds jobs to the CPUs that it gives them. `forget_s` is the time in
-    seconds after which a job that has ended is forgotten, `silent_s` that after which a node that
-    does not answer is down. `hooks` are shell commands that a node runs before its daemon starts.
+    With `affinity` Slurm binds jobs to the CPUs that it gives them. In seconds: after `forget_s` a
+    job that has ended is forgotten, after `silent_s` a node that does not answer is down, and
+    commands wait `answer_s` for the controller.
     """
 
     affinity: bool = False
     forget_s: int = 300
     silent_s: int = 10
-    hooks: Mapping[str, str] = field(default_factory=dict)
+    answer_s: int = 10
 
 
 class Cluster:
@@ -54,6 +54,8 @@ class Cluster:
         self.shape = shape or Shape()
         # On each node another folder, as a disk of its own.
         self.local = folder / "local"
+        # A file system of the cluster's own, see `resize_small`.
+        self.small = folder / "small"
         self._environment = _environment() | {
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PINSTUDY_STATE": str(self.local / "state"),
@@ -62,8 +64,6 @@ class Cluster:
         self._first = self._start_namespaces()
         try:
             self._processes = dict(self._started_nodes())
-            for node, hook in self.shape.hooks.items():
-                self.on(node, "sh", "-euc", hook)
             self._start_daemons()
         except BaseException:
             self.stop()
@@ -95,6 +95,14 @@ class Cluster:
         """Run pinstudy on the login node as a user does."""
         return self.run(str(ROOT / "bin" / "pinstudy"), *arguments, **variables)
 
+    def seen(self, path: Path) -> Path:
+        """Return the path by which a test sees what the login node has at `path`."""
+        return Path(f"/proc/{_child_of(self._first.pid)}/root{path}")
+
+    def resize_small(self, size: str) -> None:
+        """Give the file system `small` another size, such as 64k."""
+        self.ask("mount", "-o", f"remount,size={size}", str(self.small))
+
     def jobs(self) -> dict[str, str]:
         """Return the state of every job that Slurm knows, by its id or that of its array's task."""
         lines = self.ask("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T")
@@ -108,9 +116,25 @@ class Cluster:
         """Wait until no job is queued or running."""
         wait_until("all jobs have ended", lambda: not self.live_jobs())
 
+    @contextlib.contextmanager
+    def mounted(self, node: str, *what: str) -> Iterator[None]:
+        """Have something mounted on one node, as by mount(8), while the context lasts."""
+        self.on(node, "mount", *what)
+        try:
+            yield
+        finally:
+            self.on(node, "umount", "--lazy", what[-1])
+
     def kill_daemon(self, node: str) -> None:
-        """Kill Slurm's daemon on a node, or its controller on the login node; jobs live on."""
+        """Kill Slurm's daemon on a node; its jobs live on."""
         self.on(node, "kill", "-KILL", self._pid_file(node).read_text().strip())
+
+    def stop_controller(self) -> None:
+        """End Slurm's controller in good order; jobs live on."""
+        file = self._pid_file(LOGIN)
+        self.ask("kill", file.read_text().strip())
+        # It removes the file when it has saved everything.
+        wait_until("the controller has ended", lambda: not file.exists())
 
     def start_daemon(self, node: str) -> None:
         """Start Slurm's daemon on a node, or its controller on the login node."""
@@ -131,7 +155,7 @@ class Cluster:
         return self.folder / "run" / ("slurmctld.pid" if node == LOGIN else f"{node}.pid")
 
     def _write_files(self) -> None:
-        for name in ("munge", "state", "spool", "run", "log", "local"):
+        for name in ("munge", "state", "spool", "run", "log", "local", "small"):
             (self.folder / name).mkdir()
         for node in NODES:
             (self.folder / f"local.{node}").mkdir()
@@ -146,7 +170,8 @@ class Cluster:
         (self.folder / "slurm.conf").write_text(text, encoding="utf-8")
 
     def _words(self) -> dict[str, str]:
-        cpus = len(os.sched_getaffinity(0))
+        # A test that gives a job half a node needs two.
+        cpus = max(2, len(os.sched_getaffinity(0)))
         nodes = [
             f"NodeName={node} NodeAddr={ADDRESSES[node]} CPUs={cpus} Sockets=1 "
             f"CoresPerSocket={cpus} ThreadsPerCore=1 Feature={FEATURES[node]}"
@@ -158,6 +183,7 @@ class Cluster:
             "TASKPLUGIN": "task/affinity" if self.shape.affinity else "task/none",
             "MINJOBAGE": str(self.shape.forget_s),
             "SLURMDTIMEOUT": str(self.shape.silent_s),
+            "MESSAGETIMEOUT": str(self.shape.answer_s),
             "NODES": "\n".join(nodes),
         }
 
@@ -166,8 +192,7 @@ class Cluster:
             [
                 *("unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child"),
                 *("--mount-proc", "sh", str(HERE / "first_process.sh")),
-                *(str(self.folder / "hosts"), str(self.local)),
-                *(f"{node}={ADDRESSES[node]}" for node in NODES),
+                *(str(self.folder), *(f"{node}={ADDRESSES[node]}" for node in NODES)),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -249,7 +274,8 @@ def _environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("SLURM_", "SBATCH_", "OMP_", "GOMP_", "KMP_", "PINSTUDY_"))
     }
-    return kept | {"PINSTUDY_REPORT": "0"}
+    # In a wide terminal no table breaks its lines.
+    return kept | {"PINSTUDY_REPORT": "0", "COLUMNS": "1000"}
 
 
 def _child_of(pid: int) -> str:

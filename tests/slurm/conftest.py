@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster
+from tests.slurm.cluster import Cluster, Shape, cluster
 
 
 @pytest.fixture(scope="session")
@@ -15,11 +15,27 @@ def usual_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
         yield made
 
 
+@pytest.fixture(scope="session")
+def binding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("slurm"), Shape(affinity=True)) as made:
+        yield made
+
+
 @pytest.fixture
 def slurm(usual_cluster: Cluster) -> Iterator[Cluster]:
     """Give a cluster of three idle nodes, which other tests may have used before."""
-    usual_cluster.wait_for_nodes()
-    yield usual_cluster
-    for job in usual_cluster.live_jobs():
-        usual_cluster.run("scancel", job)
-    usual_cluster.wait_for_jobs()
+    yield from _idle(usual_cluster)
+
+
+@pytest.fixture
+def bound_slurm(binding_cluster: Cluster) -> Iterator[Cluster]:
+    """Give such a cluster that binds jobs to the CPUs that it gives them."""
+    yield from _idle(binding_cluster)
+
+
+def _idle(cluster: Cluster) -> Iterator[Cluster]:
+    cluster.wait_for_nodes()
+    yield cluster
+    for job in cluster.live_jobs():
+        cluster.run("scancel", job)
+    cluster.wait_for_jobs()

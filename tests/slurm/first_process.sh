@@ -1,8 +1,10 @@
 # The first process of a throw-away cluster: makes its network and nodes, then holds all of it.
 #
-# usage: first_process.sh HOSTS LOCAL NODE=ADDRESS...
-#   HOSTS    the file that stands for /etc/hosts; its first line is of the node `login`
-#   LOCAL    a folder: each node has LOCAL.NODE in its place, so that it is local to the node
+# usage: first_process.sh FOLDER NODE=ADDRESS...
+# FOLDER has
+#   hosts    the file that stands for /etc/hosts; its first line is of the node `login`
+#   local    a folder that is local to each node, which has local.NODE in its place
+#   small    a file system that all nodes share and that a test can make full
 #
 # Runs in network, mount, host name and process namespaces of its own. Says one line a node: the
 # number of a process in its namespaces. When standard input is closed, which the kernel does when
@@ -11,8 +13,8 @@
 # shellcheck shell=sh
 
 set -eu
-hosts=$1 local=$2
-shift 2
+hosts=$1/hosts local=$1/local small=$1/small
+shift
 
 # hold NODE ADDRESS: a node, until it is killed; waits for its end of the cable.
 hold() {
@@ -32,6 +34,7 @@ hold() {
 
 hostname login
 mount --bind "$hosts" /etc/hosts
+mount -t tmpfs -o mode=755 tmpfs "$small"
 ip link set lo up
 ip link add bridge type bridge
 ip address add "$(awk '{ print $1; exit }' "$hosts")/24" dev bridge
@@ -52,5 +55,4 @@ done
 echo ready
 
 # Daemons become children of this process; with SIGCHLD ignored none of them is left as a zombie.
-trap '' CHLD
-exec cat >/dev/null
+exec env --ignore-signal=CHLD cat >/dev/null

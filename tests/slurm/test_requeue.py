@@ -1,0 +1,49 @@
+"""Jobs that Slurm gives back to the queue: the same id runs again, and continues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.trial import SPLIT, Plan, Trial
+
+pytestmark = pytest.mark.slurm
+
+
+def test_a_requeued_worker_continues_and_loses_nothing(slurm: Cluster, tmp_path: Path) -> None:
+    trial = Trial(slurm, tmp_path, Plan(repetitions=8))
+    trial.submit(*SPLIT)
+    trial.wait_for_runs(3)
+    trial.hold()
+
+    slurm.ask("scontrol", "requeue", trial.jobs()[0])
+    wait_until("the worker has stopped", lambda: trial.attempts()[0]["ended"] == 75)
+    trial.release()
+    slurm.wait_for_jobs()
+
+    trial.assert_complete()
+    assert Counter(each["worker"] for each in trial.attempts()) == {0: 2, 1: 1}
+    assert [worker["exit_status"] for worker in trial.workers()] == [0, 0]
+
+
+def test_an_array_requeued_as_a_whole_and_then_in_part_loses_nothing(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    trial = Trial(slurm, tmp_path, Plan(repetitions=9))
+    trial.submit("--spread", "split", "--workers", "3")
+    trial.wait_for_runs(3)
+    trial.hold()
+    [array] = {job.partition("_")[0] for job in trial.jobs()}
+
+    slurm.ask("scontrol", "requeue", array)
+    wait_until("all have started again", lambda: len(trial.attempts()) == 6)
+    slurm.ask("scontrol", "requeue", f"{array}_1")
+    wait_until("one has started once more", lambda: len(trial.attempts()) == 7)
+    trial.release()
+    slurm.wait_for_jobs()
+
+    trial.assert_complete()
+    assert Counter(each["worker"] for each in trial.attempts()) == {0: 2, 1: 3, 2: 2}

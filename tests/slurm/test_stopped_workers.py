@@ -1,0 +1,82 @@
+"""Workers that are killed, cancelled or told to stop: submitted again, the study continues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runners.statuses import INTERRUPTED
+from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.trial import SPLIT, Plan, Trial
+
+pytestmark = pytest.mark.slurm
+
+
+def test_after_a_worker_was_killed_only_what_is_missing_is_run(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
+    trial.submit(*SPLIT)
+    trial.wait_for_runs(3)
+    trial.hold()
+
+    slurm.ask("kill", "-KILL", trial.process(worker=0))
+    wait_until("its job has ended", lambda: len(slurm.live_jobs()) == 1)
+    trial.release()
+    slurm.wait_for_jobs()
+    made = len(list(trial.made()))
+
+    assert 0 < made < trial.plan.units
+    assert [worker["exit_status"] for worker in trial.workers()] == [None, 0]
+    said = trial.submit(*SPLIT)
+    assert "of what is missing" in said
+    slurm.wait_for_jobs()
+    trial.assert_complete()
+
+
+def test_a_cancelled_study_that_is_submitted_again_is_completed(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
+    trial.submit(*SPLIT)
+    trial.wait_for_runs(3)
+    trial.hold()
+
+    assert "no job of it is at work" in trial.cancel()
+    slurm.wait_for_jobs()
+    trial.release()
+
+    assert [worker["exit_status"] for worker in trial.workers()] == [75, 75]
+    assert [r["status"] for r in trial.records()].count(INTERRUPTED) == 2
+    assert "incomplete so far" in trial.command("status", str(trial.study))
+    trial.submit(*SPLIT)
+    slurm.wait_for_jobs()
+    trial.assert_complete()
+    assert trial.cancel() == "no job of it is at work; `pinstudy submit` continues the study\n"
+
+
+def test_a_warning_lets_the_run_in_flight_end_and_an_alarm_does_not(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    """USR1 is what Slurm sends ahead of a time limit if asked, ALRM what Flux sends at one."""
+    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
+    trial.hold()
+    trial.submit(*SPLIT)
+    trial.wait_for_nodes(2)
+    warned, alarmed = trial.jobs()
+
+    slurm.ask("scancel", "--batch", "--signal=ALRM", alarmed)
+    wait_until("it has stopped", lambda: len(slurm.live_jobs()) == 1)
+    assert [record["status"] for record in trial.records()] == [INTERRUPTED]
+    slurm.ask("scancel", "--batch", "--signal=USR1", warned)
+    trial.release()
+    slurm.wait_for_jobs()
+
+    assert len(list(trial.made())) == 1
+    workers = trial.workers()
+    assert [worker["exit_status"] for worker in workers] == [75, 75]
+    assert "SIGUSR1" in workers[0]["reason"]
+    trial.submit(*SPLIT)
+    slurm.wait_for_jobs()
+    trial.assert_complete()

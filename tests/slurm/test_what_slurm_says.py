@@ -1,0 +1,86 @@
+"""What Slurm says of jobs is advice: refusals are passed on, silence is `unknown`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.cluster import LOGIN, Cluster, Shape, cluster, wait_until
+from tests.slurm.trial import SPLIT, Plan, Trial
+
+pytestmark = pytest.mark.slurm
+
+
+def test_a_feature_that_no_node_has_is_refused_in_slurms_words_and_ours(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    trial = Trial(slurm, tmp_path)
+
+    said = trial.submit("--features", "nosuch", status=1)
+
+    assert "Invalid feature specification" in said
+    assert "feature nosuch" in said
+    assert slurm.live_jobs() == []
+
+
+def test_while_the_controller_is_away_jobs_are_unknown_and_none_has_failed(tmp_path: Path) -> None:
+    with cluster(tmp_path / "slurm", Shape(answer_s=2)) as slurm:
+        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
+        trial.hold()
+        trial.submit(*SPLIT)
+        trial.wait_for_nodes(2)
+
+        slurm.stop_controller()
+        away = trial.workers()
+        assert "controller" in trial.command("cancel", str(trial.study), status=1)
+        slurm.start_daemon(LOGIN)
+        back = trial.workers()
+        trial.release()
+        slurm.wait_for_jobs()
+
+        assert [job["state"] for worker in away for job in worker["jobs"]] == ["unknown"] * 2
+        assert [worker["failed"] for worker in away] == [0, 0]
+        assert [worker["runs"] for worker in away] == [4, 4]
+        assert [job["state"] for worker in back for job in worker["jobs"]] == ["running"] * 2
+        trial.assert_complete()
+
+
+def test_jobs_that_slurm_has_forgotten_have_ended_and_records_say_the_rest(tmp_path: Path) -> None:
+    with cluster(tmp_path / "slurm", Shape(forget_s=2)) as slurm:
+        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
+        trial.submit(*SPLIT)
+        slurm.wait_for_jobs()
+        wait_until("the jobs are forgotten", lambda: slurm.jobs() == {})
+
+        workers = trial.workers()
+        assert [job["state"] for worker in workers for job in worker["jobs"]] == ["ended"] * 2
+        assert [worker["left"] for worker in workers] == [0, 0]
+        assert "complete: " in trial.command("status", str(trial.study))
+        assert "nothing is missing" in trial.submit(*SPLIT)
+
+
+def test_reasons_of_several_words_and_jobs_of_others_do_not_disturb_the_status(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    held = slurm.ask("sbatch", "--parsable", "--nodelist=n2", "--wrap", "sleep 100")
+    wait_until("the other job runs", lambda: slurm.jobs().get(held) == "RUNNING")
+    slurm.ask("scontrol", "requeuehold", held)
+    slurm.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=out for repair")
+    try:
+        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
+        trial.submit("--nodes", "n1,n3")
+        wait_until("n1 is done", lambda: trial.workers()[0]["left"] == 0)
+        [[first], [second]] = [worker["jobs"] for worker in trial.workers()]
+
+        assert first["state"] in {"running", "ended"}
+        assert second["state"] == "queued"
+        assert "n3" in second["reason"]
+        assert " " in second["reason"]
+        shown = trial.command("status", str(trial.study))
+        assert second["reason"].partition(" ")[0] in shown
+    finally:
+        slurm.ask("scontrol", "update", "NodeName=n3", "State=RESUME")
+    slurm.ask("scancel", held)
+    slurm.wait_for_jobs()
+    trial.assert_complete(nodes=2)

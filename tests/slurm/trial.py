@@ -1,0 +1,268 @@
+"""A study of a small program for a test on a cluster, and what became of each of its runs.
+
+What the program does is in the test's hands while it runs: it waits as many seconds as the file
+`pace` says, and as long as a file `hold` or `hold.NODE` is there; it moves to the CPU that the file
+`moves` names.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+from runners.statuses import FINAL, OK
+from tests.slurm.cluster import Cluster, wait_until
+
+PROGRAM = """#!/bin/sh
+# Arguments: none. Says what it was given and where it runs.
+cd "{folder}" || exit
+env >"environment.$(hostname)"
+[ ! -e moves ] || taskset --pid --cpu-list "$(cat moves)" $$ >/dev/null
+sleep "$(cat pace)"
+while [ -e hold ] || [ -e "hold.$(hostname)" ]; do sleep 0.05; done
+echo "waited = $(cat pace)"
+"""
+APP = """# A program that waits.
+title: A program that waits
+variants:
+  serial: {{program: {folder}/program, runtime: none}}
+sizes:
+  short: {{arguments: ''}}
+metrics:
+  waited: {{pattern: '^waited = ([0-9.]+)', unit: s}}
+limit: 10 min
+"""
+STUDY = """# Many short runs of a program that waits.
+title: Many short runs
+apps:
+  - {{app: wait, variants: serial, sizes: short, threads: 1}}
+mappings:
+{mappings}
+governors: {governors}
+repetitions: {repetitions}
+warmup: {warmup}
+collect: energy
+"""
+SITE = """# The cluster of the tests.
+title: The cluster of the tests
+engine: slurm
+time_limit: {time_limit}
+features: [hybrid, homog]
+"""
+SCHEDULER = "scheduler"
+SPLIT = ("--spread", "split", "--workers", "2")
+PINNED = "{name: pinned, selection: compact, tightness: pin}"
+
+Unit = tuple[str, bool, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a trial's study asks for; `mappings` are those of a study's file."""
+
+    repetitions: int = 10
+    pace_s: float = 0.1
+    warmup: int = 0
+    mappings: Sequence[str] = (SCHEDULER, PINNED)
+    governors: str = "current"
+    time_limit: str = "10 min"
+    directives: Sequence[str] = ()
+
+    @property
+    def units(self) -> int:
+        """How many runs one node makes, warm-up runs apart."""
+        return self.repetitions * len(self.mappings)
+
+
+class Trial:
+    """A study in a folder of its own, submitted on the login node of a cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: Path,
+        plan: Plan | None = None,
+        results: Path | None = None,
+    ) -> None:
+        """Write study, app, program and site into `folder`, which is on all nodes.
+
+        Results go to `results`, by default in that folder.
+        """
+        self.cluster = cluster
+        self.folder = folder
+        self.plan = plan or Plan()
+        self.results = results or folder / "results"
+        self.study = folder / "waits.yaml"
+        self.site = folder / "site.yaml"
+        self.pace(self.plan.pace_s)
+        self.write_study(self.plan)
+        lines = [f"  - '{each}'\n" for each in self.plan.directives]
+        directives = "".join(["directives:\n", *lines]) if lines else ""
+        self.site.write_text(SITE.format(time_limit=self.plan.time_limit) + directives)
+        (folder / "apps").mkdir()
+        (folder / "apps" / "wait.yaml").write_text(APP.format(folder=folder))
+        (folder / "program").write_text(PROGRAM.format(folder=folder))
+        (folder / "program").chmod(0o755)
+
+    def write_study(self, plan: Plan) -> None:
+        """Write the study's file."""
+        self.study.write_text(
+            STUDY.format(
+                mappings="\n".join(f"  - {mapping}" for mapping in plan.mappings),
+                governors=plan.governors,
+                repetitions=plan.repetitions,
+                warmup=plan.warmup,
+            )
+        )
+
+    def pace(self, seconds: float) -> None:
+        """Have runs take so many seconds from now on."""
+        (self.folder / "pace").write_text(f"{seconds}\n")
+
+    def hold(self, node: str = "") -> None:
+        """Have no run end, on one node or on any, until `release`."""
+        self._hold(node).touch()
+
+    def release(self, node: str = "") -> None:
+        """Let runs end that `hold` has kept."""
+        self._hold(node).unlink()
+
+    def _hold(self, node: str) -> Path:
+        return self.folder / (f"hold.{node}" if node else "hold")
+
+    def submit(
+        self, *options: str, status: int = 0, variables: Mapping[str, str] | None = None
+    ) -> str:
+        """Submit as a user who has exported these variables; return what was said."""
+        where = ["--site", str(self.site), "--results", str(self.results)]
+        command = ["submit", str(self.study), *where, *options]
+        return _said(self.cluster.pinstudy(*command, **(variables or {})), status)
+
+    def cancel(self) -> str:
+        """Cancel as a user does; return what was said."""
+        return self.command("cancel", str(self.study))
+
+    def command(self, name: str, *arguments: str, status: int = 0) -> str:
+        """Run a command on the trial's results; return what was said."""
+        done = self.cluster.pinstudy(name, *arguments, "--results", str(self.results))
+        return _said(done, status)
+
+    def statuses(self) -> list[dict[str, Any]]:
+        """Return what `pinstudy status --all --json` tells."""
+        told = self.cluster.pinstudy(
+            *("status", str(self.study), "--all", "--json", "--results", str(self.results))
+        )
+        assert told.returncode == 0, told.stderr
+        statuses: list[dict[str, Any]] = json.loads(told.stdout)
+        return statuses
+
+    def workers(self, submission: int = -1) -> list[dict[str, Any]]:
+        """Return what `pinstudy status` tells of the workers of a submission, the newest."""
+        workers: list[dict[str, Any]] = self.statuses()[submission]["workers"]
+        return workers
+
+    def jobs(self, submission: int = -1) -> list[str]:
+        """Return the ids of a submission's jobs, in the order of workers."""
+        return [job["id"] for worker in self.workers(submission) for job in worker["jobs"]]
+
+    def attempts(self, submission: int = 1) -> list[dict[str, Any]]:
+        """Return what attempts of a submission's workers have told of themselves, oldest first."""
+        folder = self._of(submission) / "attempts"
+        told = [json.loads(path.read_text()) for path in folder.glob("w*.json")]
+        return sorted(told, key=lambda each: (each["started_at"], each["generation"]))
+
+    def log(self, worker: int = 0, submission: int = 1) -> str:
+        """Return what a worker's jobs printed."""
+        return (self._of(submission) / "logs" / f"worker-{worker}.log").read_text()
+
+    def process(self, worker: int = 0, submission: int = 1) -> str:
+        """Return the number of a worker's process, as it has claimed the work."""
+        for claim in sorted((self._of(submission).parent / "fence").iterdir(), reverse=True):
+            who = json.loads(claim.read_text())
+            if who["worker"] == worker and f"{submission:04d}-w" in claim.name:
+                return str(who["pid"])
+        raise AssertionError(f"worker {worker} has claimed nothing")
+
+    def _of(self, submission: int) -> Path:
+        return self.seen / "submissions" / f"{submission:04d}"
+
+    def wait_for_runs(self, runs: int, node: str = "*") -> None:
+        """Wait until a node, or any, has made so many runs."""
+        wait_until(f"{runs} runs on {node}", lambda: len(list(self.made(node))) >= runs)
+
+    def nodes(self) -> set[str]:
+        """Return the nodes on which the program has been started."""
+        return {path.suffix[1:] for path in self.folder.glob("environment.*")}
+
+    def wait_for_nodes(self, many: int) -> set[str]:
+        """Wait until the program has been started on so many nodes; return them."""
+        wait_until(f"a run on {many} nodes", lambda: len(self.nodes()) >= many)
+        return self.nodes()
+
+    def records(self, node: str = "*", folder: str = "records") -> Iterator[dict[str, Any]]:
+        """Yield every whole record, of one node or of all."""
+        for line in self._lines(node, folder):
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+
+    def made(self, node: str = "*") -> Iterator[dict[str, Any]]:
+        """Yield the records of runs that ended."""
+        return (record for record in self.records(node) if record["status"] in FINAL)
+
+    def late(self) -> list[dict[str, Any]]:
+        """Return the records of fenced attempts, which are kept aside."""
+        return list(self.records(folder="late"))
+
+    def torn(self) -> int:
+        """Return how many lines were not written to their end."""
+        return sum(not line.endswith(b"\n") for line in self._lines("*", "records"))
+
+    @property
+    def seen(self) -> Path:
+        """The study's results, as the test sees them."""
+        return self.cluster.seen(self.results) / "waits"
+
+    def _lines(self, node: str, folder: str) -> Iterator[bytes]:
+        for shard in sorted(self.seen.glob(f"*/{folder}/{node}-*.jsonl")):
+            yield from shard.read_bytes().splitlines(keepends=True)
+
+    def assert_complete(self, nodes: int = 1) -> None:
+        """Assert that each run was made well, counted once, and that nobody was fenced too late.
+
+        With `nodes` greater than 1 each of so many has made the whole study.
+        """
+        made = Counter((r["node_id"] if nodes > 1 else "", *unit(r)) for r in self.made())
+        counted = {key: times for key, times in made.items() if not key[2]}
+        assert len(counted) == self.plan.units * nodes, "runs are missing"
+        assert set(counted.values()) == {1}, "runs were made more than once"
+        assert {record["status"] for record in self.made()} == {OK}
+        assert self.averaged() == [self.plan.repetitions] * len(self.plan.mappings) * nodes
+
+    def averaged(self) -> list[int]:
+        """Return how many runs the tables average in each row, of all folders of results."""
+        counts = []
+        for folder in sorted(self.seen.glob("*/records")):
+            results = self.results / "waits" / folder.parent.name
+            table = self.cluster.pinstudy(
+                *("tables", str(results), "--format", "csv", "--no-files")
+            )
+            assert table.returncode == 0, table.stderr
+            counts += [int(row["n"]) for row in csv.DictReader(table.stdout.splitlines())]
+        return counts
+
+
+def unit(record: dict[str, Any]) -> Unit:
+    """Return what makes a run the same run: its case, whether it is a warm-up, its repetition."""
+    return record["case_id"], record["warmup"], record["repetition"]
+
+
+def _said(done: CompletedProcess[str], status: int) -> str:
+    said = done.stdout + done.stderr
+    assert done.returncode == status, said
+    return said
