@@ -54,7 +54,7 @@ VNODE_SMALL = test_discovery.py::test_p_and_e_cores_are_found_by_the_kernels_own
 	test_restoring.py::test_after_a_kill_the_next_command_puts_everything_back[1]
 
 test-vnode-small: ## Run three of them, as continuous integration does
-	@tools/setup.sh vnode
+	@tools/setup.sh vnode-small
 	@.venv/bin/python -m pytest -m vnode $(addprefix tests/vnode/,$(VNODE_SMALL))
 
 vm: ## Set up what guests of the engine vm need
@@ -62,7 +62,7 @@ vm: ## Set up what guests of the engine vm need
 
 test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in ARGS=
 	@tools/setup.sh test
-	@tools/setup.sh vm
+	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest -m vm $(or $(ARGS),tests/runners/vm tests/pinstudy)
 
 lint: ## Check style and types of Python, C++ and shell

@@ -38,26 +38,38 @@ build() {
     stamp "$stamp" "$(printf '%s\n' "$place" "$sources" "$(options "$directory")")"
 }
 
-# programs_for FOLDER MARCH: builds the programs once more in this folder of build/, for the CPUs that
-# the value of -march says; FOLDER/bin has them.
+# programs_for FOLDER MARCH [PROGRAM...]: builds the programs, all or only these, once more in this
+# folder of build/, for the CPUs that the value of -march says; FOLDER/bin has them.
 programs_for() {
-    programs_for_by "$1" "$2" gcc g++
-    lacks clang || programs_for_by "$1" "$2" clang clang++ -D PINSTUDY_WITNESS=OFF -D PINSTUDY_PYTHON_TREE=OFF
+    local folder=$1 march=$2 program by_gcc="" by_clang=""
+    shift 2
+    for program in "$@"; do
+        case $program in
+            *-libomp) by_clang+=" $program" ;;
+            *) by_gcc+=" $program" ;;
+        esac
+    done
+    programs_for_by "$folder" "$march" gcc g++ "$by_gcc"
+    lacks clang || programs_for_by "$folder" "$march" clang clang++ "$by_clang" \
+        -D PINSTUDY_WITNESS=OFF -D PINSTUDY_PYTHON_TREE=OFF
 }
 
-# programs_for_by FOLDER MARCH NAME COMPILER OPTION...
+# programs_for_by FOLDER MARCH NAME COMPILER PROGRAMS OPTION...: what is built holds for its parts.
 programs_for_by() {
-    local folder=$1 march=$2 name=$3 compiler=$4 label=${1#build/}-$3 place key
-    shift 4
+    local folder=$1 march=$2 name=$3 compiler=$4 label=${1#build/}-$3 place key only
+    read -r -a only <<<"$5"
+    shift 5
     place="$root $(stat -L -c '%n %s %Y' "$(command -v "$compiler")" "$(command -v cmake)")"
     key="$place $(sources_digest)"
+    holds "$stamps/$label" "$key" && return
+    [ ${#only[@]} -eq 0 ] || key+=" ${only[*]}"
     holds "$stamps/$label" "$key" && return
     holds "$stamps/place-$label" "$place" || rm -rf "${folder:?}/$name"
     stamp "$stamps/place-$label" "$place"
     say "builds the programs for -march=$march with $compiler"
     { logged cmake -S . -B "$folder/$name" -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER="$compiler" \
         -D PINSTUDY_MARCH="$march" -D PINSTUDY_BIN_DIR="$root/$folder/bin" -D PINSTUDY_TESTS=OFF "$@" &&
-        logged cmake --build "$folder/$name" --parallel "$(nproc)"; } ||
+        logged cmake --build "$folder/$name" --parallel "$(nproc)" --target "${only[@]:-all}"; } ||
         fail "cannot build the programs for -march=$march with $compiler:" see-log
     stamp "$stamps/$label" "$key"
 }

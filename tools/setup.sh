@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build; and installs it.
 #
-# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|sanitize|slurm|vm|vnode|vnode-arm]
-#   what to set up for: a study (setup, if nothing is said), or another target of the Makefile
+# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|sanitize|slurm|vm|vm-small|vnode|
+#                        vnode-small|vnode-arm]
+#   what to set up for: a study (setup, if nothing is said), or another target of the Makefile; with
+#   -small, what continuous integration runs of its tests
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
 # place: a step whose stamp still holds is skipped, one that was interrupted is done again.
@@ -134,14 +136,14 @@ main() {
             python_environment requirements-dev.txt
             programs
             ;;
-        vm)
+        vm | vm-small)
             system_packages python build run vm
             python_environment requirements.txt
             programs
             bootable_kernel || guest_kernel
             emulated_programs
             ;;
-        vnode)
+        vnode | vnode-small)
             system_packages python build run vm vnode
             python_environment requirements-dev.txt
             vnode_image
@@ -151,7 +153,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, install, uninstall, test, lint, bench, sanitize, slurm, vm, vnode and vnode-arm, not $target" ;;
+        *) fail "knows setup, install, uninstall, test, lint, bench, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
     esac
 }
 
