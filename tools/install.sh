@@ -80,11 +80,35 @@ environment_of_installation() {
         stamp "$tree/interpreter" "$python"
         rm -rf "$venv"
     else
+        # One of a home's own, as pyenv has, would be of no use to others.
+        serves_others python3 || PATH=/usr/bin:$PATH
         python_environment requirements.txt
         python=$venv/bin/python
     fi
+    serves_others "$python" ||
+        say "others may not start $(real_python "$python"): give another one as PINSTUDY_PYTHON"
     logged "$python" -m compileall -q "$tree"/{configs,runners,analysis,pinstudy} ||
         fail "cannot compile the modules in $tree:" see-log
+}
+
+real_python() { "$1" -c 'import os, sys; print(os.path.realpath(sys.executable))' 2>/dev/null; }
+
+# serves_others PYTHON: whether all who may enter PREFIX may start this interpreter.
+serves_others() {
+    local path
+    path=$(real_python "$1")
+    open_to_others "$path" || ! open_to_others "$tree"
+}
+
+# open_to_others PATH: whether everybody may enter the folders on the way and what is there.
+open_to_others() {
+    local path=$1
+    while [ -n "$path" ]; do
+        case $(stat -L -c %A "$path") in
+            *[xt]) path=${path%/*} ;;
+            *) return 1 ;;
+        esac
+    done
 }
 
 # uninstall_all: removes what the manifest names, and what was made beside it.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,18 @@ def test_an_interpreter_without_the_packages_is_named_with_what_it_lacks(
 
     said = f"set-up: cannot use {python}, which lacks rich, Python 3.10 or newer\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_an_interpreter_that_others_may_not_start_is_said(machine: FakeMachine) -> None:
+    with tempfile.TemporaryDirectory() as public:
+        Path(public).chmod(0o755)
+        home = Path(public) / "home"
+        python = home / "python3"
+        machine.put("python3", f'case "$*" in *realpath*) echo "{python}"; exit ;; esac' + PYTHON)
+        home.mkdir()
+        shutil.copy(machine.path / "python3", home)
+        said = f"others may not start {python}: give another one as PINSTUDY_PYTHON"
+
+        assert said not in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
+        home.chmod(0o700)
+        assert said in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
