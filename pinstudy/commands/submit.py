@@ -112,18 +112,19 @@ def command(
 
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
-    """Print each script that differs, and what all of it amounts to."""
+    """Print the script, what others differ in, and what all of it amounts to."""
     from configs.words import plural
-    from runners.batch.spread import said
+    from runners.batch.spread import PER_NODE, said
     from runners.forecast import duration
 
-    for script in prepared.first_scripts():
-        click.echo(script.rstrip())
-        click.echo()
     study, chain = prepared.asked.study, prepared.asked.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     if not prepared.workers:
         return
+    click.echo(prepared.first_script())
+    if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
+        others = ", ".join(worker.target for worker in prepared.workers[1:])
+        click.echo(f"and the same for {others}\n")
     click.echo(f"study {study.name}{missing}: {said(prepared.spread, prepared.workers)}")
     jobs = plural(len(prepared.workers) * chain, "job")
     in_turn = f" ({chain} in turn)" if chain > 1 else ""

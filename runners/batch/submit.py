@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from shutil import rmtree
 
 from configs.errors import StudyError, UserError
 from configs.model import Queue, Site, Spread, Study
@@ -29,6 +30,7 @@ from runners.batch.submission import (
     Submission,
     new_folder,
     next_number,
+    read_submission,
     submissions_of,
     write_submission,
 )
@@ -109,10 +111,11 @@ class Preparation:
         """The node-seconds that the jobs may use at most."""
         return len(self.workers) * self.queue.time_limit_s * self.asked.chain
 
-    def first_scripts(self) -> list[str]:
-        """Return the scripts of the first jobs of the chain as they would be submitted now."""
+    def first_script(self) -> str:
+        """Return the script of the first job as it would be submitted now; empty without a job."""
         folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
-        return [self.system.render(self.queue, job) for job in self._jobs(folder)]
+        jobs = self._jobs(folder)
+        return self.system.render(self.queue, jobs[0]) if jobs else ""
 
     def submit(self, told: Callable[[str], None]) -> Submission:
         """Submit everything; `told` is called with a line for each job that was taken.
@@ -121,6 +124,15 @@ class Preparation:
         in the submission, for `pinstudy cancel`.
         """
         submission = self._write(new_folder(self.study_results))
+        try:
+            return self._submit(submission, told)
+        except StudyError:
+            if not read_submission(submission.folder).jobs:
+                # Nobody has heard of it.
+                rmtree(submission.folder, ignore_errors=True)
+            raise
+
+    def _submit(self, submission: Submission, told: Callable[[str], None]) -> Submission:
         after: dict[int, tuple[str, ...]] = {}
         for link in range(self.asked.chain):
             for job in self._jobs(submission.folder):

@@ -401,6 +401,7 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     _, err = place.submit("--features", "hybrid", status=1)
     assert text in err
     assert "feature hybrid" in err
+    assert not list((place.folder / "results/naps/submissions").iterdir())
     (place.folder / "slurm/refuse").unlink()
     place.submit("--features", "hybrid")
 
