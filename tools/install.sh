@@ -114,10 +114,11 @@ open_to_others() {
 # uninstall_all: removes what the manifest names, and what was made beside it.
 uninstall_all() {
     [ -r "$manifest" ] || fail "finds no installation in $PREFIX (there is no $manifest)"
+    [ -w "$tree" ] || fail "cannot write $PREFIX: uninstall as somebody who may"
     remove_below_prefix <"$manifest"
     rm -rf "$tree/.venv" "$tree/interpreter"
     find "$tree" -name '*.pyc' -path '*/__pycache__/*' -delete
-    rm -f "$manifest" || fail "cannot write $PREFIX"
+    rm "$manifest"
     find "$tree" "$PREFIX/share/doc/pinstudy" -depth -type d -empty -delete 2>/dev/null
     say "removed from $PREFIX"
 }
@@ -129,6 +130,6 @@ remove_below_prefix() {
         case /$file/ in
             // | */../*) continue ;;
         esac
-        rm -f "$PREFIX/$file" || fail "cannot write $PREFIX"
+        rm -f "$PREFIX/$file" 2>/dev/null || fail "cannot write $PREFIX"
     done
 }
