@@ -34,7 +34,7 @@ test: ## Run all tests; options of pytest in ARGS=
 
 test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest in ARGS=
 	@tools/setup.sh slurm
-	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),tests/slurm)
+	@tools/test_slurm.sh $(ARGS)
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode

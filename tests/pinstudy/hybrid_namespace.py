@@ -85,8 +85,7 @@ def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
     need_tool("unshare")
     if not CPUFREQ.is_dir():
         missing(f"{CPUFREQ} is missing: this kernel has no frequency scaling at all")
-    for place, cpu in enumerate(sorted(os.sched_getaffinity(0))):
-        _write_policy(folder / "cpufreq", cpu, 5_600_000 if place == 0 else 4_400_000)
+    write_hybrid_cpufreq(folder / "cpufreq")
     binds = [str(folder / "cpufreq"), str(CPUFREQ)]
     for name in ("nmi_watchdog", "numa_balancing", "sched_autogroup_enabled"):
         (folder / name).write_text("1\n")
@@ -103,6 +102,12 @@ def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
     finally:
         holder.kill()
         holder.communicate()
+
+
+def write_hybrid_cpufreq(cpufreq: Path) -> None:
+    """Write policies of this machine's CPUs, of which the first is fast, all in powersave."""
+    for place, cpu in enumerate(sorted(os.sched_getaffinity(0))):
+        _write_policy(cpufreq, cpu, 5_600_000 if place == 0 else 4_400_000)
 
 
 def _hold(binds: list[str], user: list[str]) -> subprocess.Popen[str] | None:

@@ -2,15 +2,80 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from configs.cpulist import format_cpulist
 from runners.statuses import LEFT_OUT
+from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster, wait_until
 from tests.slurm.trial import PINNED, SCHEDULER, SPLIT, Plan, Trial
+from tests.trees import write
 
 pytestmark = pytest.mark.slurm
+
+
+def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    plan = Plan(
+        repetitions=2, mappings=[SCHEDULER, "ecores-pin"], governors="[current, performance]"
+    )
+    trial = Trial(slurm, tmp_path, plan)
+
+    cpus = sorted(os.sched_getaffinity(0))
+    with (
+        _devices(slurm, "n1", tmp_path / "n1", cpus[:1], cpus[1:]),
+        _devices(slurm, "n2", tmp_path / "n2", cpus[:1], cpus[1:]),
+        _devices(slurm, "n3", tmp_path / "n3", cpus, []),
+    ):
+        trial.submit("--features", "hybrid,homog")
+        slurm.wait_for_jobs()
+
+    on_hybrid, on_homogeneous = trial.workers()
+    assert on_hybrid["exit_status"] == 0
+    assert on_homogeneous["exit_status"] == 3
+    made = {(r["node_id"], r["mapping"], r["governor"]) for r in trial.made()}
+    [other] = {node for node, _, _ in made} - {"n3"}
+    assert len([each for each in made if each[0] == other]) == 4
+    assert [each for each in made if each[0] == "n3"] == [("n3", "scheduler", "current")]
+    refused = {
+        (r["mapping"], r["governor"]): r["reason"]
+        for r in trial.records("n3")
+        if r["status"] == LEFT_OUT
+    }
+    assert len(refused) == 3
+    assert "E-core" in refused["ecores-pin", "current"]
+    assert "frequency scaling" in refused["scheduler", "performance"]
+    shown = trial.command("status", str(trial.study))
+    assert refused["ecores-pin", "current"] in shown
+    assert refused["scheduler", "performance"] in shown
+    policies = (tmp_path / other).glob("**/policy*/scaling_governor")
+    assert {path.read_text() for path in policies} == {"powersave\n"}
+
+
+@contextmanager
+def _devices(
+    slurm: Cluster, node: str, folder: Path, core: Sequence[int], atom: Sequence[int]
+) -> Iterator[None]:
+    """Give a node these P- and E-cores, as its files show it; a hybrid has frequency scaling."""
+    write(folder, "cpu_core/cpus", format_cpulist(core))
+    write(folder, "cpu_atom/cpus", format_cpulist(atom))
+    cpufreq = folder / CPUFREQ.relative_to("/sys/devices")
+    cpufreq.mkdir(parents=True)
+    if atom:
+        write_hybrid_cpufreq(cpufreq)
+    layers = f"lowerdir={folder}:/sys/devices"
+    with (
+        slurm.mounted(node, "-t", "overlay", "-o", layers, "overlay", "/sys/devices"),
+        # What is written there is kept.
+        slurm.mounted(node, "--bind", str(cpufreq), str(CPUFREQ)),
+    ):
+        yield
 
 
 def test_a_worker_that_finds_the_node_taken_refuses_and_submitting_again_completes(

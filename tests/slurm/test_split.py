@@ -56,7 +56,7 @@ def test_ids_of_jobs_are_in_no_name_of_a_file(slurm: Cluster, tmp_path: Path) ->
 def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(
     slurm: Cluster, tmp_path: Path
 ) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=30, pace_s=0.4))
+    trial = Trial(slurm, tmp_path, Plan(repetitions=30, pace_s=1.0))
     trial.submit(*SPLIT)
 
     counts: list[int] = []
