@@ -1,17 +1,15 @@
 """OpenPBS and PBS Professional, by qsub, qstat and qdel.
 
-Written for recorded answers of OpenPBS 23.06; options are those of qsub(1B), qstat(1B) and
-qdel(1B). Jobs get no copy of the submitting shell's environment (qsub -V): it would bring along
-variables that make qstat's JSON invalid. They get its PATH, which PBS hands over anyway.
+Run with OpenPBS 23.06; options are those of qsub(1B), qstat(1B) and qdel(1B). Jobs get no copy of
+the submitting shell's environment (qsub -V), but its PATH, which PBS hands over anyway. qstat's
+JSON is not used: of several jobs that are asked for it holds the first one only.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from configs.errors import StudyError
 from configs.model import Queue
@@ -53,6 +51,9 @@ _BLAMES = (
     ("after", "depend"),
 )
 _GONE = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
+# One line a job: `Job Id: 12.server|name=value|…`, with subjobs of arrays.
+_FORMAT = ("-f", "-F", "dsv", "-D", "|", "-t")
+_FIELD = re.compile(r"(?:[^|\\]|\\.)+")
 _NO_HISTORY = "not configured to maintain job history"
 _ID = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
 _NOT_OURS = "its id is none of PBS"
@@ -90,9 +91,9 @@ class Pbs:
         ids = _ids(jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
-        answer = _ask(("-x", "-f", "-F", "json", "-t", *ids))
+        answer = _ask(("-x", *_FORMAT, *ids))
         if _NO_HISTORY in answer.stderr:
-            answer = _ask(("-f", "-F", "json", "-t", *ids))
+            answer = _ask((*_FORMAT, *ids))
         if answer.problem:
             return all_unknown(jobs, answer.said)
         told = read_qstat(answer.stdout)
@@ -138,7 +139,9 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield "-r y"
     # What PBS itself says of the job; the worker's own words go to a file that is appended to.
     yield "-j oe"
-    yield f"-o {directive_path(job.logs, refused=' :,;&')}/"
+    number = str(job.first_worker) if job.workers == 1 else "^array_index^"
+    logs = directive_path(job.logs / "pbs-N.log", refused=" :,;&")
+    yield f"-o {logs.replace('pbs-N.log', f'pbs-{number}.log')}"
     yield from queue.directives
 
 
@@ -150,18 +153,24 @@ def _ask(options: Sequence[str]) -> Answer:
     return question(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
 
 
-def read_qstat(text: str) -> dict[str, dict[str, Any]]:
-    """Return what is told of each job, by its id; nothing where it is no JSON of qstat."""
-    try:
-        # strict: values of variables stand there as they are.
-        jobs = json.loads(text, strict=False)["Jobs"]
-        return {str(key): job for key, job in jobs.items() if isinstance(job, dict)}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return {}
+def read_qstat(text: str) -> dict[str, dict[str, str]]:
+    """Return the attributes of each job, by its id; a bar in a value stands behind a backslash."""
+    told = {}
+    for line in text.splitlines():
+        head, *fields = _FIELD.findall(line) or [""]
+        mark, colon, job_id = head.partition(": ")
+        if mark == "Job Id" and colon:
+            pairs = [field.partition("=") for field in fields]
+            told[job_id.strip()] = {name: _plain(value) for name, _, value in pairs}
+    return told
+
+
+def _plain(value: str) -> str:
+    return one_line(re.sub(r"\\(.)", r"\1", value))
 
 
 def _state(
-    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, Any]], answer: Answer
+    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: Answer
 ) -> JobState:
     """Return what qstat's answer tells of a worker's job."""
     if not _ID.fullmatch(job_id):
@@ -171,21 +180,26 @@ def _state(
         lines = [line for line in answer.stderr.splitlines() if job_id in line]
         gone = any(_GONE.search(line) for line in lines)
         return not_told(worker, own_id, "PBS", answer, gone)
-    word = job.get("job_state")
-    state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
-    node = one_line(str(job.get("exec_host", ""))).partition("/")[0]
-    return JobState(worker, own_id, state, _reason(state, job), node)
+    state = _STATES.get(job.get("job_state", ""), UNKNOWN)
+    # PBS itself holds (s) what waits for another job.
+    if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:
+        state = QUEUED
+    return JobState(
+        worker, own_id, state, _reason(state, job), job.get("exec_host", "").partition("/")[0]
+    )
 
 
-def _reason(state: str, job: dict[str, Any]) -> str:
+def _reason(state: str, job: dict[str, str]) -> str:
     """Return PBS's comment, and the exit status of a job that has ended badly."""
     if state == RUNNING:
         return ""
-    said = [one_line(str(job.get("comment", "")))]
+    said = [job.get("comment", "")]
+    if state == QUEUED and not said[0]:
+        said = [job.get("depend", "")]
     if state == HELD and not said[0]:
-        said = [f"Hold_Types {one_line(str(job.get('Hold_Types', '')))}"]
-    if state == ENDED and job.get("Exit_status") not in (0, None):
-        said.append(f"Exit_status {one_line(str(job['Exit_status']))}")
+        said.append(f"Hold_Types {job.get('Hold_Types', '')}")
+    if state == ENDED and job.get("Exit_status", "0") != "0":
+        said.append(f"Exit_status {job['Exit_status']}")
     if state == UNKNOWN:
-        said.append(f"job_state {one_line(str(job.get('job_state')))}")
+        said.append(f"job_state {job.get('job_state', '')}")
     return ", ".join(filter(None, said))
