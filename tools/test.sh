@@ -10,7 +10,39 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 unset PYTHONPATH PYTHONHOME
 status=0
 
-.venv/bin/python -m pytest "$@" || status=1
+# Tests of what only reckons and draws: two processes may run them at once. All others start studies,
+# of which a node runs one at a time, or measure, and have the node to themselves.
+drawing=(tests/analysis/report tests/analysis/figures)
+reckoning=(
+    tests/analysis tests/configs tests/test_docs.py
+    tests/tools_setup/test_{bin,locks,make_install,needs,packages,setup}.py
+    tests/pinstudy/test_{compare,import,report,verdict}.py
+)
+
+# all_tests: what the process in the background says is shown when the other one has ended.
+all_tests() {
+    local failed=0 said background
+    said=$(mktemp) || return
+    trap 'exit 130' INT
+    trap 'kill "$background" 2>/dev/null; rm -f "$said"' EXIT
+    (exec .venv/bin/python -m pytest "${drawing[@]}") >"$said" 2>&1 &
+    background=$!
+    echo "pytest, all that only reckons and draws"
+    .venv/bin/python -m pytest "${reckoning[@]}" "${drawing[@]/#/--ignore=}" || failed=1
+    wait "$background" || failed=1
+    cat "$said"
+    trap - INT EXIT
+    rm "$said"
+    echo "pytest, all others"
+    .venv/bin/python -m pytest tests "${reckoning[@]/#/--ignore=}" || failed=1
+    return $failed
+}
+
+if [ $# -eq 0 ]; then
+    all_tests || status=1
+else
+    .venv/bin/python -m pytest "$@" || status=1
+fi
 
 for preset in gcc clang; do
     if grep -qs '^PINSTUDY_TESTS:STRING=ON' "build/$preset/CMakeCache.txt"; then
