@@ -32,8 +32,9 @@ def command(submission: Path, number: int) -> None:
     click.echo("What was found")
     print_columns((name, state, text) for name, state, text in session.workplace.findings())
     click.echo("What will be done")
-    outline = session.session.outline
-    for line in [*outline.summary(), *session.workplace.governor_outlook(outline.plan)]:
+    outline, place = session.session.outline, session.workplace
+    outlooks = [*place.engine_outlook(outline.plan), *place.governor_outlook(outline.plan)]
+    for line in [*outline.summary(), *outlooks]:
         click.echo(f"  {line}")
     with TerminalProgress(outline) as progress:
         status, said = session.run(progress)
