@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench: export PINSTUDY_NO_SPACK = 1
+test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study install uninstall test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint sanitize bench lock clean
+.PHONY: help setup study install uninstall test test-slurm vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +68,14 @@ test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint
 	@tools/lint.sh
+
+check-spack: ## Check, without Spack, that its files agree with the project
+	@tools/setup.sh lint
+	@.venv/bin/python -m tools.check_spack
+
+test-spack: ## Try the Spack environments with a real Spack: SPACK_ROOT=DIR
+	@tools/setup.sh lint
+	@.venv/bin/python -u -m tools.test_spack
 
 sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize
