@@ -23,14 +23,6 @@ class Command(NamedTuple):
     words: str
 
 
-class Library(NamedTuple):
-    """A package that is known by a header, in which, or in whose name, its version is."""
-
-    package: str
-    header: str
-    version: str
-
-
 COMMANDS = (
     Command("cmake", "cmake", r"cmake version"),
     Command("gmake", "make", r"GNU Make"),
@@ -40,8 +32,8 @@ COMMANDS = (
 # What pip installs of a package is without its extras. An external whose spec does not say so is
 # taken to have the default variants.
 WITHOUT_EXTRAS = {"py-pandas": "~excel~parquet~performance"}
-# Where distributions that package it put LLVM.
-_LLVM = "/usr/lib/llvm-*/lib/libomp.so.5", "/usr/lib64/libomp.so"
+# Where Debian and Ubuntu put it, with its version in the path.
+_LIBOMP = "usr/lib/llvm-*/lib/libomp.so.5"
 
 
 def compilers() -> Packages:
@@ -101,11 +93,13 @@ def _libraries() -> Iterator[tuple[str, Packages]]:
         said = ask(["pkg-config", "--modversion", module])
         if said:
             yield package, _entry(f"{package}@{said.strip()}", Path("/usr"))
-    for pattern in _LLVM:
-        for file in sorted(Path("/").glob(pattern[1:]))[-1:]:
-            version = re.search(r"llvm-([0-9]+)", str(file))
-            name = f"llvm-openmp@{version[1]}" if version else "llvm-openmp@14:"
-            yield "llvm-openmp", _entry(name, file.parent.parent)
+    newest = max(Path("/").glob(_LIBOMP), key=_llvm, default=None)
+    if newest:
+        yield "llvm-openmp", _entry(f"llvm-openmp@{_llvm(newest)}", newest.parent.parent)
+
+
+def _llvm(libomp: Path) -> int:
+    return int(libomp.parts[3].partition("-")[2].partition(".")[0])
 
 
 def python_packages(prefix: Path, names: Collection[str]) -> Packages:

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 SHOWN_LINES = 60
@@ -31,12 +31,13 @@ class Steps:
         command: Sequence[str | Path],
         cwd: Path,
         limit_s: float = 600,
+        statuses: Collection[int] = (0,),
         **environment: str,
     ) -> str:
         """Run a command; return what it said on stdout and stderr together.
 
         Raises:
-            FailedStepError: it failed, or took longer than the limit.
+            FailedStepError: its exit status is another one, or it took longer than the limit.
         """
         self._count += 1
         log = self._logs / f"{self._count:02}.log"
@@ -52,7 +53,7 @@ class Steps:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            how = _wait(process, limit_s)
+            how = _wait(process, limit_s, statuses)
         said = log.read_text(encoding="utf-8", errors="replace")
         print(f" {time.monotonic() - begun:.0f} s" + (f", {how}" if how else ""), flush=True)
         if how:
@@ -62,11 +63,11 @@ class Steps:
         return said
 
 
-def _wait(process: subprocess.Popen[bytes], limit_s: float) -> str:
+def _wait(process: subprocess.Popen[bytes], limit_s: float, statuses: Collection[int]) -> str:
     """Wait for the end, and for that of all that it started; return how it failed, or nothing."""
     try:
         status = process.wait(limit_s)
-        return f"exit status {status}" if status else ""
+        return "" if status in statuses else f"exit status {status}"
     except subprocess.TimeoutExpired:
         return f"no end within {limit_s:g} s"
     finally:

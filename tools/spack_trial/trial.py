@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ STUDY = """\
 # A little of everything that the view has.
 title: trial of an installation by Spack
 apps:
-  - {app: lu, variants: [serial, libgomp], sizes: n500, threads: [1, 2]}
+  - {app: lu, variants: [libgomp], sizes: n500, threads: [1, 2]}
   - {app: lulesh-llnl, variants: [upstream], sizes: s10, threads: [1]}
 mappings: [scheduler]
 governors: current
@@ -91,7 +91,8 @@ class Trial:
 
     def use_the_view(self) -> None:
         """Use the installation as a user does, in a folder of its own."""
-        self._in(self._checkout, "doctor", "pinstudy", "doctor")
+        # 1 says that something cannot be measured here, as in most virtual machines.
+        self._in(self._checkout, "doctor", "pinstudy", "doctor", statuses=(0, 1))
         self._expect_programs(self._checkout, "lu-libgomp", "lulesh-serial", "lulesh2.0")
         study = self._work / "trial.yaml"
         study.write_text(STUDY, encoding="utf-8")
@@ -146,7 +147,14 @@ class Trial:
         command: list[str | Path] = [self._spack, "-C", self._work / scope, *arguments]
         return self._steps.run(f"{title} ({scope})", command, self._work, limit_s)
 
-    def _in(self, env: Path, title: str, *command: str, **environment: str) -> str:
+    def _in(
+        self,
+        env: Path,
+        title: str,
+        *command: str,
+        statuses: Collection[int] = (0,),
+        **environment: str,
+    ) -> str:
         """Run a command in the activated environment, in another folder than the checkout."""
         activated: list[str | Path] = [
             "bash",
@@ -158,7 +166,8 @@ class Trial:
             env,
         ]
         environment = {"PINSTUDY_NO_SYSTEM_PACKAGES": "1", **environment}
-        return self._steps.run(title, [*activated, *command], self._elsewhere, 900, **environment)
+        command_line = [*activated, *command]
+        return self._steps.run(title, command_line, self._elsewhere, 900, statuses, **environment)
 
     def _python_names(self) -> list[str]:
         file = self._checkout / "spack_repo/pinstudy/packages/pinstudy/package.py"
@@ -206,12 +215,13 @@ class Trial:
         alias = self._work / "alias"
         alias.mkdir()
         (alias / "libgomp.so.1").symlink_to(libomp)
-        asked = {"OMP_DISPLAY_ENV": "true"}
-        theirs = self._in(self._checkout, "libgomp", "lu-libgomp", "100", **asked)
-        ours = ("env", f"LD_LIBRARY_PATH={alias}", "lu-libgomp", "100")
-        swapped = self._in(self._checkout, "libomp in its place", *ours, **asked)
+        shown = ("env", "OMP_DISPLAY_ENV=true")
+        ours = (*shown, "lu-libgomp", "100")
+        usual = self._in(self._checkout, "libgomp", *ours)
+        other = (f"LD_LIBRARY_PATH={alias}", "lu-libgomp", "100")
+        swapped = self._in(self._checkout, "libomp in its place", *shown, *other)
         versions = [
-            line for text in (theirs, swapped) for line in text.splitlines() if "_OPENMP" in line
+            line for text in (usual, swapped) for line in text.splitlines() if "_OPENMP" in line
         ]
         if len(versions) != 2 or versions[0] == versions[1]:
             raise FailedStepError(f"the OpenMP runtime was not swapped: {versions}")
