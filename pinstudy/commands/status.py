@@ -82,6 +82,8 @@ def _show(status: SubmissionStatus) -> None:
 
 
 def _show_what_next(status: SubmissionStatus) -> None:
+    import shlex
+
     from runners.forecast import duration
 
     name = status.submission.name
@@ -92,4 +94,4 @@ def _show_what_next(status: SubmissionStatus) -> None:
     for folder in status.folders():
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
-        click.echo(f"{what}: `pinstudy report {folder}`")
+        click.echo(f"{what}: `pinstudy report {shlex.quote(str(folder))}`")

@@ -29,8 +29,12 @@ def test_two_workers_in_one_folder_lose_no_run_and_make_none_twice(
     assert [worker["left"] for worker in workers] == [0, 0]
 
 
-def test_a_single_worker_is_a_job_without_an_array(slurm: Cluster, tmp_path: Path) -> None:
-    trial = Trial(slurm, tmp_path, Plan(repetitions=2))
+def test_a_single_worker_is_a_job_without_an_array_also_in_a_folder_with_blanks(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    trial = Trial(slurm, folder, Plan(repetitions=2))
 
     script = trial.submit("--spread", "split", "--workers", "1")
     slurm.wait_for_jobs()
@@ -38,6 +42,8 @@ def test_a_single_worker_is_a_job_without_an_array(slurm: Cluster, tmp_path: Pat
     assert "#SBATCH" in script
     assert "--array" not in script
     trial.assert_complete()
+    shown = trial.command("status", str(trial.study))
+    assert f"`pinstudy report '{folder}/results/waits/split-site'`" in shown
 
 
 def test_ids_of_jobs_are_in_no_name_of_a_file(slurm: Cluster, tmp_path: Path) -> None:
