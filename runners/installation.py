@@ -46,6 +46,9 @@ def for_programs() -> Remedy:
     where = prefix()
     if where is not None:
         words = f"install pinstudy in {where} once more"
+        # Spack keeps its notes there, and installs nothing into it again.
+        if (where / ".spack").is_dir():
+            words = "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
         return Remedy(words, words)
     if spack_environment():
         return Remedy("spack install", "install it with `spack install`")

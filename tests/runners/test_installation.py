@@ -91,3 +91,10 @@ def test_an_installation_does_not_send_its_users_to_a_makefile(tmp_path: Path) -
         assert "make" not in remedy.grant and "make" not in remedy.sentence
     assert str(tmp_path) in installation.for_programs().sentence
     assert "in a checkout" in installation.for_guests().sentence
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_installation_by_spack_is_not_to_be_installed_once_more(tmp_path: Path) -> None:
+    (tmp_path / ".spack").mkdir()
+    assert "pinstudy-apps" in installation.for_programs().grant
+    assert str(tmp_path) not in installation.for_programs().grant
