@@ -86,11 +86,10 @@ def _show_what_next(status: SubmissionStatus) -> None:
 
     from runners.forecast import duration
 
-    name = status.submission.name
     if status.live:
         click.echo(f"expected time until all is done: {duration(status.left_s)}")
     elif any(worker.left != 0 for worker in status.workers):
-        click.echo(f"not complete; `pinstudy submit {name}` submits what is missing")
+        click.echo(f"not complete; `{status.submission.submit_again}` submits what is missing")
     for folder in status.folders():
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"

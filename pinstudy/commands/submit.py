@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,21 @@ def command(
             again,
             kinds,
             allow_emulation,
+            _arguments(
+                study,
+                results,
+                {
+                    "--site": named,
+                    "--kinds": kinds,
+                    "--spread": spread,
+                    "--nodes": nodes,
+                    "--features": features,
+                    "--workers": workers,
+                    "--time-limit": time_limit,
+                    "--chain": chain if chain > 1 else None,
+                    "--allow-emulation": "" if allow_emulation else None,
+                },
+            ),
         )
     )
     _show(prepared, sysroot)
@@ -108,7 +124,8 @@ def command(
     elif not dry_run:
         submission = prepared.submit(click.echo)
         click.echo(f"written: {submission.folder}")
-        click.echo(f"see `pinstudy status {_again(study, results)}`")
+        of = shlex.join([asked_study.name, *_results(results)])
+        click.echo(f"see `pinstudy status {of}`")
 
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
@@ -159,8 +176,22 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     return each
 
 
-def _again(study: str, results: Path) -> str:
-    import shlex
+def _arguments(study: str, results: Path, options: dict[str, object]) -> tuple[str, ...]:
+    """Return the arguments that submit the same again, from any folder."""
+    options["--site"] = _from_anywhere(str(options["--site"]))
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    return (
+        _from_anywhere(study),
+        *(part for name, value in given.items() for part in (name, value) if part),
+        *_results(results),
+    )
 
-    extra = [] if results == Path("results") else ["--results", str(results)]
-    return shlex.join([study, *extra])
+
+def _from_anywhere(name_or_path: str) -> str:
+    from configs.library import is_file_name
+
+    return str(Path(name_or_path).absolute()) if is_file_name(name_or_path) else name_or_path
+
+
+def _results(results: Path) -> tuple[str, ...]:
+    return () if results == Path("results") else ("--results", str(results.absolute()))

@@ -8,6 +8,7 @@ folder, so that two who submit at the same time get two.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,8 @@ class Submission:
 
     `study` is the path of the study's file and `digest` what it asked for; `results` is the folder
     of all results. `pool` names the interchangeable nodes of a split study, empty under per-node.
-    `jobs` are what the batch system has taken so far. Times are in seconds.
+    `arguments` are those of `pinstudy submit` that submit it again. `jobs` are what the batch
+    system has taken so far. Times are in seconds.
     """
 
     folder: Path
@@ -48,6 +50,7 @@ class Submission:
     kinds: str | None
     allow_emulation: bool
     submitted_at: str
+    arguments: tuple[str, ...]
     workers: tuple[Worker, ...]
     jobs: tuple[Submitted, ...] = field(default=())
 
@@ -75,6 +78,11 @@ class Submission:
     def fence(self) -> Path:
         """Where workers of all of the study's submissions claim their generation."""
         return self.folder.parent / "fence"
+
+    @property
+    def submit_again(self) -> str:
+        """The command that submits what is missing, ready to be pasted into a shell."""
+        return shlex.join(["pinstudy", "submit", *self.arguments])
 
     def worker(self, number: int) -> Worker:
         """Return a worker; raises UserError when there is none of that number."""
@@ -178,6 +186,9 @@ def _submission(folder: Path, data: Any) -> Submission:  # noqa: ANN401 - whatev
         time_limit_s=float(_is(data["time_limit_s"], (int, float), "time_limit_s")),
         kinds=None if kinds is None else _is(kinds, str, "kinds"),
         allow_emulation=_is(data["allow_emulation"], bool, "allow_emulation"),
+        arguments=tuple(
+            _is(each, str, "argument") for each in _is(data["arguments"], list, "arguments")
+        ),
         workers=tuple(
             _worker(n, each) for n, each in enumerate(_is(data["workers"], list, "workers"))
         ),

@@ -47,6 +47,7 @@ class Asked:
 
     `site_data` is the site's file as it is now. With `again` workers of earlier submissions that
     may still be at work do not matter. `chain` is how many jobs follow one another.
+    `arguments` are those of `pinstudy submit` that ask for the same again.
     """
 
     study: Study
@@ -59,6 +60,7 @@ class Asked:
     again: bool = False
     kinds: str | None = None
     allow_emulation: bool = False
+    arguments: tuple[str, ...] = ()
 
 
 class Preparation:
@@ -166,6 +168,7 @@ class Preparation:
             kinds=asked.kinds,
             allow_emulation=asked.allow_emulation,
             submitted_at=now(),
+            arguments=asked.arguments,
             workers=self.workers,
         )
         try:

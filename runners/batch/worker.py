@@ -132,8 +132,8 @@ class WorkerSession:
         study = load_study(self.submission.study)
         if study.digest != self.submission.digest:
             raise UserError(
-                f"{study.path}: has changed since it was submitted; submit it again "
-                f"(`pinstudy submit {study.path}`)"
+                f"{study.path}: has changed since it was submitted; submit it again: "
+                f"`{self.submission.submit_again}`"
             )
         site = load_site(str(self.submission.site_file))
         self.workplace = open_workplace(Path("/"), self.submission.kinds, site)

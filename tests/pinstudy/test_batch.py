@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -174,6 +175,12 @@ def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
     place.run(*place.worker(0))
     (told,) = place.status()
     assert [(each["done"], each["left"]) for each in told["workers"]] == [(4, 0), (0, None)]
+    out, _ = place.run("status", "naps")
+    again = out.partition("not complete; `")[2].partition("`")[0]
+    assert shlex.split(again)[:2] == ["pinstudy", "submit"]
+    # What it says works as it stands, from any folder.
+    out, _ = place.run(*shlex.split(again)[1:], "--dry-run")
+    assert "of what is missing: split: 2 blocks" in out
     place.run(*place.worker(1))
     made = place.records()
     assert len(good(made)) == 8

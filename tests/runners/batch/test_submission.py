@@ -40,6 +40,7 @@ def submission(folder: Path) -> Submission:
         kinds=None,
         allow_emulation=False,
         submitted_at="2026-11-21T10:00:00+00:00",
+        arguments=("/home/me/mine.yaml", "--site", "there"),
         workers=(Worker(0, feature="hybrid", blocks=(1, 3)), Worker(1, blocks=(2,))),
     )
 
