@@ -26,7 +26,7 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-longest=(tests/slurm/test_time_limit.py tests/slurm/test_lost_node.py tests/slurm/test_requeue.py)
+longest=(tests/slurm/test_{time_limit,lost_node,requeue,what_slurm_says}.py)
 mapfile -t files < <(printf '%s\n' "${longest[@]}" tests/slurm/test_*.py | awk '!seen[$0]++')
 status=0
 for file in "${files[@]}"; do

@@ -172,10 +172,10 @@ class Trial:
         return [job["id"] for worker in self.workers(submission) for job in worker["jobs"]]
 
     def attempts(self, submission: int = 1) -> list[dict[str, Any]]:
-        """Return what attempts of a submission's workers have told of themselves, oldest first."""
+        """Return what the attempts of a submission tell of themselves, by worker and age."""
         folder = self._of(submission) / "attempts"
         told = [json.loads(path.read_text()) for path in folder.glob("w*.json")]
-        return sorted(told, key=lambda each: (each["started_at"], each["generation"]))
+        return sorted(told, key=lambda each: (each["worker"], each["generation"]))
 
     def log(self, worker: int = 0, submission: int = 1) -> str:
         """Return what a worker's jobs printed."""
