@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from configs.errors import StudyError, UserError
+from runners.installation import ROOT
 from runners.latency import (
     LatencySettings,
     estimate_s,
@@ -25,7 +26,7 @@ from runners.latency_plan import LatencyPlan, plan_pairs
 from runners.latency_program import PROGRAM
 from runners.node import Node, open_node
 from runners.node_lock import NodeLock
-from runners.programs import ROOT, find_program
+from runners.programs import find_program
 from tests.processes import alive
 from tests.tools import missing
 from tests.trees import build_tree
