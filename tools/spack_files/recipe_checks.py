@@ -124,7 +124,7 @@ def _options(recipe: Recipe, cmake: CMake) -> Iterator[tuple[int, str]]:
     given = _options_given(recipe)
     lines = {option: line for option, _, line in recipe.options}
     for option, expected in FIXED_OPTIONS.items():
-        if given.get(option) != expected or given[option] is None:
+        if given.get(option) != expected:
             line = lines.get(option, recipe.class_line)
             yield line, f"define({option!r}, {expected!r}) is expected"
     variants = _variants(recipe)
