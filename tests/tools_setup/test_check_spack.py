@@ -108,6 +108,10 @@ def test_the_shipped_files_agree() -> None:
             id="directive",
         ),
         pytest.param(
+            APPS, 'depends_on("gmake", type=', 'depends_on("gmake", typ=', "did you mean 'type'",
+            id="keyword",
+        ),
+        pytest.param(
             RECIPE, '"py-rich@13:"', '"py-rich@12:"', "from 12 on, in pyproject.toml from 13",
             id="lower bound",
         ),

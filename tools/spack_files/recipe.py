@@ -14,12 +14,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from configs.errors import Problem
+from configs.words import unknown_word
 from tools.spack_files.layout import class_name
 from tools.spack_files.specs import BadSpecError, Spec, parse
 
-DIRECTIVES = frozenset({"conflicts", "depends_on", "license", "requires", "variant", "version"})
+# The directives, with the keywords of each.
+DIRECTIVES = {
+    "conflicts": {"msg", "when"},
+    "depends_on": {"type", "when"},
+    "license": set[str](),
+    "requires": {"msg", "policy", "when"},
+    "variant": {"default", "description", "sticky", "when"},
+    "version": {"branch", "commit", "sha256", "tag"},
+}
 # What else the Spack package API, and the build systems that are used, offer to a recipe.
-OFFERED = DIRECTIVES | {
+OFFERED = DIRECTIVES.keys() | {
     *("CMakePackage", "Executable", "SkipTest", "check_outputs", "ctest", "default_args"),
     *("on_package_attributes", "run_after", "test_part", "when", "working_dir"),
 }
@@ -34,10 +43,9 @@ _OURS = re.compile(r"spack_repo\.pinstudy\.packages\.(\w+)\.package")
 
 @dataclass(frozen=True)
 class Dependency:
-    """One depends_on: what of, when, for what, and in which line."""
+    """One depends_on: what of, for what, and in which line."""
 
     spec: Spec
-    when: tuple[str, ...]
     types: tuple[str, ...]
     line: int
 
@@ -117,44 +125,40 @@ class _Reader:
             if len(bases) != 1 or bases[0] not in self._imported_names:
                 yield found.lineno, f"expected one imported class as base, not {', '.join(bases)}"
             for statement in found.body:
-                yield from self._statement(statement, (), ())
+                yield from self._statement(statement, ())
             yield from _unknown_names(found)
             self._cmake_options(found)
 
-    def _statement(
-        self, statement: ast.stmt, when: tuple[str, ...], types: tuple[str, ...]
-    ) -> Iterator[tuple[int, str]]:
+    def _statement(self, statement: ast.stmt, types: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         if isinstance(statement, ast.With):
             for item in statement.items:
                 call = item.context_expr
                 name, arguments, keywords = _call(call)
                 if name == "when" and len(arguments) == 1:
-                    when = (*when, str(arguments[0]))
                     self._recipe.conditions.append((str(arguments[0]), call.lineno))
                 elif name == "default_args" and set(keywords) == {"type"}:
                     types = _words(keywords["type"])
                 else:
                     yield call.lineno, "only when() and default_args(type=) are known after 'with'"
             for inner in statement.body:
-                yield from self._statement(inner, when, types)
+                yield from self._statement(inner, types)
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            yield from self._directive(statement.value, when, types)
+            yield from self._directive(statement.value, types)
         elif not isinstance(statement, ast.FunctionDef | ast.Assign | ast.Expr):
             yield statement.lineno, f"{type(statement).__name__} is not known in a recipe's class"
 
-    def _directive(
-        self, call: ast.Call, when: tuple[str, ...], types: tuple[str, ...]
-    ) -> Iterator[tuple[int, str]]:
+    def _directive(self, call: ast.Call, types: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         name, arguments, keywords = _call(call)
         line = call.lineno
         if name not in DIRECTIVES:
             yield line, f"'{name}' is not a directive that is known here"
             return
+        for keyword in keywords.keys() - DIRECTIVES[name]:
+            yield line, unknown_word(f"keyword of {name}()", keyword, sorted(DIRECTIVES[name]))
         if not arguments or not all(isinstance(argument, str) for argument in arguments):
             yield line, f"{name}() needs plain text"
             return
         if isinstance(condition := keywords.get("when"), str):
-            when = (*when, condition)
             self._recipe.conditions.append((condition, line))
         first = str(arguments[0])
         if name == "license":
@@ -166,7 +170,7 @@ class _Reader:
         elif name == "depends_on":
             types = _words(keywords.get("type", types or ("build", "link")))
             try:
-                self._recipe.dependencies.append(Dependency(parse(first), when, types, line))
+                self._recipe.dependencies.append(Dependency(parse(first), types, line))
             except BadSpecError as error:
                 yield line, str(error)
         else:
