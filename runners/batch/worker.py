@@ -23,6 +23,7 @@ from runners.batch.stop_signals import StopSignals
 from runners.batch.submission import Submission, read_submission
 from runners.case import Case
 from runners.forecast import duration
+from runners.history import read_history
 from runners.order import PlannedRun
 from runners.session import Session
 from runners.share import Share, StoppedError
@@ -168,6 +169,10 @@ class WorkerSession:
         )
         emulation = self.submission.allow_emulation
         try:
+            if pool:
+                # A node that is not like the others must not stop those that are.
+                read_history(target, study, node.digest, node.node_id, pool)
+                fence.claim(_lane_of_all(self.submission), self.submission.number, who)
             self.session = Session.begin(self.workplace, study, results, False, emulation, share)
         except UserError as error:
             self.file.tell(ended=error.exit_status, reason=str(error))
@@ -211,17 +216,20 @@ class WorkerSession:
 def claim_lanes(
     submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
 ) -> tuple[Lanes, int]:
-    """Return the lanes that the worker is now the newest of, and its generation.
+    """Return the lanes that the worker is in, and its generation in the one that it now claims.
 
     Under per-node the lane is the target: a later submission's worker for the same node takes over.
     Workers that split a study are in a lane of their submission, in which its later attempts take
-    over, and in one of all submissions: a later one divides the blocks otherwise.
+    over, and in one of all submissions, to be claimed: a later one divides the blocks otherwise.
     """
     if submission.how != SPLIT:
         generation = fence.claim_next(worker.lane, who)
         return Lanes(fence, {worker.lane: generation}), generation
-    of_all = f"{submission.pool}-submission"
-    fence.claim(of_all, submission.number, who)
     own = f"{submission.pool}-{submission.number:04d}-w{worker.number:03d}"
     generation = fence.claim_next(own, who)
-    return Lanes(fence, {own: generation, of_all: submission.number}), generation
+    lanes = {own: generation, _lane_of_all(submission): submission.number}
+    return Lanes(fence, lanes), generation
+
+
+def _lane_of_all(submission: Submission) -> str:
+    return f"{submission.pool}-submission"

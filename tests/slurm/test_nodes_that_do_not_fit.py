@@ -58,6 +58,29 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     assert {path.read_text() for path in policies} == {"powersave\n"}
 
 
+def test_a_node_unlike_the_others_adds_nothing_to_a_divided_study_and_stops_nobody(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    one = ("--spread", "split", "--workers", "1", "--features")
+    trial = Trial(slurm, tmp_path, Plan(repetitions=3))
+    cpus = sorted(os.sched_getaffinity(0))
+    with _devices(slurm, "n3", tmp_path / "n3", cpus[:1], cpus[1:]):
+        trial.submit(*one, "hybrid")
+        trial.wait_for_runs(2)
+        trial.hold("n1")
+        trial.hold("n2")
+        trial.submit(*one, "homog", "--again")
+        wait_until("it has refused", lambda: len(slurm.live_jobs()) == 1)
+        trial.release("n1")
+        trial.release("n2")
+        slurm.wait_for_jobs()
+
+    [refused] = trial.workers()
+    assert refused["exit_status"] == 2
+    assert "node n3 is not like" in refused["reason"]
+    trial.assert_complete()
+
+
 @contextmanager
 def _devices(
     slurm: Cluster, node: str, folder: Path, core: Sequence[int], atom: Sequence[int]
