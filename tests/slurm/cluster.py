@@ -75,17 +75,16 @@ class Cluster:
             assert self._first.stdin
             self._first.stdin.close()
 
-    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
-        """Start a command on the login node, with these environment variables in addition."""
-        return self._start(LOGIN, command, variables)
-
     def run(self, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a command on the login node to its end, whatever its exit status."""
-        return _finish(self.start(*command, **variables))
+        """Run a command on the login node, with these environment variables in addition.
+
+        It may end with any exit status.
+        """
+        return self._run(LOGIN, command, variables)
 
     def on(self, node: str, *command: str) -> str:
         """Run a command on a node; return what it prints."""
-        return _checked(_finish(self._start(node, command, {})))
+        return _checked(self._run(node, command, {}))
 
     def ask(self, *command: str) -> str:
         """Run a command on the login node; return what it prints, without the last newline."""
@@ -225,19 +224,20 @@ class Cluster:
             self.start_daemon(node)
         self.wait_for_nodes()
 
-    def _start(
+    def _run(
         self, node: str, command: tuple[str, ...], variables: Mapping[str, str]
-    ) -> subprocess.Popen[str]:
+    ) -> subprocess.CompletedProcess[str]:
         enter = ["nsenter", f"--target={_child_of(self._first.pid)}", "--pid", *_OTHERS]
         if node != LOGIN:
             enter += ["nsenter", f"--target={self._processes[node]}", *_OTHERS]
-        return subprocess.Popen(
+        return subprocess.run(
             [*enter, "env", f"--chdir={self.folder}", *command],
             env={**self._environment, **variables},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
 
 
@@ -247,10 +247,11 @@ _OTHERS = ("--net", "--uts", "--mount")
 @contextlib.contextmanager
 def cluster(folder: Path, shape: Shape | None = None) -> Iterator[Cluster]:
     """Yield a cluster; the test is skipped, or fails in CI, where none can be made."""
-    for name in TOOLS:
-        need_tool(name)
+    # First, because others may not have the daemons on their PATH.
     if os.geteuid() != 0:
         missing("a cluster in namespaces of its own needs root: run the tests as root")
+    for name in TOOLS:
+        need_tool(name)
     folder.mkdir(parents=True, exist_ok=True)
     made = Cluster(folder, shape)
     try:
@@ -281,14 +282,6 @@ def _environment() -> dict[str, str]:
 def _child_of(pid: int) -> str:
     """Return the only child of a process: of unshare, the first process of the namespaces."""
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().strip()
-
-
-def _finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        out, err = process.communicate(timeout=PATIENCE_S)
-    finally:
-        process.kill()
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def _checked(done: subprocess.CompletedProcess[str]) -> str:
