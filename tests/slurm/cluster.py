@@ -12,37 +12,16 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, write_files
 from tests.tools import ROOT, missing, need_tool
 
 HERE = Path(__file__).resolve().parent
-LOGIN = "login"
-# The network is the cluster's own and leads nowhere, so that any addresses will do.
-ADDRESSES = {LOGIN: "10.77.0.1", "n1": "10.77.0.11", "n2": "10.77.0.12", "n3": "10.77.0.13"}
-NODES = ("n1", "n2", "n3")
-FEATURES = {"n1": "hybrid", "n2": "hybrid", "n3": "homog"}
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
 
 PATIENCE_S = 60.0
 _POLL_S = 0.05
-_KEY_BYTES = 1024
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a test may want of a cluster beyond the usual.
-
-    With `affinity` Slurm binds jobs to the CPUs that it gives them. In seconds: after `forget_s` a
-    job that has ended is forgotten, after `silent_s` a node that does not answer is down, and
-    commands wait `answer_s` for the controller.
-    """
-
-    affinity: bool = False
-    forget_s: int = 300
-    silent_s: int = 10
-    answer_s: int = 10
 
 
 class Cluster:
@@ -51,7 +30,6 @@ class Cluster:
     def __init__(self, folder: Path, shape: Shape | None = None) -> None:
         """Make the nodes and start Slurm; returns when all of them are idle."""
         self.folder = folder
-        self.shape = shape or Shape()
         # On each node another folder, as a disk of its own.
         self.local = folder / "local"
         # A file system of the cluster's own, see `resize_small`.
@@ -60,7 +38,7 @@ class Cluster:
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PINSTUDY_STATE": str(self.local / "state"),
         }
-        self._write_files()
+        write_files(folder, shape or Shape())
         self._first = self._start_namespaces()
         try:
             self._processes = dict(self._started_nodes())
@@ -152,39 +130,6 @@ class Cluster:
 
     def _pid_file(self, node: str) -> Path:
         return self.folder / "run" / ("slurmctld.pid" if node == LOGIN else f"{node}.pid")
-
-    def _write_files(self) -> None:
-        for name in ("munge", "state", "spool", "run", "log", "local", "small"):
-            (self.folder / name).mkdir()
-        for node in NODES:
-            (self.folder / f"local.{node}").mkdir()
-            (self.folder / "spool" / node).mkdir()
-        hosts = [f"{address} {node}\n" for node, address in ADDRESSES.items()]
-        (self.folder / "hosts").write_text("".join([*hosts, "127.0.0.1 localhost\n"]))
-        (self.folder / "munge" / "key").write_bytes(os.urandom(_KEY_BYTES))
-        (self.folder / "munge" / "key").chmod(0o600)
-        text = (HERE / "slurm.conf.in").read_text(encoding="utf-8")
-        for word, value in self._words().items():
-            text = text.replace(f"@{word}@", value)
-        (self.folder / "slurm.conf").write_text(text, encoding="utf-8")
-
-    def _words(self) -> dict[str, str]:
-        # A test that gives a job half a node needs two.
-        cpus = max(2, len(os.sched_getaffinity(0)))
-        nodes = [
-            f"NodeName={node} NodeAddr={ADDRESSES[node]} CPUs={cpus} Sockets=1 "
-            f"CoresPerSocket={cpus} ThreadsPerCore=1 Feature={FEATURES[node]}"
-            for node in NODES
-        ]
-        return {
-            "TOP": str(self.folder),
-            "LOGIN": ADDRESSES[LOGIN],
-            "TASKPLUGIN": "task/affinity" if self.shape.affinity else "task/none",
-            "MINJOBAGE": str(self.shape.forget_s),
-            "SLURMDTIMEOUT": str(self.shape.silent_s),
-            "MESSAGETIMEOUT": str(self.shape.answer_s),
-            "NODES": "\n".join(nodes),
-        }
 
     def _start_namespaces(self) -> subprocess.Popen[str]:
         return subprocess.Popen(

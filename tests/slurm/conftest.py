@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.cluster import Cluster, Shape, cluster
+from tests.slurm.cluster import Cluster, cluster
+from tests.slurm.cluster_files import Shape
 
 
 @pytest.fixture(scope="session")

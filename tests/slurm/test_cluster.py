@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import NODES, Cluster, wait_until
+from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster_files import NODES
 from tests.tools import ROOT
 
 pytestmark = pytest.mark.slurm

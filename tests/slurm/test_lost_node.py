@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Shape, cluster, wait_until
-from tests.slurm.trial import Plan, Trial
+from tests.slurm.cluster import cluster, wait_until
+from tests.slurm.cluster_files import Shape
+from tests.slurm.plan import Plan
+from tests.slurm.trial import Trial
 
 pytestmark = pytest.mark.slurm
 

@@ -13,7 +13,8 @@ from configs.cpulist import format_cpulist
 from runners.statuses import LEFT_OUT
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster, wait_until
-from tests.slurm.trial import PINNED, SCHEDULER, SPLIT, Plan, Trial
+from tests.slurm.plan import PINNED, SCHEDULER, SPLIT, Plan
+from tests.slurm.trial import Trial
 from tests.trees import write
 
 pytestmark = pytest.mark.slurm

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.cluster import Cluster
-from tests.slurm.trial import Plan, Trial
+from tests.slurm.plan import Plan
+from tests.slurm.trial import Trial
 
 pytestmark = pytest.mark.slurm
 

@@ -8,7 +8,8 @@ import pytest
 
 from runners.statuses import INTERRUPTED
 from tests.slurm.cluster import cluster, wait_until
-from tests.slurm.trial import SCHEDULER, Plan, Trial
+from tests.slurm.plan import SCHEDULER, Plan
+from tests.slurm.trial import Trial
 
 pytestmark = pytest.mark.slurm
 

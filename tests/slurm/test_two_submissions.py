@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.cluster import Cluster
-from tests.slurm.trial import SPLIT, Plan, Trial
+from tests.slurm.plan import SPLIT, Plan
+from tests.slurm.trial import Trial
 
 pytestmark = pytest.mark.slurm
 

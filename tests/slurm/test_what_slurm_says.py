@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import LOGIN, Cluster, Shape, cluster, wait_until
-from tests.slurm.trial import SPLIT, Plan, Trial
+from tests.slurm.cluster import Cluster, cluster, wait_until
+from tests.slurm.cluster_files import LOGIN, Shape
+from tests.slurm.plan import SPLIT, Plan
+from tests.slurm.trial import Trial
 
 pytestmark = pytest.mark.slurm
 

@@ -1,83 +1,20 @@
-"""A study of a small program for a test on a cluster, and what became of each of its runs.
-
-What the program does is in the test's hands while it runs: it waits as many seconds as the file
-`pace` says, and as long as a file `hold` or `hold.NODE` is there; it moves to the CPU that the file
-`moves` names.
-"""
+"""A study on a cluster in the hands of a test, and what became of each of its runs."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 from runners.statuses import FINAL, OK
 from tests.slurm.cluster import Cluster, wait_until
-
-PROGRAM = """#!/bin/sh
-# Arguments: none. Says what it was given and where it runs.
-cd "{folder}" || exit
-env >"environment.$(hostname)"
-[ ! -e moves ] || taskset --pid --cpu-list "$(cat moves)" $$ >/dev/null
-sleep "$(cat pace)"
-while [ -e hold ] || [ -e "hold.$(hostname)" ]; do sleep 0.05; done
-echo "waited = $(cat pace)"
-"""
-APP = """# A program that waits.
-title: A program that waits
-variants:
-  serial: {{program: {folder}/program, runtime: none}}
-sizes:
-  short: {{arguments: ''}}
-metrics:
-  waited: {{pattern: '^waited = ([0-9.]+)', unit: s}}
-limit: 10 min
-"""
-STUDY = """# Many short runs of a program that waits.
-title: Many short runs
-apps:
-  - {{app: wait, variants: serial, sizes: short, threads: 1}}
-mappings:
-{mappings}
-governors: {governors}
-repetitions: {repetitions}
-warmup: {warmup}
-collect: energy
-"""
-SITE = """# The cluster of the tests.
-title: The cluster of the tests
-engine: slurm
-time_limit: {time_limit}
-features: [hybrid, homog]
-"""
-SCHEDULER = "scheduler"
-SPLIT = ("--spread", "split", "--workers", "2")
-PINNED = "{name: pinned, selection: compact, tightness: pin}"
+from tests.slurm.plan import SITE_FILE, STUDY_FILE, Plan
 
 Unit = tuple[str, bool, int]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a trial's study asks for; `mappings` are those of a study's file."""
-
-    repetitions: int = 10
-    pace_s: float = 0.1
-    warmup: int = 0
-    mappings: Sequence[str] = (SCHEDULER, PINNED)
-    governors: str = "current"
-    time_limit: str = "10 min"
-    directives: Sequence[str] = ()
-
-    @property
-    def units(self) -> int:
-        """How many runs one node makes, warm-up runs apart."""
-        return self.repetitions * len(self.mappings)
 
 
 class Trial:
@@ -98,28 +35,10 @@ class Trial:
         self.folder = folder
         self.plan = plan or Plan()
         self.results = results or folder / "results"
-        self.study = folder / "waits.yaml"
-        self.site = folder / "site.yaml"
+        self.study = folder / STUDY_FILE
+        self.site = folder / SITE_FILE
+        self.plan.write(folder)
         self.pace(self.plan.pace_s)
-        self.write_study(self.plan)
-        lines = [f"  - '{each}'\n" for each in self.plan.directives]
-        directives = "".join(["directives:\n", *lines]) if lines else ""
-        self.site.write_text(SITE.format(time_limit=self.plan.time_limit) + directives)
-        (folder / "apps").mkdir()
-        (folder / "apps" / "wait.yaml").write_text(APP.format(folder=folder))
-        (folder / "program").write_text(PROGRAM.format(folder=folder))
-        (folder / "program").chmod(0o755)
-
-    def write_study(self, plan: Plan) -> None:
-        """Write the study's file."""
-        self.study.write_text(
-            STUDY.format(
-                mappings="\n".join(f"  - {mapping}" for mapping in plan.mappings),
-                governors=plan.governors,
-                repetitions=plan.repetitions,
-                warmup=plan.warmup,
-            )
-        )
 
     def pace(self, seconds: float) -> None:
         """Have runs take so many seconds from now on."""
@@ -233,7 +152,7 @@ class Trial:
             yield from shard.read_bytes().splitlines(keepends=True)
 
     def assert_complete(self, nodes: int = 1) -> None:
-        """Assert that each run was made well, counted once, and that nobody was fenced too late.
+        """Assert that each run was made, once and well, and that the tables average it.
 
         With `nodes` greater than 1 each of so many has made the whole study.
         """

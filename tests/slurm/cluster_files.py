@@ -1,0 +1,67 @@
+"""What the daemons of a throw-away cluster read: Slurm's settings, the names of nodes, a secret."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LOGIN = "login"
+# The network is the cluster's own and leads nowhere, so that any addresses will do.
+ADDRESSES = {LOGIN: "10.77.0.1", "n1": "10.77.0.11", "n2": "10.77.0.12", "n3": "10.77.0.13"}
+NODES = ("n1", "n2", "n3")
+FEATURES = {"n1": "hybrid", "n2": "hybrid", "n3": "homog"}
+
+_KEY_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a test may want of a cluster beyond the usual.
+
+    With `affinity` Slurm binds jobs to the CPUs that it gives them. In seconds: after `forget_s` a
+    job that has ended is forgotten, after `silent_s` a node that does not answer is down, and
+    commands wait `answer_s` for the controller.
+    """
+
+    affinity: bool = False
+    forget_s: int = 300
+    silent_s: int = 10
+    answer_s: int = 10
+
+
+def write_files(folder: Path, shape: Shape) -> None:
+    """Write all that the daemons of a cluster read into its folder, which exists."""
+    for name in ("munge", "state", "spool", "run", "log", "local", "small"):
+        (folder / name).mkdir()
+    for node in NODES:
+        (folder / f"local.{node}").mkdir()
+        (folder / "spool" / node).mkdir()
+    hosts = [f"{address} {node}\n" for node, address in ADDRESSES.items()]
+    (folder / "hosts").write_text("".join([*hosts, "127.0.0.1 localhost\n"]))
+    (folder / "munge" / "key").write_bytes(os.urandom(_KEY_BYTES))
+    (folder / "munge" / "key").chmod(0o600)
+    text = (HERE / "slurm.conf.in").read_text(encoding="utf-8")
+    for word, value in _words(folder, shape).items():
+        text = text.replace(f"@{word}@", value)
+    (folder / "slurm.conf").write_text(text, encoding="utf-8")
+
+
+def _words(folder: Path, shape: Shape) -> dict[str, str]:
+    # A test that gives a job half a node needs two.
+    cpus = max(2, len(os.sched_getaffinity(0)))
+    nodes = [
+        f"NodeName={node} NodeAddr={ADDRESSES[node]} CPUs={cpus} Sockets=1 "
+        f"CoresPerSocket={cpus} ThreadsPerCore=1 Feature={FEATURES[node]}"
+        for node in NODES
+    ]
+    return {
+        "TOP": str(folder),
+        "LOGIN": ADDRESSES[LOGIN],
+        "TASKPLUGIN": "task/affinity" if shape.affinity else "task/none",
+        "MINJOBAGE": str(shape.forget_s),
+        "SLURMDTIMEOUT": str(shape.silent_s),
+        "MESSAGETIMEOUT": str(shape.answer_s),
+        "NODES": "\n".join(nodes),
+    }
