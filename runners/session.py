@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from runners.workplace import Workplace, results_folder
 
 if TYPE_CHECKING:
     from runners.c2c import ContendedLines
+    from runners.case import Case
     from runners.collect import Collectors
 
 
@@ -94,11 +96,20 @@ class Session:
                 lines.make(
                     self._witness(),
                     self.outline.launch,
-                    lambda case: governors.settle(case.governor, case.host_cpus),
+                    partial(self._settle_beside, governors),
                     progress,
                 )
             finally:
                 self._restore(governors)
+
+    def _settle_beside(self, governors: Governors, case: Case) -> str | None:
+        """Make the node ready for an execution beside the runs; return why that is not possible.
+
+        Raises StoppedError when none must start any more.
+        """
+        self.share.may_start(None)
+        problem = self.workplace.why_not_fitting(case)
+        return problem or governors.settle(case.governor, case.host_cpus)
 
     def raise_if_failed(self) -> None:
         """Raise StudyError when settings stay changed, or the study has not a single good run."""

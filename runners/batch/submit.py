@@ -36,6 +36,7 @@ from runners.batch.submission import (
 )
 from runners.batch.system import LIVE, WORKER, BatchSystem, Job, JobState
 from runners.batch.systems import open_system
+from runners.batch.worker_status import DONE, REFUSED
 from runners.installation import ROOT, prefix
 
 MAX_CHAIN = 100
@@ -228,16 +229,18 @@ class Preparation:
         return blocks_left(self.asked.study, attempts[-1].case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
-        """Return whether the newest attempt for the worker's target has no run left.
+        """Return whether the newest attempt for the worker's target has ended with no run left.
 
-        Its records must be there, too: results may have been moved away.
+        Its records must be there, too: results may have been moved away. One that was stopped may
+        have been at what comes after the runs.
         """
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]
             if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
                 made = runs_made(Path(attempt.folder), self.asked.study.digest)
                 have = {case_id for case_id, _, _ in made}
-                return attempt.left == 0 and have.issuperset(attempt.case_ids)
+                ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
+                return ended and have.issuperset(attempt.case_ids)
         return False
 
     @cached_property

@@ -21,6 +21,7 @@ from runners.batch.fence import Fence
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.stop_signals import StopSignals
 from runners.batch.submission import Submission, read_submission
+from runners.batch.worker_status import DONE, REFUSED, STOPPED
 from runners.case import Case
 from runners.forecast import duration
 from runners.history import read_history
@@ -29,11 +30,6 @@ from runners.session import Session
 from runners.share import Share, StoppedError
 from runners.study import Progress
 from runners.workplace import open_workplace, results_folder
-
-DONE = 0
-REFUSED = 3
-# sysexits.h, EX_TEMPFAIL: what is left can be made later.
-STOPPED = 75
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
 RESERVE_S = 20.0
