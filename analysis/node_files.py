@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from analysis.beside_files import read_limited, read_node
+from analysis.frame import MADE_ON
 from analysis.sources import Results
+from analysis.table import one_line
 from configs.words import plural
 from runners.lstopo import picture_path
 
@@ -44,16 +48,25 @@ def node_sheets(results: Results) -> list[NodeSheet]:
     """Return the nodes that the records name and whose files are there."""
     if results.runs is None or results.folder is None:
         return []
-    digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
+    frame = results.runs.frame
+    digests = [str(value) for value in frame["node_digest"].dropna().unique()]
     nodes = {digest: read_node(results.folder, digest) for digest in digests}
     return [
-        _sheet(node, picture_path(results.folder, digest))
+        _sheet(node, picture_path(results.folder, digest), _pool(frame, digest))
         for digest, node in nodes.items()
         if node is not None
     ]
 
 
-def _sheet(node: Mapping[str, Any], path: Path) -> NodeSheet:
+def _pool(frame: pd.DataFrame, digest: str) -> str:
+    """Return the names of the nodes that share this digest and divide a study; empty for one."""
+    if MADE_ON not in frame:
+        return ""
+    nodes = frame[MADE_ON][frame["node_digest"] == digest].dropna().unique()
+    return one_line(", ".join(sorted(map(str, nodes))))
+
+
+def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
     topology, cpufreq = _table(node, "topology"), _table(node, "cpufreq")
     kinds = [kind for kind in _list(topology, "kinds") if isinstance(kind, dict)]
     cores = [core for core in _list(topology, "cores") if isinstance(core, dict)]
@@ -87,7 +100,7 @@ def _sheet(node: Mapping[str, Any], path: Path) -> NodeSheet:
     absent = tuple((str(k), str(v)) for k, v in _table(node, "unavailable").items())
     picture, why = _picture(path, dict(absent))
     return NodeSheet(
-        name=_word(node, "node_id") or "node",
+        name=pool or _word(node, "node_id") or "node",
         in_short="; ".join(text for _, text in summary[:2] if text) or "nothing more is known",
         summary=tuple(row for row in summary if row[1]),
         rows=tuple(row for row in rows if row[1]),

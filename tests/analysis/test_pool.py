@@ -11,6 +11,7 @@ import pytest
 
 from analysis.find import find
 from analysis.frame import MADE_ON
+from analysis.node_files import node_sheets
 from analysis.pool import block_means, pool_remark
 from analysis.sources import Results, open_results
 from tests.analysis.records import record, write
@@ -124,6 +125,14 @@ def test_a_pool_stands_for_its_nodes_in_title_tables_and_verdict(tmp_path: Path)
     low, high = compared(results)
     # Each pair is of one node: a node of half the speed changes no ratio.
     assert 1.098 < low < 1.1 < high < 1.102
+
+
+def test_the_one_file_of_nodes_that_are_alike_is_told_by_all_their_names(tmp_path: Path) -> None:
+    results = open_results(divided(tmp_path))
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "n1.json").write_text('{"node_id": "n2"}')
+    (sheet,) = node_sheets(results)
+    assert sheet.name == "n1, n2"
 
 
 def test_runs_of_a_block_that_different_nodes_made_are_no_pair(tmp_path: Path) -> None:
