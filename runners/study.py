@@ -7,6 +7,7 @@ what is missing, in the order that the seed gave from the beginning.
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,9 +34,13 @@ from runners.record import (
     unfinished_record,
 )
 from runners.shards import Shard
+from runners.share import StoppedError
 from runners.statuses import FAILED, INTERRUPTED
 from runners.temperature_gate import Gate
 from runners.witness_process import LaunchError
+
+# Signals to all processes of a job arrive within milliseconds of one another.
+SIGNAL_GRACE_S = 0.25
 
 
 class Progress(Protocol):
@@ -183,10 +188,10 @@ def _one_run(
     launch = bench.launch(case)
     before = bench.state(case)
     try:
-        seen = bench.execute(case, launch)
+        seen = _executed(bench, case, launch)
         collected = [waited, *bench.collect(case, seen)]
         after = bench.state(case)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError):
         reason = "stopped by the user or a signal while it ran"
         shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
         raise
@@ -199,6 +204,24 @@ def _one_run(
     record |= known(record)
     shard.append(record)
     return record
+
+
+def _executed(bench: Bench, case: Case, launch: Launch) -> Observation:
+    """Carry the launch through once; raises KeyboardInterrupt, StoppedError when all is stopped.
+
+    A batch system sends its signal to every process of a job, and the program's may come first: a
+    program that did not end well has failed only when no signal follows.
+    """
+    try:
+        seen = bench.execute(case, launch)
+    except LaunchError:
+        time.sleep(SIGNAL_GRACE_S)
+        bench.may_start(None)
+        raise
+    if seen.ending.wait_status != 0 and not seen.timed_out:
+        time.sleep(SIGNAL_GRACE_S)
+        bench.may_start(None)
+    return seen
 
 
 def _now() -> str:

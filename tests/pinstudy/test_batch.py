@@ -263,24 +263,62 @@ def test_a_signal_that_kills_soon_stops_the_run_in_flight(tmp_path: Path, name: 
     assert told["workers"][0]["exit_status"] == 75
 
 
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [("nap.sh", "SIGTERM"), ("witness", "SIGTERM"), ("nap.sh", "SIGUSR2"), ("nap.sh", "SIGALRM")],
+)
+def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
+    tmp_path: Path, first: str, name: str
+) -> None:
+    place = make_place(tmp_path, size="long")
+    (tmp_path / "nap.sh").write_text('#!/bin/sh\nsleep "$1"\n')
+    place.split()
+    process = place.start(*place.worker(0))
+    wait_for_sleep(process.pid)
+    os.kill(pid_of(process.pid, first), signal.Signals[name])
+    time.sleep(0.05)
+    process.send_signal(signal.Signals[name])
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 75, err
+    assert [record["status"] for record in place.records()] == ["interrupted"]
+
+
+def test_a_program_that_fails_by_itself_has_failed(tmp_path: Path) -> None:
+    place = make_place(tmp_path, size="long")
+    place.split()
+    process = place.start(*place.worker(0))
+    wait_for_sleep(process.pid)
+    os.kill(pid_of(process.pid, "30"), signal.SIGTERM)
+    place.wait_for("failed")
+    process.terminate()
+    process.communicate(timeout=20)
+    assert place.records()[0]["status"] == "failed"
+
+
+def pid_of(ancestor: int, word: str) -> int:
+    """Return the process among the descendants whose command line has this word."""
+    found = [pid for pid, line in processes_below(ancestor) if word in line]
+    return found[-1]
+
+
 def wait_for_sleep(pid: int) -> None:
     """Wait until the program of a run is there."""
     deadline = time.monotonic() + 60
-    while not any("30" in line.split() for line in descendants(pid)):
+    while not any("30" in line.split() for _, line in processes_below(pid)):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def descendants(pid: int) -> Iterator[str]:
-    """Yield the command lines of all descendants of a process."""
+def processes_below(pid: int) -> Iterator[tuple[int, str]]:
+    """Yield the descendants of a process with their command lines."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in task.read_text().split():
             try:
                 raw = Path(f"/proc/{child}/cmdline").read_bytes()
             except OSError:
                 continue
-            yield raw.replace(b"\0", b" ").decode()
-            yield from descendants(int(child))
+            yield int(child), raw.replace(b"\0", b" ").decode()
+            yield from processes_below(int(child))
 
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
