@@ -6,7 +6,6 @@ it has no record and is in no mean. What it showed is one file a case beside the
 
 from __future__ import annotations
 
-import datetime
 import json
 import shutil
 import tempfile
@@ -39,6 +38,8 @@ from runners.shards import write_atomically
 from runners.statuses import OK
 from runners.study import Progress
 from runners.tool_versions import ask_version
+from runners.unasked_end import unless_stopped
+from runners.utc import utc_now
 from runners.witness_process import LaunchError
 
 # The history of the files' schema; a reader refuses what is newer than itself.
@@ -70,6 +71,7 @@ class ContendedLines:
         witness: Path,
         launch: Callable[[Case], Launch],
         settle: Callable[[Case], str | None],
+        may_start: Callable[[float | None], None],
         progress: Progress,
     ) -> None:
         """Execute each case that is left once under `perf c2c record`, and write its file.
@@ -77,7 +79,8 @@ class ContendedLines:
         Whether this node can is tried once; where it cannot, the reason is written instead, and
         tried again by the next attempt. `settle` puts a case's governor in force or returns why it
         cannot be; such a case stays left. A case whose execution fails has a file with the reason.
-        KeyboardInterrupt passes through and leaves no file of the execution that it ended. Raises
+        `may_start` raises StoppedError when no further execution must start. That and
+        KeyboardInterrupt pass through and leave no file of the execution that they ended. Raises
         StudyError when a file cannot be written.
         """
         if not self.left:
@@ -91,18 +94,19 @@ class ContendedLines:
             progress.warned(f"no contended cache lines: {trial.problem}")
             return
         for number, case in enumerate(left := self.left, start=1):
+            may_start(None)
             if problem := settle(case):
                 progress.warned(f"no contended cache lines of {case.label} for now: {problem}")
                 continue
             progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
-            started_at = datetime.datetime.now(datetime.timezone.utc)
-            seen = self._sample(perf, trial.modes, witness, case, launch(case))
+            started_at = utc_now("milliseconds")
+            seen = self._sample(perf, trial.modes, witness, case, launch(case), may_start)
             head = {
                 "schema": SCHEMA,
                 "case_id": case.case_id,
                 "case": case_fields(case),
                 "node_digest": self.node.digest,
-                "started_at": started_at.isoformat(timespec="milliseconds"),
+                "started_at": started_at,
                 "perf": version,
             }
             self._write(self._path(case), head | seen)
@@ -116,7 +120,13 @@ class ContendedLines:
         return try_c2c(perf, self.node.root)
 
     def _sample(
-        self, perf: str, modes: tuple[str, ...], witness: Path, case: Case, launch: Launch
+        self,
+        perf: str,
+        modes: tuple[str, ...],
+        witness: Path,
+        case: Case,
+        launch: Launch,
+        may_start: Callable[[float | None], None],
     ) -> dict[str, Any]:
         """Return a file's fields that tell what was executed, and what that showed."""
         bytes_of_line = line_bytes(self.node.root)
@@ -129,7 +139,9 @@ class ContendedLines:
                 cores=tuple(core.cpus for core in self.node.topology.cores),
             )
             try:
-                seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+                seen = unless_stopped(
+                    partial(execute, launch, case.app.limit_s, harness, cpus=case.mask), may_start
+                )
             except LaunchError as error:
                 return said | {"unavailable": {"lines": str(error)}}
             said["perf_command"] = list(seen.perf_command)

@@ -7,7 +7,6 @@ that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import stat
@@ -22,6 +21,7 @@ from typing import Any
 from configs.errors import StudyError, UserError
 from runners.settings import Setting
 from runners.sysfs import BOOT_ID, Absent, Tree
+from runners.utc import utc_now
 
 SCHEMA = 1
 STUDY, TUNE = "study", "tune"
@@ -63,11 +63,10 @@ def new_entry(
     tree: Tree, settings: Sequence[Setting], restore_command: Sequence[str] = ()
 ) -> Entry:
     """Return the entry of this process and boot."""
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     arguments = ("".join(c if c.isprintable() else "?" for c in text) for text in sys.argv[1:])
     command = ("pinstudy", *islice(arguments, _MAX_ARGUMENTS))
     boot_id = boot_id_of(tree)
-    return Entry(tuple(settings), boot_id, os.getpid(), now, command, tuple(restore_command))
+    return Entry(tuple(settings), boot_id, os.getpid(), utc_now(), command, tuple(restore_command))
 
 
 def state_folder(root: Path, environment: Mapping[str, str]) -> Path:

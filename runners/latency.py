@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from runners.shards import write_atomically
 from runners.state import read_state
 from runners.tool_versions import build_of
 from runners.topology import topology_json
+from runners.utc import utc_now
 
 # The version of the file's layout; a reader refuses what it does not know.
 SCHEMA = 1
@@ -177,7 +177,7 @@ def _identity(
         "kind": "latency",
         "node_id": node.node_id,
         "node_digest": node.digest,
-        "started_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "started_at": utc_now(),
         "method": settings.method,
         "plan": plan.name,
         "pairs_of_node": plan.of,

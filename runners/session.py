@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from configs.errors import StudyError, UserError
 from configs.model import Study
 from runners.engine import Engine, LocalEngine, check_emulation
+from runners.fitting import why_not_fitting
 from runners.governors import Governors
 from runners.installation import for_guests, for_programs
 from runners.leftover import told_problems
@@ -96,19 +97,16 @@ class Session:
                 lines.make(
                     self._witness(),
                     self.outline.launch,
-                    partial(self._settle_beside, governors),
+                    partial(self._settle, governors),
+                    self.share.may_start,
                     progress,
                 )
             finally:
                 self._restore(governors)
 
-    def _settle_beside(self, governors: Governors, case: Case) -> str | None:
-        """Make the node ready for an execution beside the runs; return why that is not possible.
-
-        Raises StoppedError when none must start any more.
-        """
-        self.share.may_start(None)
-        problem = self.workplace.why_not_fitting(case)
+    def _settle(self, governors: Governors, case: Case) -> str | None:
+        """Make the node ready for a case; return why that is not possible."""
+        problem = why_not_fitting(case, self.workplace.node)
         return problem or governors.settle(case.governor, case.host_cpus)
 
     def raise_if_failed(self) -> None:
@@ -200,8 +198,7 @@ class Session:
             launch=self.outline.launch,
             execute=engine.execute,
             collect=engine.measured,
-            settle=lambda case: governors.settle(case.governor, case.host_cpus),
-            fits=self.workplace.why_not_fitting,
+            settle=partial(self._settle, governors),
             may_start=self.share.may_start,
             state=lambda case: read_state(self.workplace.node, case.host_cpus),
             idle=collectors.idle,

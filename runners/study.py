@@ -7,7 +7,6 @@ what is missing, in the order that the seed gave from the beginning.
 from __future__ import annotations
 
 import datetime
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -37,10 +36,9 @@ from runners.shards import Shard
 from runners.share import StoppedError
 from runners.statuses import FAILED, INTERRUPTED
 from runners.temperature_gate import Gate
+from runners.unasked_end import unless_stopped
+from runners.utc import utc_now
 from runners.witness_process import LaunchError
-
-# Signals to all processes of a job arrive within milliseconds of one another.
-SIGNAL_GRACE_S = 0.25
 
 
 class Progress(Protocol):
@@ -86,19 +84,17 @@ class Bench:
     """What the loop needs from an engine: how to settle, launch, run and measure a case.
 
     `execute` carries a launch through once; its LaunchError is a failed run. `settle` puts the
-    case's governor in force, or returns why it cannot be; `fits` returns why a case's CPUs may not
-    be used, and `may_start` raises StoppedError when no further run of so many seconds must start;
-    `state` reads what is in force; `idle`
-    measures the node without a program under the case's governor, when `baselines` says that it is
-    due. `gate` is what a run waits for, `warnings` are lines that a
-    user should see before the first one.
+    case's governor in force, or returns why the case cannot be run now; `may_start` raises
+    StoppedError when no further run of so many seconds must start; `state` reads what is in force;
+    `idle` measures the node without a program under the case's governor, when `baselines` says
+    that it is due. `gate` is what a run waits for, `warnings` are lines that a user should see
+    before the first one.
     """
 
     launch: Callable[[Case], Launch]
     execute: Callable[[Case, Launch], Observation]
     collect: Callable[[Case, Observation], list[Measured]]
     settle: Callable[[Case], str | None]
-    fits: Callable[[Case], str | None]
     may_start: Callable[[float | None], None]
     state: Callable[[Case], Measured]
     idle: Callable[[Case], list[Measured]]
@@ -134,7 +130,7 @@ def run_study(
     for planned in runs_left(plan, history, ended):
         case = cases[planned.case_id]
         bench.may_start(ahead.one_s(planned.case_id))
-        problem = bench.fits(case) or bench.settle(case)
+        problem = bench.settle(case)
         if problem is not None:
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
             history.skipped.add(planned.key)
@@ -163,7 +159,7 @@ def _measure_idle(
     if due_s is None:
         return
     progress.waiting(f"idle baseline, {duration(due_s)}, governor {case.governor}")
-    started_at = _now()
+    started_at = utc_now("milliseconds")
     collected = [bench.state(case), *bench.idle(case)]
     shard.append(baseline_record(origin, before, case, started_at, due_s, collected))
 
@@ -184,11 +180,11 @@ def _one_run(
     waited: Measured,
     known: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
-    started_at = _now()
+    started_at = utc_now("milliseconds")
     launch = bench.launch(case)
     before = bench.state(case)
     try:
-        seen = _executed(bench, case, launch)
+        seen = unless_stopped(lambda: bench.execute(case, launch), bench.may_start)
         collected = [waited, *bench.collect(case, seen)]
         after = bench.state(case)
     except (KeyboardInterrupt, StoppedError):
@@ -204,28 +200,6 @@ def _one_run(
     record |= known(record)
     shard.append(record)
     return record
-
-
-def _executed(bench: Bench, case: Case, launch: Launch) -> Observation:
-    """Carry the launch through once; raises KeyboardInterrupt, StoppedError when all is stopped.
-
-    A batch system sends its signal to every process of a job, and the program's may come first: a
-    program that did not end well has failed only when no signal follows.
-    """
-    try:
-        seen = bench.execute(case, launch)
-    except LaunchError:
-        time.sleep(SIGNAL_GRACE_S)
-        bench.may_start(None)
-        raise
-    if seen.ending.wait_status != 0 and not seen.timed_out:
-        time.sleep(SIGNAL_GRACE_S)
-        bench.may_start(None)
-    return seen
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _record_left_out(

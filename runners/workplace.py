@@ -13,7 +13,6 @@ from configs.model import CURRENT_GOVERNOR, Site, Study
 from configs.words import plural
 from runners.case import Case
 from runners.engine import without_estimates
-from runners.fitting import why_not_fitting
 from runners.governors import Governors
 from runners.history import History, read_history
 from runners.launch import Launch, build_launch
@@ -133,10 +132,6 @@ class Workplace:
             f"{governor} is in force, run again: the rest is made then"
             for governor, reasons in waiting.items()
         ]
-
-    def why_not_fitting(self, case: Case) -> str | None:
-        """Return why this process may not use all CPUs of a case, or None when it may."""
-        return why_not_fitting(case, self.node)
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""

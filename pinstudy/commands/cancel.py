@@ -16,12 +16,15 @@ def command(study: str, results: Path) -> None:
     """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
     from configs.errors import StudyError
     from pinstudy.submissions import submissions_named
-    from runners.batch.cancel import cancel
+    from runners.batch.jobs import end_jobs
 
-    problems: list[str] = []
+    problems = []
     for submission in submissions_named(study, results):
-        for line in cancel(submission, problems):
-            click.echo(line)
+        ended, problem = end_jobs(submission)
+        if problem:
+            problems.append(f"submission {submission.number}: {problem}")
+        elif ended:
+            click.echo(f"submission {submission.number}: ended {', '.join(ended)}")
     if problems:
         raise StudyError("; ".join(problems))
     click.echo("no job of it is at work; `pinstudy submit` continues the study")

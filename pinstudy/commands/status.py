@@ -28,13 +28,19 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
     What the batch system says of a job is advice; which runs were made is read from the records.
     """
     from pinstudy.submissions import submissions_named, submitted_studies
+    from runners.batch.jobs import states_of
     from runners.batch.status import status_of
+    from runners.batch.system import LIVE
 
     shown = []
     for name in [study] if study else submitted_studies(results):
-        statuses = [status_of(submission) for submission in submissions_named(name, results)]
-        # An earlier one whose jobs may still make runs is of interest as well.
-        shown += [each for each in statuses if everything or each.live or each is statuses[-1]]
+        *earlier, newest = submissions_named(name, results)
+        for submission in (*earlier, newest):
+            states = states_of(submission)
+            # An earlier one whose jobs may still make runs is of interest as well.
+            live = any(state.state in LIVE for state in states)
+            if everything or live or submission is newest:
+                shown.append(status_of(submission, states))
     if as_json:
         import json
 
@@ -90,7 +96,7 @@ def _show_what_next(status: SubmissionStatus) -> None:
         click.echo(f"expected time until all is done: {duration(status.left_s)}")
     elif any(worker.left != 0 for worker in status.workers):
         click.echo(f"not complete; `{status.submission.submit_again}` submits what is missing")
-    for folder in status.folders():
+    for folder in status.made:
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
-        click.echo(f"{what}: `pinstudy report {shlex.quote(str(folder))}`")
+        click.echo(f"{what}: `pinstudy report {shlex.quote(folder)}`")

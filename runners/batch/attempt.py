@@ -5,18 +5,18 @@ The records say which runs were made; this says who is at work on which, and wha
 
 from __future__ import annotations
 
-import datetime
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError
+from runners.batch.json_fields import checked, checked_all, read_object
 from runners.shards import write_atomically
+from runners.utc import utc_now
 
-_MOST_BYTES = 64 << 20
 # The environment variables in which the systems name a job; for people, it identifies nothing.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
 _MOST_CHARACTERS = 80
@@ -56,16 +56,15 @@ class AttemptFile:
         self._path = folder / f"w{attempt.worker:03d}.g{attempt.generation:04d}.json"
         self.attempt = attempt
 
+    def keep(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
+        """Remember these changes; they are written down with the next that is told."""
+        self.attempt = replace(self.attempt, **changes)
+
     def tell(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Write the attempt down with these changes; that it cannot be told stops nothing."""
-        self.attempt = replace(self.attempt, updated_at=now(), **changes)
+        self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
         with suppress(StudyError):
             write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
-
-
-def now() -> str:
-    """Return the time in UTC."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
 
 
 def job_of(environment: Mapping[str, str]) -> str:
@@ -82,9 +81,8 @@ def read_attempts(folder: Path) -> list[Attempt]:
     found = []
     with suppress(OSError):
         for path in sorted(folder.glob("w*.g*.json")):
-            with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-                if path.stat().st_size <= _MOST_BYTES:
-                    found.append(_attempt(json.loads(path.read_bytes())))
+            with suppress(OSError, ValueError, TypeError, KeyError):
+                found.append(_attempt(read_object(path)))
     return found
 
 
@@ -94,29 +92,11 @@ _COUNTS = ("worker", "generation", "runs", "left", "refused")
 
 def _attempt(data: Mapping[str, Any]) -> Attempt:
     left_s, ended = data["left_s"], data["ended"]
-    plain: dict[str, Any] = {name: _text(data[name]) for name in _TEXTS}
-    plain |= {name: _count(data[name]) for name in _COUNTS}
+    plain: dict[str, Any] = {name: checked(data[name], str, name) for name in _TEXTS}
+    plain |= {name: checked(data[name], int, name) for name in _COUNTS}
     return Attempt(
         **plain,
-        case_ids=tuple(_text(each) for each in _list(data["case_ids"])),
+        case_ids=checked_all(data["case_ids"], str, "case_ids"),
         left_s=None if left_s is None else float(left_s),
-        ended=None if ended is None else _count(ended),
+        ended=None if ended is None else checked(ended, int, "ended"),
     )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError
-    return value
-
-
-def _list(value: object) -> Collection[object]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value

@@ -44,18 +44,26 @@ class Fence:
 
     def newest(self, lane: str) -> int:
         """Return the newest generation of a lane; 0 when nobody has claimed any."""
+        return self.newest_of_all().get(lane, 0)
+
+    def newest_of_all(self) -> dict[str, int]:
+        """Return the newest generation of each lane that somebody has claimed.
+
+        Raises StudyError when the folder cannot be read.
+        """
         try:
             names = [path.name for path in self._folder.iterdir()]
         except FileNotFoundError:
-            return 0
+            return {}
         except OSError as error:
             raise StudyError(
                 f"{self._folder}: cannot be read ({error.strerror}): whether a newer worker is at "
                 "work is not known"
             ) from None
-        claims = (_CLAIM.fullmatch(name) for name in names)
-        mine = (claim for claim in claims if claim and claim["lane"] == lane)
-        return max((int(claim["generation"]) for claim in mine), default=0)
+        newest: dict[str, int] = {}
+        for claim in filter(None, map(_CLAIM.fullmatch, names)):
+            newest[claim["lane"]] = max(int(claim["generation"]), newest.get(claim["lane"], 0))
+        return newest
 
     def _create(self, lane: str, generation: int, who: dict[str, Any]) -> bool:
         path = self._folder / f"{lane}.g{generation:04d}"

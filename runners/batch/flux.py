@@ -20,7 +20,7 @@ from configs.errors import StudyError
 from configs.model import Queue
 from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
 from runners.batch.refusals import not_cancelled, refused
-from runners.batch.script import directive_path, job_name, warning_s, write_script
+from runners.batch.script import job_name, log_file, warning_s, write_script
 from runners.batch.states import all_unknown, not_told, workers_of
 from runners.batch.system import (
     ENDED,
@@ -138,8 +138,8 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
     for job_id in after:
         yield f"--dependency=afterany:{job_id}"
     # What Flux itself says of the job; the id is decimal, since ƒ is no letter for file names.
-    logs = directive_path(job.logs / "flux-N.log").strip('"')
-    yield f"--output={logs.replace('flux-N.log', 'flux-{{id.dec}}.log')}"
+    log = log_file(job, "flux", "{{id.dec}}").strip('"')
+    yield f"--output={log}"
     for directive in queue.directives:
         yield from shlex.split(directive)
 

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from pathlib import Path
 
-from configs.errors import StudyError
 from configs.model import Queue
 from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused
-from runners.batch.script import directive_path, job_name, write_script
-from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.refusals import not_cancelled, refused, without_id
+from runners.batch.script import array_of, job_name, log_file, write_script
+from runners.batch.states import all_unknown, ids_like, not_told, workers_of
 from runners.batch.system import (
     ENDED,
     HELD,
@@ -77,15 +76,12 @@ class Lsf:
             raise refused(answer, queue, job, _BLAMES)
         taken = _TAKEN.search(answer.stdout)
         if taken is None:
-            raise StudyError(
-                f"`{answer.command}` has submitted something and told no number of a job: "
-                f"{one_line(answer.stdout + answer.stderr)}"
-            )
+            raise without_id(answer, "number")
         return Submitted((taken[1],), job.first_worker, job.workers)
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
         answer = question(
@@ -104,7 +100,7 @@ class Lsf:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return ""
         return not_cancelled(question(("bkill", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
@@ -114,10 +110,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of bsub, the site's own last so that they can override."""
     name = job_name(job)
     if job.workers > 1:
-        at_once = queue.most_at_once
-        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
-        first = job.first_worker + 1
-        name = f'"{name}[{first}-{first + job.workers - 1}]{limit}"'
+        indices, percent, limit = array_of(queue, job, first=1).partition("%")
+        name = f'"{name}[{indices}]{percent}{limit}"'
     yield f"-J {name}"
     if queue.queue:
         yield f"-q {queue.queue}"
@@ -138,13 +132,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield "-r"
     # What LSF itself says of the job; without a file it would send a mail.
     number = "%J.%I" if job.workers > 1 else "%J"
-    logs = directive_path(job.logs / "lsf-N.log")
-    yield f"-o {logs.replace('lsf-N.log', f'lsf-{number}.log')}"
+    yield f"-o {log_file(job, 'lsf', number)}"
     yield from queue.directives
-
-
-def _ids(jobs: Sequence[Submitted]) -> list[str]:
-    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
 
 
 def read_bjobs(text: str) -> dict[tuple[str, str], tuple[str, str, str]]:

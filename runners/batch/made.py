@@ -1,4 +1,4 @@
-"""Which runs were made, from the records alone: the only truth about a study in a batch system."""
+"""What was made of a study, from the records alone: the only truth of one in a batch system."""
 
 from __future__ import annotations
 
@@ -11,22 +11,6 @@ from runners.statuses import FINAL, LEFT_OUT
 from runners.stopping import RunKey
 
 
-def runs_made(folder: Path, study_digest: str) -> dict[RunKey, str]:
-    """Return the status of each run that ended, of this version of the study, by its key.
-
-    Of several records of one run the first counts, as in the analysis. Raises UserError when a
-    shard cannot be read.
-    """
-    made: dict[RunKey, str] = {}
-    for record in read_records(folder / "records"):
-        status, repetition = record.get("status"), record.get("repetition")
-        of_this = status in FINAL and record.get("study_digest") == study_digest
-        if of_this and isinstance(repetition, int):
-            key = (str(record.get("case_id")), bool(record.get("warmup")), repetition)
-            made.setdefault(key, str(status))
-    return made
-
-
 @dataclass(frozen=True)
 class Refusal:
     """What a node refused: the mapping and governor that were wanted, and what was found."""
@@ -36,19 +20,40 @@ class Refusal:
     found: str
 
 
-def refusals(folder: Path, study_digest: str) -> dict[Refusal, int]:
-    """Return what nodes refused, with how many cases each is for, in the order of the records."""
-    cases: dict[Refusal, set[str]] = {}
+@dataclass(frozen=True)
+class Made:
+    """What the records of a folder have of one version of a study.
+
+    `runs` has the status of each run that ended, by its key: of several records of one run the
+    first counts, as in the analysis. `refused` has how many cases each refusal is for, in the order
+    of the records. `late` counts the records of fenced attempts, which are kept aside.
+    """
+
+    runs: dict[RunKey, str]
+    refused: dict[Refusal, int]
+    late: int = 0
+
+
+def read_made(folder: Path, study_digest: str) -> Made:
+    """Return what was made of this version of a study; raises UserError for a bad shard."""
+    runs: dict[RunKey, str] = {}
+    refused: dict[Refusal, set[str]] = {}
     for record in read_records(folder / "records"):
-        if record.get("status") == LEFT_OUT and record.get("study_digest") == study_digest:
+        if record.get("study_digest") != study_digest:
+            continue
+        status, repetition = record.get("status"), record.get("repetition")
+        case_id = str(record.get("case_id"))
+        if status in FINAL and isinstance(repetition, int):
+            runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
+        elif status == LEFT_OUT:
             wanted = f"{record.get('mapping')} under {record.get('governor')}"
             refusal = Refusal(str(record.get("node_id")), wanted, str(record.get("reason")))
-            cases.setdefault(refusal, set()).add(str(record.get("case_id")))
-    return {refusal: len(of) for refusal, of in cases.items()}
+            refused.setdefault(refusal, set()).add(case_id)
+    counts = {refusal: len(cases) for refusal, cases in refused.items()}
+    return Made(runs, counts, _late(folder))
 
 
-def kept_aside(folder: Path) -> int:
-    """Return how many records of fenced attempts are kept aside."""
+def _late(folder: Path) -> int:
     try:
         return sum(1 for _ in read_records(folder / LATE))
     except UserError:

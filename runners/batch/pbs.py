@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from configs.errors import StudyError
 from configs.model import Queue
 from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused
-from runners.batch.script import clock_time, directive_path, job_name, write_script
-from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.refusals import not_cancelled, refused, without_id
+from runners.batch.script import array_of, clock_time, job_name, log_file, write_script
+from runners.batch.states import all_unknown, ids_like, not_told, workers_of
 from runners.batch.system import (
     ENDED,
     HELD,
@@ -80,15 +79,12 @@ class Pbs:
             raise refused(answer, queue, job, _BLAMES)
         job_id = answer.stdout.strip()
         if not _ID.fullmatch(job_id):
-            raise StudyError(
-                f"`{answer.command}` has submitted something and told no id of a job: "
-                f"{one_line(answer.stdout)}"
-            )
+            raise without_id(answer, "id")
         return Submitted((job_id,), job.first_worker, job.workers)
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
         answer = _ask(("-x", *_FORMAT, *ids))
@@ -104,7 +100,7 @@ class Pbs:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return ""
         return not_cancelled(question(("qdel", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
@@ -117,9 +113,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
     # An array of one is refused.
     if job.workers > 1:
-        at_once = queue.most_at_once
-        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
-        yield f"-J {job.first_worker}-{job.first_worker + job.workers - 1}{limit}"
+        yield f"-J {array_of(queue, job)}"
     # Else the user's login shell reads the script, which may be another one.
     yield "-S /bin/bash"
     if queue.queue:
@@ -140,13 +134,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     # What PBS itself says of the job; the worker's own words go to a file that is appended to.
     yield "-j oe"
     number = str(job.first_worker) if job.workers == 1 else "^array_index^"
-    logs = directive_path(job.logs / "pbs-N.log", refused=" :,;&")
-    yield f"-o {logs.replace('pbs-N.log', f'pbs-{number}.log')}"
+    yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
     yield from queue.directives
-
-
-def _ids(jobs: Sequence[Submitted]) -> list[str]:
-    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
 
 
 def _ask(options: Sequence[str]) -> Answer:

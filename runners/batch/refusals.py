@@ -9,7 +9,7 @@ from dataclasses import replace
 from configs.errors import StudyError
 from configs.model import BATCH_SYSTEMS, Queue
 from configs.words import plural
-from runners.batch.asking import Answer
+from runners.batch.asking import Answer, one_line
 from runners.batch.script import clock_time
 from runners.batch.system import Job
 
@@ -39,6 +39,14 @@ def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyErro
             return StudyError(f"`{asked[what]}` is refused: {answer.said}")
     listed = ", ".join(asked.values())
     return StudyError(f"the job is refused: {answer.said} (asked for: {listed})")
+
+
+def without_id(answer: Answer, what: str) -> StudyError:
+    """Return the error for a command that has submitted a job and does not tell its `what`."""
+    said = one_line(answer.stdout + answer.stderr)
+    return StudyError(
+        f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
+    )
 
 
 def not_cancelled(answer: Answer, gone: re.Pattern[str]) -> str:

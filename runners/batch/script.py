@@ -31,6 +31,26 @@ def job_name(job: Job) -> str:
     return safe_name(job.name)
 
 
+def array_of(queue: Queue, job: Job, first: int = 0) -> str:
+    """Return the workers of a job as Slurm, PBS and LSF all write them: `0-3%2`, at most 2 at once.
+
+    `first` is the index of worker 0.
+    """
+    begin = job.first_worker + first
+    at_once = queue.most_at_once
+    limit = f"%{at_once}" if at_once and at_once < job.workers else ""
+    return f"{begin}-{begin + job.workers - 1}{limit}"
+
+
+def log_file(job: Job, program: str, number: str, refused: str = "") -> str:
+    """Return the path of a log for a directive; `number` is what the batch system makes a number.
+
+    Raises UserError as `directive_path` does.
+    """
+    logs = directive_path(job.logs / f"{program}-N.log", refused)
+    return logs.replace(f"{program}-N.log", f"{program}-{number}.log")
+
+
 def clock_time(seconds: float) -> str:
     """Return a time limit as hours:minutes:seconds, rounded up; hours may be more than 24."""
     whole = ceil(seconds)

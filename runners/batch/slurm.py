@@ -10,18 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from configs.errors import StudyError
 from configs.model import Queue
 from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused
-from runners.batch.script import (
-    clock_time,
-    directive_path,
-    job_name,
-    warning_s,
-    write_script,
-)
-from runners.batch.states import all_unknown, not_told, workers_of
+from runners.batch.refusals import not_cancelled, refused, without_id
+from runners.batch.script import array_of, clock_time, job_name, log_file, warning_s, write_script
+from runners.batch.states import all_unknown, ids_like, not_told, workers_of
 from runners.batch.system import (
     ENDED,
     HELD,
@@ -103,15 +96,12 @@ class Slurm:
         # `id`, or `id;cluster` where there are several.
         job_id = answer.stdout.strip().partition(";")[0]
         if not _ID.fullmatch(job_id):
-            raise StudyError(
-                f"`{answer.command}` has submitted something and told no number of a job: "
-                f"{one_line(answer.stdout)}"
-            )
+            raise without_id(answer, "number")
         return Submitted((job_id,), job.first_worker, job.workers)
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
         answer = question(
@@ -130,7 +120,7 @@ class Slurm:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = _ids(jobs)
+        ids = ids_like(_ID, jobs)
         if not ids:
             return ""
         answer = question(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
@@ -141,9 +131,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of sbatch, the site's own last so that they can override."""
     yield f"--job-name={job_name(job)}"
     if job.workers > 1:
-        at_once = queue.most_at_once
-        limit = f"%{at_once}" if at_once and at_once < job.workers else ""
-        yield f"--array={job.first_worker}-{job.first_worker + job.workers - 1}{limit}"
+        yield f"--array={array_of(queue, job)}"
     if queue.queue:
         yield f"--partition={queue.queue}"
     if queue.account:
@@ -171,14 +159,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     # like. No srun is used, which would take its own part of this from SLURM_EXPORT_ENV.
     yield "--export=ALL"
     number = str(job.first_worker) if job.workers == 1 else "%a"
-    logs = directive_path(job.logs / "worker-N.log")
-    yield f"--output={logs.replace('worker-N.log', f'worker-{number}.log')}"
+    yield f"--output={log_file(job, 'worker', number)}"
     yield from queue.directives
-
-
-def _ids(jobs: Sequence[Submitted]) -> list[str]:
-    """Return the ids that are numbers of jobs; anything else was never Slurm's."""
-    return [job_id for job in jobs for job_id in job.ids if _ID.fullmatch(job_id)]
 
 
 def _knows_none(answer: Answer) -> bool:

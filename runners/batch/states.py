@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from runners.batch.asking import Answer
@@ -18,6 +19,11 @@ def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
         for number in range(job.workers):
             own = job.ids[number : number + 1] or ("",)
             yield job.ids[0] if shared else own[0], job.first_worker + number, shared
+
+
+def ids_like(pattern: re.Pattern[str], jobs: Sequence[Submitted]) -> list[str]:
+    """Return those of the jobs' ids that are such as a batch system gives."""
+    return [job_id for job in jobs for job_id in job.ids if pattern.fullmatch(job_id)]
 
 
 def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:

@@ -10,11 +10,10 @@ from typing import Any
 
 from configs.words import plural
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.made import kept_aside, refusals, runs_made
+from runners.batch.made import Made, read_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
-from runners.batch.systems import open_system
 from runners.statuses import OK
 from runners.stopping import RunKey
 
@@ -51,10 +50,14 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class SubmissionStatus:
-    """How one submission of a study stands; `problem` says why its jobs are not known."""
+    """How one submission of a study stands.
+
+    `made` is what the records have, by the folder of results that its workers have written to.
+    """
 
     submission: Submission
     workers: tuple[WorkerStatus, ...]
+    made: Mapping[str, Made]
 
     @property
     def live(self) -> bool:
@@ -69,16 +72,11 @@ class SubmissionStatus:
         known = [time for time in times if time is not None]
         return max(known, default=0.0) if len(known) == len(times) else None
 
-    def folders(self) -> list[Path]:
-        """Return the folders of results that its workers have written to."""
-        told = (worker.attempt.folder for worker in self.workers if worker.attempt)
-        return [Path(folder) for folder in dict.fromkeys(told)]
-
     def refused(self) -> list[str]:
         """Return in lines what was refused: on which node, what was wanted, what was found."""
         found: dict[tuple[str, str], dict[str, int]] = {}
-        for folder in self.folders():
-            for refusal, cases in refusals(folder, self.submission.digest).items():
+        for made in self.made.values():
+            for refusal, cases in made.refused.items():
                 wanted = found.setdefault((refusal.node, refusal.found), {})
                 wanted[refusal.wanted] = wanted.get(refusal.wanted, 0) + cases
         return [
@@ -88,7 +86,7 @@ class SubmissionStatus:
 
     def late(self) -> int:
         """Return how many records of fenced attempts are kept aside."""
-        return sum(kept_aside(folder) for folder in self.folders())
+        return sum(made.late for made in self.made.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -106,22 +104,21 @@ class SubmissionStatus:
         }
 
 
-def status_of(submission: Submission, at: datetime.datetime | None = None) -> SubmissionStatus:
-    """Return how a submission stands at this time, by default now; asks the batch system once."""
-    at = at or datetime.datetime.now(datetime.timezone.utc)
-    states = open_system(submission.system).poll(submission.jobs) if submission.jobs else []
+def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionStatus:
+    """Return how a submission stands now, whose jobs are in these states."""
+    at = datetime.datetime.now(datetime.timezone.utc)
     attempts = read_attempts(submission.attempts)
-    made: dict[str, Mapping[RunKey, str]] = {}
+    made: dict[str, Made] = {}
     workers = []
     for worker in submission.workers:
         mine = [attempt for attempt in attempts if attempt.worker == worker.number]
         newest = max(mine, key=lambda attempt: attempt.generation, default=None)
         jobs = tuple(state for state in states if state.worker == worker.number)
         if newest and newest.folder not in made:
-            made[newest.folder] = runs_made(Path(newest.folder), submission.digest)
-        done = made[newest.folder] if newest else {}
+            made[newest.folder] = read_made(Path(newest.folder), submission.digest)
+        done = made[newest.folder].runs if newest else {}
         workers.append(_worker_status(submission, worker, jobs, mine, newest, done, at))
-    return SubmissionStatus(submission, tuple(workers))
+    return SubmissionStatus(submission, tuple(workers), made)
 
 
 def _worker_status(

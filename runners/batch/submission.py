@@ -11,10 +11,12 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
+from runners.batch.json_fields import checked, checked_all, read_object
 from runners.batch.spread import Worker
 from runners.batch.system import Submitted
 from runners.shards import write_atomically
@@ -22,8 +24,6 @@ from runners.shards import write_atomically
 SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
-# A submission is some kilobytes; a million blocks are some megabytes.
-_MOST_BYTES = 64 << 20
 _MOST_SUBMISSIONS = 9999
 
 
@@ -139,18 +139,12 @@ def read_submission(folder: Path) -> Submission:
     """
     path = folder / FILE
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UserError(f"{path}: is far too large for a submission")
-        data = json.loads(path.read_bytes())
+        return _submission(folder, read_object(path))
     except OSError as error:
         raise UserError(
             f"{path}: cannot be read ({error.strerror}); is the results folder shared with this "
             "node?"
         ) from None
-    except (ValueError, RecursionError):
-        raise UserError(f"{path}: is not JSON; submit the study again") from None
-    try:
-        return _submission(folder, data)
     except (TypeError, KeyError, ValueError) as error:
         raise UserError(
             f"{path}: is no submission of this pinstudy ({error}); submit the study again"
@@ -176,32 +170,28 @@ def _folders(study_results: Path) -> list[Path]:
 _TEXTS = ("study", "name", "digest", "results", "site", "system", "how", "pool", "submitted_at")
 
 
-def _submission(folder: Path, data: Any) -> Submission:  # noqa: ANN401 - whatever JSON holds
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+def _submission(folder: Path, data: Mapping[str, Any]) -> Submission:
+    if data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
     kinds = data.get("kinds")
     return Submission(
         folder=folder,
-        **{name: _is(data[name], str, name) for name in _TEXTS},
-        time_limit_s=float(_is(data["time_limit_s"], (int, float), "time_limit_s")),
-        kinds=None if kinds is None else _is(kinds, str, "kinds"),
-        allow_emulation=_is(data["allow_emulation"], bool, "allow_emulation"),
-        arguments=tuple(
-            _is(each, str, "argument") for each in _is(data["arguments"], list, "arguments")
-        ),
-        workers=tuple(
-            _worker(n, each) for n, each in enumerate(_is(data["workers"], list, "workers"))
-        ),
-        jobs=tuple(_job(each) for each in _is(data["jobs"], list, "jobs")),
+        **{name: checked(data[name], str, name) for name in _TEXTS},
+        time_limit_s=float(checked(data["time_limit_s"], (int, float), "time_limit_s")),
+        kinds=None if kinds is None else checked(kinds, str, "kinds"),
+        allow_emulation=checked(data["allow_emulation"], bool, "allow_emulation"),
+        arguments=checked_all(data["arguments"], str, "arguments"),
+        workers=tuple(map(_worker, count(), checked_all(data["workers"], dict, "workers"))),
+        jobs=tuple(map(_job, checked_all(data["jobs"], dict, "jobs"))),
     )
 
 
 def _worker(number: int, data: Mapping[str, Any]) -> Worker:
     found = Worker(
-        number=_is(data["number"], int, "worker"),
-        node=None if data["node"] is None else _is(data["node"], str, "node"),
-        feature=None if data["feature"] is None else _is(data["feature"], str, "feature"),
-        blocks=tuple(_is(block, int, "block") for block in _is(data["blocks"], list, "blocks")),
+        number=checked(data["number"], int, "worker"),
+        node=None if data["node"] is None else checked(data["node"], str, "node"),
+        feature=None if data["feature"] is None else checked(data["feature"], str, "feature"),
+        blocks=checked_all(data["blocks"], int, "blocks"),
     )
     if found.number != number:
         raise ValueError("its workers are not numbered from 0")
@@ -210,13 +200,7 @@ def _worker(number: int, data: Mapping[str, Any]) -> Worker:
 
 def _job(data: Mapping[str, Any]) -> Submitted:
     return Submitted(
-        ids=tuple(_is(each, str, "id") for each in _is(data["ids"], list, "ids")),
-        first_worker=_is(data["first_worker"], int, "first_worker"),
-        workers=_is(data["workers"], int, "workers"),
+        ids=checked_all(data["ids"], str, "ids"),
+        first_worker=checked(data["first_worker"], int, "first_worker"),
+        workers=checked(data["workers"], int, "workers"),
     )
-
-
-def _is(value: Any, kind: type | tuple[type, ...], name: str) -> Any:  # noqa: ANN401
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{name} is not what it should be")
-    return value

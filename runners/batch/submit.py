@@ -12,8 +12,9 @@ from configs.errors import StudyError, UserError
 from configs.model import Queue, Site, Spread, Study
 from configs.whole_file import write_whole
 from configs.words import plural
-from runners.batch.attempt import Attempt, now, read_attempts
-from runners.batch.made import runs_made
+from runners.batch.attempt import Attempt, read_attempts
+from runners.batch.jobs import live_jobs
+from runners.batch.made import read_made
 from runners.batch.spread import (
     PER_NODE,
     SPLIT,
@@ -34,10 +35,11 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.system import LIVE, WORKER, BatchSystem, Job, JobState
+from runners.batch.system import WORKER, BatchSystem, Job
 from runners.batch.systems import open_system
 from runners.batch.worker_status import DONE, REFUSED
 from runners.installation import ROOT, prefix
+from runners.utc import utc_now
 
 MAX_CHAIN = 100
 
@@ -168,7 +170,7 @@ class Preparation:
             time_limit_s=self.queue.time_limit_s,
             kinds=asked.kinds,
             allow_emulation=asked.allow_emulation,
-            submitted_at=now(),
+            submitted_at=utc_now(),
             arguments=asked.arguments,
             workers=self.workers,
         )
@@ -225,7 +227,7 @@ class Preparation:
         ]
         if not attempts:
             return range(1, self.asked.study.repetitions + 1)
-        done = runs_made(self.study_results / self.pool, self.asked.study.digest)
+        done = read_made(self.study_results / self.pool, self.asked.study.digest).runs
         return blocks_left(self.asked.study, attempts[-1].case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
@@ -237,8 +239,8 @@ class Preparation:
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]
             if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
-                made = runs_made(Path(attempt.folder), self.asked.study.digest)
-                have = {case_id for case_id, _, _ in made}
+                made = read_made(Path(attempt.folder), self.asked.study.digest)
+                have = {case_id for case_id, _, _ in made.runs}
                 ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
                 return ended and have.issuperset(attempt.case_ids)
         return False
@@ -264,17 +266,6 @@ class Preparation:
                 f"`pinstudy status {name}`, end them with `pinstudy cancel {name}`, or submit "
                 "beside them with --again"
             )
-
-
-def live_jobs(submissions: Sequence[Submission]) -> list[JobState]:
-    """Return what the batch systems say of jobs that may still make runs."""
-    return [
-        state
-        for submission in submissions
-        if submission.jobs
-        for state in open_system(submission.system).poll(submission.jobs)
-        if state.state in LIVE
-    ]
 
 
 def _by_start(attempt: Attempt) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from typing import Any
 from configs.errors import StudyError, UserError
 from configs.library import load_site, load_study
 from configs.words import plural
-from runners.batch.attempt import Attempt, AttemptFile, job_of, now
+from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.stop_signals import StopSignals
@@ -29,6 +29,7 @@ from runners.order import PlannedRun
 from runners.session import Session
 from runners.share import Share, StoppedError
 from runners.study import Progress
+from runners.utc import utc_now
 from runners.workplace import open_workplace, results_folder
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
@@ -46,10 +47,10 @@ class Lanes:
 
     def why_fenced(self) -> str:
         """Return that a newer worker is at work in a lane; empty when none is."""
+        newest = self.fence.newest_of_all()
         for lane, generation in self.generations.items():
-            newest = self.fence.newest(lane)
-            if newest > generation:
-                return f"a newer worker has taken over {lane} (generation {newest})"
+            if newest.get(lane, 0) > generation:
+                return f"a newer worker has taken over {lane} (generation {newest[lane]})"
         return ""
 
 
@@ -97,7 +98,7 @@ class _Told:
         self._shown.starting(case, planned, left_s)
 
     def finished(self, record: Mapping[str, Any]) -> None:
-        self._file.tell(left=self._file.attempt.left - 1)
+        self._file.keep(left=self._file.attempt.left - 1)
         self._shown.finished(record)
 
     def skipped(self, case: Case, reason: str) -> None:
@@ -105,7 +106,7 @@ class _Told:
         self._shown.skipped(case, reason)
 
     def ended(self, case: Case, saved: int) -> None:
-        self._file.tell(left=self._file.attempt.left - saved)
+        self._file.keep(left=self._file.attempt.left - saved)
         self._shown.ended(case, saved)
 
     def waiting(self, reason: str) -> None:
@@ -135,7 +136,7 @@ class WorkerSession:
         site = load_site(str(self.submission.site_file))
         self.workplace = open_workplace(Path("/"), self.submission.kinds, site)
         node = self.workplace.node
-        who = {"node": node.node_id, "pid": os.getpid(), "at": now(), "worker": number}
+        who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
         fence = Fence(self.submission.fence)
         self._lanes, generation = claim_lanes(self.submission, self.worker, fence, who)
         results = Path(self.submission.results)
@@ -148,8 +149,8 @@ class WorkerSession:
             node_digest=node.digest,
             job=job_of(os.environ),
             folder=str(target),
-            started_at=now(),
-            updated_at=now(),
+            started_at=utc_now(),
+            updated_at=utc_now(),
         )
         self.file = AttemptFile(self.submission.attempts, attempt)
         self.file.tell()
@@ -199,7 +200,7 @@ class WorkerSession:
             self._ended(error.exit_status, str(error))
             raise
         refused = len(told.refused) + len(self.session.outline.plan.left_out)
-        self.file.tell(refused=refused)
+        self.file.keep(refused=refused)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
         return self._ended(DONE, "all runs of this worker are made")

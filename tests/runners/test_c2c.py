@@ -103,7 +103,7 @@ def make(
         return replace(first, program=program)
 
     told = Told()
-    lines.make(witness, launch, settle, told)
+    lines.make(witness, launch, settle, lambda _: None, told)
     return told
 
 

@@ -120,7 +120,6 @@ def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -
         execute=LocalEngine(collectors).execute,
         collect=collectors.measured,
         settle=lambda _: None,
-        fits=lambda _: None,
         may_start=lambda _: None,
         state=lambda _: Measured({"governor_read": "powersave"}),
         idle=collectors.idle,

@@ -1,0 +1,38 @@
+"""Fields of the JSON files beside a study's results, which somebody else may have written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+# A submission is some kilobytes; a million blocks are some megabytes.
+_MOST_BYTES = 64 << 20
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return what a file holds.
+
+    Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
+    """
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError("it is far too large")
+    try:
+        data = json.loads(path.read_bytes())
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError("it is no table of fields")
+    return data
+
+
+def checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:  # noqa: ANN401
+    """Return a value of this kind; raises TypeError, which names the field, for any other."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{name} is not what it should be")
+    return value
+
+
+def checked_all(value: Any, kind: type, name: str) -> tuple[Any, ...]:  # noqa: ANN401
+    """Return the values of a list, all of them of this kind; raises TypeError as `checked`."""
+    return tuple(checked(each, kind, name) for each in checked(value, list, name))

@@ -1,0 +1,36 @@
+"""A program that did not end well: has it failed, or is all of this being stopped?
+
+A batch system sends its signal to every process of a job, and the program's may come first. It has
+failed only when no signal to pinstudy follows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from runners.execute import Observation
+from runners.witness_process import LaunchError
+
+# Signals to all processes of a job arrive within milliseconds of one another.
+SIGNAL_GRACE_S = 0.25
+
+
+def unless_stopped(
+    execute: Callable[[], Observation], may_start: Callable[[float | None], None]
+) -> Observation:
+    """Return what `execute` observes.
+
+    `may_start` raises StoppedError when no further run must start. Raises that or KeyboardInterrupt
+    when everything is being stopped, and LaunchError as `execute` does when it is not.
+    """
+    try:
+        seen = execute()
+    except LaunchError:
+        time.sleep(SIGNAL_GRACE_S)
+        may_start(None)
+        raise
+    if seen.ending.wait_status != 0 and not seen.timed_out:
+        time.sleep(SIGNAL_GRACE_S)
+        may_start(None)
+    return seen
