@@ -12,8 +12,9 @@ from typing import Any
 
 from configs.cpulist import format_cpulist
 from runners import cpuinfo
+from runners.boot_options import read_boot_options
 from runners.cpufreq import CPUS, Cpufreq
-from runners.evidence.tiers import CAPACITY, read_sign
+from runners.evidence.tiers import CAPACITY, HIGHEST_PERF, read_sign
 from runners.power_limits import read_power_limits
 from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.topology import Topology, topology_json
@@ -28,6 +29,8 @@ _TEXTS = {
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
     "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",
+    "sched_autogroup": "/proc/sys/kernel/sched_autogroup_enabled",
+    "numa_balancing": "/proc/sys/kernel/numa_balancing",
 }
 # Up to Linux 6.12, and after it.
 _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
@@ -46,6 +49,7 @@ _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 _SETTLED = (
     "kernel",
     "kernel_build",
+    "boot_options",
     "cpu_model",
     "microcode",
     "firmware",
@@ -72,14 +76,16 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
         ("transparent_hugepages", _chosen(tree, _THP)),
         ("power_limits", read_power_limits(tree)),
         ("isolated", _isolated(tree)),
+        ("boot_options", read_boot_options(tree)),
         *_processor(tree).items(),
     ):
         if isinstance(value, Absent):
             unavailable[name] = value.reason
         else:
             facts[name] = value
-    capacity = read_sign(tree, CAPACITY, topology.online)
-    facts["cpu_capacity"] = _grouped({cpu: str(value) for cpu, value in capacity.items()})
+    for name, sign in (("cpu_capacity", CAPACITY), ("highest_perf", HIGHEST_PERF)):
+        values = read_sign(tree, sign, topology.online)
+        facts[name] = _grouped({cpu: str(value) for cpu, value in values.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
     if any(map(tree.is_directory, _VIRTUAL_NODES)):
         facts["node"] = "virtual"
@@ -105,11 +111,13 @@ def _processor(tree: Tree) -> dict[str, Any]:
     block = cpuinfo.first_block(tree)
     if not block:
         gone = Absent(f"{cpuinfo.PATH} is missing or empty")
-        return {"cpu_model": gone, "microcode": gone, "virtual_machine": gone}
+        return dict.fromkeys(("cpu_model", "microcode", "cpu_flags", "virtual_machine"), gone)
     unnamed = Absent(f"{cpuinfo.PATH} does not say it")
     return {
         "cpu_model": block.get("model name") or block.get("Hardware") or unnamed,
         "microcode": block.get("microcode") or unnamed,
+        # ARM's word for them is Features.
+        "cpu_flags": block.get("flags") or block.get("Features") or unnamed,
         "virtual_machine": cpuinfo.is_guest(block) if "flags" in block else unnamed,
     }
 

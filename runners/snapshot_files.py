@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from configs.errors import UserError
-from runners import cpuinfo
+from runners import boot_options, cpuinfo
 from runners.sysfs import TEXT_LIMIT, Absent, Tree
 
 # A node of 1024 CPUs has some 70000 of these files.
@@ -72,7 +72,7 @@ _WANTED = (
     ("/sys/class/dmi/id", "product_name bios_version"),
     ("/sys/kernel/mm/transparent_hugepage", "enabled"),
     ("/sys/kernel/debug/x86", "sched_itmt_enabled"),
-    ("/proc", "cpuinfo meminfo version"),
+    ("/proc", "cmdline cpuinfo meminfo version"),
     (
         "/proc/sys/kernel",
         "osrelease version arch perf_event_paranoid nmi_watchdog numa_balancing "
@@ -176,6 +176,9 @@ def _take(tree: Tree, path: str, found: NodeFiles) -> None:
     elif path in _VERSIONS:
         kept = _BUILDER.sub("removed", text)
         what = "who built the kernel, and where"
+    elif path == boot_options.PATH:
+        kept = f"{boot_options.kept_options(text)}\n"
+        what = "boot options that do not decide how programs run"
     if kept != text:
         found.removed[path] = what
     found.add(path, kept.encode())

@@ -47,6 +47,8 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     write(root, "proc/sys/kernel/nmi_watchdog", "1")
     write(root, "proc/sys/kernel/perf_event_paranoid", "-1")
     write(root, "proc/sys/kernel/sched_itmt_enabled", "1")
+    write(root, "proc/sys/kernel/sched_autogroup_enabled", "1")
+    write(root, "proc/sys/kernel/numa_balancing", "0")
     write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     write(root, f"{CPU}/smt/control", "on")
     write(root, f"{CPU}/isolated", "")
@@ -59,12 +61,50 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     assert facts["nmi_watchdog"] == 1
     assert facts["perf_event_paranoid"] == -1
     assert facts["itmt_enabled"] == 1
+    assert facts["sched_autogroup"] == 1
+    assert facts["numa_balancing"] == 0
     assert facts["transparent_hugepages"] == "madvise"
     assert facts["smt"] == "on"
     assert facts["isolated"] == ""
     assert facts["cpufreq"]["max_perf_pct"] == 80
     assert facts["cpufreq"]["hwp_dynamic_boost"] == 0
     assert facts["cpufreq"]["energy_perf_bias"] == {"6": "0-15", "8": "16-31"}
+
+
+@pytest.mark.parametrize(
+    ("path", "enabled"),
+    [
+        ("proc/sys/kernel/sched_itmt_enabled", 0),
+        ("sys/kernel/debug/x86/sched_itmt_enabled", 1),
+    ],
+)
+def test_itmt_is_found_where_old_and_new_kernels_have_it(
+    tmp_path: Path, path: str, enabled: int
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    assert "itmt_enabled" in open_node(root).facts["unavailable"]
+    write(root, path, enabled)
+    assert open_node(root).facts["itmt_enabled"] == enabled
+
+
+def test_boot_options_that_decide_how_programs_run_are_facts_and_no_others(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    assert open_node(root).facts["unavailable"]["boot_options"] == "/proc/cmdline is missing"
+    line = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro intel_pstate=no_cas quiet isolcpus=domain,2-3"
+    write(root, "proc/cmdline", f"{line} nosmt password=x mitigations=\x1b[31m -- nohz=off")
+    assert open_node(root).facts["boot_options"] == "intel_pstate=no_cas isolcpus=domain,2-3 nosmt"
+
+
+def test_favoured_cores_and_instruction_sets_can_be_looked_up(tmp_path: Path) -> None:
+    facts = open_node(build_tree(tmp_path, "i7-1370p")).facts
+    assert facts["highest_perf"] == {"64": "0-3,6-7,10-11", "67": "4-5,8-9", "39": "12-19"}
+    assert facts["cpufreq"]["highest_khz"] == {
+        "5000000": "0-3,6-7,10-11",
+        "5200000": "4-5,8-9",
+        "3900000": "12-19",
+    }
+    recorded = open_node(build_tree(tmp_path, "mtl-m-2")).facts
+    assert {"avx2", "avx_vnni", "hfi"} <= set(recorded["cpu_flags"].split())
 
 
 def test_power_limits_are_in_watts_and_seconds_for_each_top_zone(tmp_path: Path) -> None:
@@ -132,6 +172,7 @@ def test_a_reboot_and_other_permissions_leave_the_node_the_same(tmp_path: Path) 
     ("path", "content"),
     [
         ("proc/sys/kernel/osrelease", "6.13.0"),
+        ("proc/cmdline", "intel_pstate=no_cas"),
         (f"{CPU}/smt/control", "off"),
         (f"{CPU}/online", "0-30"),
         (f"{CPU}/intel_pstate/status", "passive"),

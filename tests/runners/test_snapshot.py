@@ -128,7 +128,6 @@ def test_nothing_names_the_machine_its_owner_or_its_boot(tmp_path: Path) -> None
         "proc/sys/kernel/hostname",
         "proc/sys/kernel/domainname",
         "proc/sys/kernel/random/boot_id",
-        "proc/cmdline",
         "etc/machine-id",
         "etc/hostname",
         f"{CPU}/cpu0/topology/ppin",
@@ -143,12 +142,15 @@ def test_nothing_names_the_machine_its_owner_or_its_boot(tmp_path: Path) -> None
     built = f"Linux version 6.12.1 ({SECRET}@{SECRET}.example.org) (gcc 12) #1 SMP"
     write(root, "proc/version", built)
     write(root, "proc/sys/kernel/version", f"#1 SMP {SECRET}@{SECRET}")
+    write(root, "proc/cmdline", f"root=UUID={SECRET} nosmt={SECRET}@ mitigations=off -- {SECRET}")
     taken = take_snapshot(root)
     files = contents(taken.data)
     assert not [name for name, content in files.items() if SECRET.encode() in content]
     assert files["node/proc/version"] == b"Linux version 6.12.1 (removed) (gcc 12) #1 SMP\n"
     assert files["node/proc/cpuinfo"] == b"processor\t: 0\nHardware\t: Board\n"
+    assert files["node/proc/cmdline"] == b"mitigations=off\n"
     assert set(described(taken.data)["removed"]) == {
+        "/proc/cmdline",
         "/proc/cpuinfo",
         "/proc/version",
         "/proc/sys/kernel/version",
