@@ -5,7 +5,7 @@ A results folder may come from anybody: nothing in its files is trusted before i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from runners.lstopo import picture_path
 _NO_PICTURE = "no lstopo picture is beside the records"
 
 _TURBO = {"True": "on", "False": "off"}
+_LIMITS = {"long_term": "PL1", "short_term": "PL2"}
 
 Row = tuple[str, str]
 
@@ -91,7 +92,14 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("turbo", _TURBO.get(str(cpufreq.get("turbo")), "")),
         ("driver's mode", _word(cpufreq, "mode")),
         ("governors in force", _grouped(_table(cpufreq, "governors"))),
-        *_limits(_table(node, "power_limits")),
+        *_limits(_list(node, "power_limits")),
+        ("highest frequencies (kHz)", _grouped(_table(cpufreq, "highest_khz"))),
+        ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
+        ("capacities", _grouped(_table(node, "cpu_capacity"))),
+        ("ITMT", _word(node, "itmt_enabled")),
+        ("autogroups", _word(node, "sched_autogroup")),
+        ("NMI watchdog", _word(node, "nmi_watchdog")),
+        ("boot options", _word(node, "boot_options")),
         ("firmware", _word(node, "firmware")),
         ("product", _word(node, "product")),
         ("isolated CPUs", _word(node, "isolated")),
@@ -149,12 +157,18 @@ def _caches(topology: Mapping[str, Any]) -> Iterator[Row]:
         yield f"L{level} caches", ", ".join(parts)
 
 
-def _limits(limits: Mapping[str, Any]) -> Iterator[Row]:
-    for domain, limit in limits.items():
-        if isinstance(limit, dict):
-            units = {"pl1_w": "PL1 {} W", "tau_s": "over {} s", "pl2_w": "PL2 {} W"}
-            parts = [units[name].format(limit[name]) for name in units if name in limit]
-            yield f"power limits of {domain}", ", ".join(parts)
+def _limits(limits: Iterable[object]) -> Iterator[Row]:
+    """Yield the limits of each domain, a zone's own by their names."""
+    parts: dict[str, list[str]] = {}
+    for limit in limits:
+        if isinstance(limit, dict) and (watts := _word(limit, "power_w")):
+            window = _word(limit, "window_s")
+            over = f" over {window} s" if window else ""
+            name = _LIMITS.get(_word(limit, "name"), _word(limit, "name") or "limit")
+            where = f"{_word(limit, 'domain') or 'unknown'} ({_word(limit, 'zone')})"
+            parts.setdefault(where, []).append(f"{name} {watts} W{over}")
+    for where, texts in parts.items():
+        yield f"power limits of {where}", ", ".join(texts)
 
 
 def _grouped(values: Mapping[str, Any]) -> str:

@@ -101,11 +101,16 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
         remarks.append("numbers of a virtual node's model, not of hardware")
     if divided := pool_remark(runs.frame):
         remarks.append(divided)
+    digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
+    if any((read_node(folder, digest) or {}).get("virtual_machine") is True for digest in digests):
+        remarks.append(
+            "measured in a virtual machine, whose CPUs are what its host makes of them: no "
+            "evidence about hardware"
+        )
     if (runs.frame["vm_accelerator"] == "tcg").any():
         remarks.append("guests were emulated (QEMU TCG), so that their times are not this node's")
     if runs.frame["kinds_declared"].any():
-        digests = runs.frame["node_digest"].dropna().unique()
-        kinds = joined(_declared_kinds(folder, str(digest)) for digest in digests)
+        kinds = joined(_declared_kinds(folder, digest) for digest in digests)
         remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
     if runs.torn:
         lines = plural(runs.torn, "line")

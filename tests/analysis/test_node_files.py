@@ -55,7 +55,11 @@ def test_a_node_is_told_by_its_cores_and_all_that_its_file_says(results: Results
     assert rows["cores"] == "6 P-cores (CPUs 0-11); 4 E-cores (CPUs 12-15)"
     assert rows["L2 caches"] == "1 x 2 MiB, 1 x 4 MiB"
     assert rows["memory"] == "32 GiB"
-    assert rows["power limits of package-0"] == "PL1 125.0 W, over 56.0 s, PL2 181.0 W"
+    limits = rows["power limits of package-0 (intel-rapl:0)"]
+    assert limits == "PL1 125.0 W over 56.0 s, PL2 181.0 W"
+    assert rows["highest performance (CPPC)"] == "64 (CPUs 0-3,6-11), 67 (CPUs 4-5)"
+    assert rows["ITMT"] == "1"
+    assert rows["boot options"] == "intel_pstate=no_cas"
     assert sheet.absent == (("firmware", "/sys/class/dmi/id/bios_version is missing"),)
 
 

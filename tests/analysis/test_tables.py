@@ -168,6 +168,18 @@ def test_numbers_of_a_virtual_node_are_marked_under_the_table(tmp_path: Path) ->
     assert table.notes == (("", "numbers of a virtual node's model, not of hardware"),)
 
 
+@pytest.mark.parametrize(("virtual", "said"), [("true", 1), ("false", 0), ('"true"', 0)])
+def test_numbers_of_a_virtual_machine_are_marked_under_the_table(
+    tmp_path: Path, virtual: str, said: int
+) -> None:
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "n1.json").write_text(f'{{"virtual_machine": {virtual}}}')
+
+    (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
+
+    assert len([text for _, text in table.notes if "virtual machine" in text]) == said
+
+
 def test_declared_kinds_are_said_even_without_the_node_s_file(tmp_path: Path) -> None:
     (table,) = tables_from(tmp_path, [record(1, r, kinds_declared=True) for r in (1, 2)])
 

@@ -54,7 +54,8 @@ def make_hostile_results(folder: Path) -> Path:
             "cores": [{"kind": SCRIPT}, 3], "caches": [{"level": IMAGE, "size_bytes": STYLE}],
         },
         "cpufreq": {"drivers": {SCRIPT: IMAGE}, "governors": {STYLE: CONTROLS}},
-        "power_limits": {SCRIPT: {"pl1_w": IMAGE}}, "unavailable": {SCRIPT: STYLE},
+        "power_limits": [{"zone": SCRIPT, "domain": IMAGE, "power_w": SCRIPT}],
+        "unavailable": {SCRIPT: STYLE},
     }  # fmt: skip
     (nodes / f"{DIGEST}.json").write_text(json.dumps(node))
     (nodes / f"{DIGEST}.lstopo.svg").write_text(PICTURE)

@@ -38,6 +38,12 @@ repetitions: 10
 """
 
 
+def power_limit(name: str, power_w: float | None, window_s: float | None) -> dict[str, Any]:
+    """Return an entry of the node's `power_limits`; one that could not be read has no watts."""
+    zone = {"zone": "intel-rapl:0", "domain": "package-0"}
+    return zone | {"name": name, "power_w": power_w, "window_s": window_s}
+
+
 def node() -> dict[str, Any]:
     """Return the node's file: six P-cores with SMT, four E-cores."""
     p_cpus, e_cpus = "0-11", "12-15"
@@ -54,9 +60,16 @@ def node() -> dict[str, Any]:
         "smt": "on",
         "virtual_machine": False,
         "cpu_capacity": {},
+        "highest_perf": {"64": "0-3,6-11", "67": "4-5"},
+        "itmt_enabled": 1,
+        "boot_options": "intel_pstate=no_cas",
         "isolated": "",
         "transparent_hugepages": "madvise",
-        "power_limits": {"package-0": {"pl1_w": 125.0, "tau_s": 56.0, "pl2_w": 181.0}},
+        "power_limits": [
+            power_limit("long_term", 125.0, 56.0),
+            power_limit("short_term", 181.0, None),
+            power_limit("peak_power", None, None),
+        ],
         "cpufreq": {
             "mode": "active",
             "turbo": True,
