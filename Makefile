@@ -81,9 +81,9 @@ sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize
 	@tools/sanitize.sh $(APP)
 
-bench: ## Measure the harness's cost per run, the tables' and the programs' speed
+bench: ## Measure the cost of measuring, speed and load; benchmarks/RESULTS.md keeps it; parts in ARGS=
 	@tools/setup.sh bench
-	@tools/bench.sh
+	@.venv/bin/python -m benchmarks $(ARGS)
 
 lock: ## Renew the lock files from pyproject.toml (needs uv)
 	@tools/lock.sh

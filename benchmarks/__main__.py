@@ -1,0 +1,93 @@
+"""Runs the benchmarks and keeps what they print in benchmarks/RESULTS.md, for `make bench`.
+
+One that fails leaves its section as it was; the others run all the same.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from benchmarks.lib.machine import describe_machine
+from benchmarks.lib.results import keep, section
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A section of the results, and what prints it: a module, else programs that were built."""
+
+    title: str
+    module: str = ""
+    programs: str = ""
+    is_markdown: bool = True
+
+    def commands(self) -> list[list[str]]:
+        """Return the commands that print the section."""
+        if self.module:
+            return [[sys.executable, "-m", self.module]]
+        return [[str(program)] for program in sorted(ROOT.glob(self.programs))]
+
+
+BENCHMARKS = {
+    "cost": Benchmark("The cost of measuring", "benchmarks.harness_cost", is_markdown=False),
+    "tables": Benchmark("Tables of many records", "benchmarks.tables_speed", is_markdown=False),
+    "latency": Benchmark("pingpong beside its peer", "benchmarks.latency_peer", is_markdown=False),
+    "programs": Benchmark(
+        "Parts of the programs",
+        programs="build/*/benchmarks/apps/bench-*",
+        is_markdown=False,
+    ),
+}
+
+
+def run(benchmark: Benchmark) -> str | None:
+    """Run a benchmark and return what it printed, also shown meanwhile; None when it failed."""
+    printed = []
+    for command in benchmark.commands():
+        with subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                click.echo(line, nl=False)
+                printed.append(line)
+        if process.returncode:
+            click.echo(f"{command[-1]}: ended with status {process.returncode}", err=True)
+            return None
+    return "".join(printed) or "n/a, because nothing of it is built\n"
+
+
+def run_all(names: Sequence[str]) -> int:
+    """Run these benchmarks and keep their sections; return how many of them failed."""
+    order = [benchmark.title for benchmark in BENCHMARKS.values()]
+    failed = 0
+    for name in names:
+        benchmark = BENCHMARKS[name]
+        click.echo(f"\n## {benchmark.title}\n")
+        machine = describe_machine()
+        printed = run(benchmark)
+        if printed is None:
+            failed += 1
+        else:
+            keep(RESULTS, benchmark.title, section(machine, printed, benchmark.is_markdown), order)
+    return failed
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
+def main(names: tuple[str, ...]) -> None:
+    """Run the benchmarks of these NAMES, by default all."""
+    if run_all(names or tuple(BENCHMARKS)):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
