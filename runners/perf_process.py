@@ -16,6 +16,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from runners.signals import ended_by
+
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 
@@ -76,8 +78,15 @@ class PerfStat:
             self.problem = "perf did not answer when it was to stop counting"
 
     def finish(self) -> str:
-        """Stop counting and return what perf wrote; empty when it never worked."""
-        if self._process and not self.problem:
+        """Stop counting and return what perf wrote.
+
+        Empty when it never worked, and when something else has ended it: perf tells what it has
+        counted until then as if that were all.
+        """
+        if self._process is None or self.problem:
+            return ""
+        early = self._process.poll()
+        if early is None:
             if self._held:
                 self._let_go()
             else:
@@ -88,8 +97,13 @@ class PerfStat:
                 self.problem = f"perf did not end within {FINISH_LIMIT_S:g} s"
                 self._stop()
                 return ""
-            return self._text(self._output)
-        return ""
+        status = self._process.returncode
+        # After its output perf ends itself by the signal that it was told to stop with.
+        if status != 0 and (early is not None or status != -signal.SIGINT):
+            how = f"was {ended_by(-status)}" if status < 0 else f"ended with status {status}"
+            self.problem = f"perf {how} while it counted"
+            return ""
+        return self._text(self._output)
 
     def close(self) -> None:
         """End perf if it still runs, and free its buffers."""

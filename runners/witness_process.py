@@ -89,6 +89,7 @@ class WitnessProcess:
             os.close(report_write)
         self._log = log
         self._buffer = b""
+        self._reaped = False
         self.pid = 0
         self._exec_errno: int | None = None
         self._window_ns = (0, 0)
@@ -123,6 +124,7 @@ class WitnessProcess:
         status, user_us, system_us, max_rss_kb, *_ = map(
             int, self._expect("reaped", LAUNCH_LIMIT_S)
         )
+        self._reaped = True
         start_ns, end_ns = self._window_ns
         return Ending(
             wait_status=status,
@@ -150,6 +152,8 @@ class WitnessProcess:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._launcher.pid, signal.SIGKILL)
             self._launcher.wait()
+        if not self._reaped:
+            _kill_session(self._launcher.pid)
 
     def _send(self, data: bytes) -> None:
         try:
@@ -185,6 +189,9 @@ class WitnessProcess:
         return line.decode().split()
 
     def _name(self) -> str:
+        """Return what the started process is now: the launcher, and then the witness by exec."""
+        if self.pid:
+            return "pinstudy-witness"
         arguments = self._launcher.args
         assert isinstance(arguments, list)
         return str(arguments[0])
@@ -198,3 +205,14 @@ class WitnessProcess:
         if status is not None and status < 0:
             return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
         return f"{self._name()} ended with status {status}: {said or 'no message'}"
+
+
+def _kill_session(session: int) -> None:
+    """End what a witness that was ended from outside has left of its session.
+
+    The kernel ends the program with its witness, but not what the program has started.
+    """
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(int(folder.name)) == session:
+                os.kill(int(folder.name), signal.SIGKILL)
