@@ -19,9 +19,10 @@ AT_LIMIT = 0.97
 def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Measured:
     """Return the field `power_limit_note`: in words, empty when power was below the limit.
 
-    `power_w` is the average power of all packages in watts; `limits` are the node's
-    facts `power_limits`. PL1 is the sum over packages of the lowest limit on each: the same package
-    may be limited by a register of its own and by one of the memory map (intel-rapl-mmio).
+    `power_w` is the average power of all packages in watts; `limits` are those of the run's end
+    (runners.power_limits.read_power_limits). PL1 is the sum over packages of the lowest limit on
+    each: the same package may be limited by a register of its own and by one of the memory map
+    (intel-rapl-mmio).
     """
     limit_w = _long_term_w(limits)
     if not isinstance(power_w, (int, float)):

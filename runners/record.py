@@ -96,7 +96,8 @@ def run_record(
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen.threads, seen.looks),
     }
-    return _with_measured(record, unavailable, (_governor_before(before), after, *collected))
+    parts = (_governor_before(before), _limits_before(before, after), after, *collected)
+    return _with_measured(record, unavailable, parts)
 
 
 def _with_measured(
@@ -113,6 +114,13 @@ def _governor_before(before: Measured) -> Measured:
     if name in before.fields:
         return Measured({"governor_before": before.fields[name]}, {})
     return Measured({}, {"governor_before": before.unavailable[name]})
+
+
+def _limits_before(before: Measured, after: Measured) -> Measured:
+    """Return the power limits from before a run, where they differ from those after it."""
+    name = "power_limits"
+    moved = name in before.fields and before.fields[name] != after.fields.get(name)
+    return Measured({f"{name}_before": before.fields[name]} if moved else {}, {})
 
 
 def unfinished_record(

@@ -6,6 +6,7 @@ All of it is read before and after a run, nothing while it lasts.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from runners.busy_time import BusyMeter
 from runners.daemons import daemon_warning, find_daemons
@@ -13,6 +14,7 @@ from runners.execute import Observation
 from runners.foreign_tasks import ForeignTasksMeter
 from runners.measured import Measured
 from runners.node import Node
+from runners.power_limits import read_power_limits
 from runners.power_note import power_limit_note
 from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter, Thermometer
@@ -29,10 +31,11 @@ class Surroundings:
     def __init__(self, node: Node) -> None:
         """Find the sensors and the daemons that run now."""
         tree = Tree(node.root)
-        self._tree, self._node = tree, node
+        self._tree = tree
         self.thermometer = Thermometer(tree, node.topology)
         self._daemons = find_daemons(tree)
         self._load: float | Absent = Absent("not measured")
+        self._limits: list[dict[str, Any]] | Absent = Absent("not measured")
         self._temperature = TemperatureMeter(self.thermometer)
         self._throttle = ThrottleMeter(tree, node.topology)
         self._tasks = ForeignTasksMeter(tree)
@@ -58,6 +61,7 @@ class Surroundings:
         """Read everything after a run."""
         for meter in reversed(self._meters):
             meter.stop()
+        self._limits = read_power_limits(self._tree)
 
     def measured(self, cpus: tuple[int, ...], seen: Observation, power_w: object) -> Measured:
         """Return the record's fields for a run on these CPUs, of this average package power."""
@@ -68,7 +72,7 @@ class Surroundings:
         for part in (
             self._temperature.reading(),
             self._throttle.reading(),
-            power_limit_note(power_w, self._node.facts.get("power_limits", ())),
+            power_limit_note(power_w, () if isinstance(self._limits, Absent) else self._limits),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),
             Measured({} if seen.cost is None else {"harness": seen.cost.fields()}),

@@ -75,6 +75,17 @@ def test_all_of_it_is_in_the_record(root: Path) -> None:
     }
 
 
+def test_power_is_held_against_the_limit_that_is_in_force_at_the_run(root: Path) -> None:
+    around = Surroundings(open_node(root))
+    around.start()
+    # thermald lowers limits while a study runs.
+    write(root, f"{LIMIT}/constraint_0_power_limit_uw", 45_000_000)
+    around.stop()
+    seen = Observation(Ending(0, 1.1, 0.6, 0.1, 0), False, "", "", (), 1, "", "", ())
+    note = around.measured((3,), seen, 44.5).fields["power_limit_note"]
+    assert note.startswith("at PL1: average package power 44.5 W, PL1 45.0 W")
+
+
 def test_the_harness_is_not_foreign_where_it_shares_the_cpus(root: Path) -> None:
     found, _ = fields(root, 0.6, HarnessCost(0.05, 30, (3, 4)))
     assert found["foreign_cpu_s"] == pytest.approx(0.25)

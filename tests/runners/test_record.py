@@ -1,0 +1,47 @@
+"""A run's record tells what differed between the two readings around the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runners.execute import Observation
+from runners.launch import Launch
+from runners.measured import Measured
+from runners.order import PlannedRun
+from runners.record import Origin, run_record
+from runners.witness_process import Ending
+from tests.runners import cases
+
+HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
+
+
+def recorded(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    case = cases.case()
+    planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
+    states = (
+        Measured({"governor_read": "powersave"} | before),
+        Measured({"governor_read": "powersave"} | after),
+    )
+    seen = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
+    origin = Origin("study", "digest", 1, "node1", "n1", "boot", 1, False)
+    launch = Launch((), ("program",), {}, {}, ())
+    return run_record(origin, planned, case, launch, seen, "2026-01-01T00:00:00Z", states, [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"power_limits": HIGH}, {"power_limits": LOW}, HIGH),
+        ({"power_limits": HIGH}, {}, HIGH),
+        ({"power_limits": HIGH}, {"power_limits": HIGH}, None),
+        ({}, {}, None),
+    ],
+)
+def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
+    before: dict[str, Any], after: dict[str, Any], told: object
+) -> None:
+    record = recorded(before, after)
+    assert record.get("power_limits_before") == told
+    assert record.get("power_limits") == after.get("power_limits")
