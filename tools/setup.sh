@@ -122,8 +122,8 @@ main() {
             if lacks GoogleTest; then programs; else programs -D PINSTUDY_TESTS=ON; fi
             ;;
         bench)
-            system_packages python build run
-            python_environment requirements.txt
+            system_packages python build run bench
+            python_environment requirements-dev.txt
             if lacks benchmark; then programs; else programs -D PINSTUDY_BENCHMARKS=ON; fi
             ;;
         lint)
