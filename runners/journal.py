@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
+from configs.whole_file import sync_folder
 from runners.settings import Setting
 from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.utc import utc_now
@@ -119,7 +120,7 @@ class Journal:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
             _write_synced(temporary, json.dumps(data, indent=1).encode())
             temporary.replace(self.path)
-            _sync_folder(folder)
+            sync_folder(folder)
         except OSError as error:
             with suppress(OSError):
                 temporary.unlink()
@@ -158,7 +159,7 @@ class Journal:
             self.path.unlink(missing_ok=True)
             for torn in self.path.parent.glob(f".{self.path.name}.*"):
                 torn.unlink(missing_ok=True)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "
@@ -182,14 +183,6 @@ def _write_synced(path: Path, data: bytes) -> None:
         stream.write(data)
         stream.flush()
         os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _parse(raw: bytes) -> Entry:
