@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from configs.given_file import read_given
+
 # Larger files are none that pinstudy has written.
 MOST_BYTES = 8_000_000
 _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
@@ -35,8 +37,7 @@ def read_json(path: Path) -> object:
 def read_limited(path: Path) -> bytes | None:
     """Return a file's bytes; None when it cannot be read or is too large."""
     try:
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_bytes()
-    except OSError:
+        data = read_given(path, MOST_BYTES)
+    except (OSError, ValueError):
         return None
+    return data if len(data) <= MOST_BYTES else None

@@ -6,10 +6,10 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISREG
 
 from analysis.table import harmless
 from configs.errors import ConfigError, Problem, UserError
+from configs.given_file import NotAFileError, read_given
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24
@@ -31,10 +31,9 @@ def read_text(path: Path, what: str) -> str:
     """
     name = harmless(str(path))
     try:
-        if not S_ISREG(path.stat().st_mode):
-            raise UserError(f"{name}: is not a file; expected {what}")
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_given(path, MAX_BYTES)
+    except NotAFileError:
+        raise UserError(f"{name}: is not a file; expected {what}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"{name}: cannot be read ({reason}); expected {what}") from None

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 # and "0-99999999999" must not be expanded.
 MAX_CPU = 65535
 
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?")
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?", re.ASCII)
 
 
 def parse_cpulist(text: str) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from stat import S_ISREG
 
 from configs.errors import Problem, UserError
+from configs.given_file import NotAFileError, read_given
 
 # A study is a page of text; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 20
@@ -22,10 +22,9 @@ def read_bytes(path: Path) -> bytes:
     Raises UserError when it cannot be read or is no regular file (a device or a pipe never ends).
     """
     try:
-        if not S_ISREG(path.stat().st_mode):
-            raise UserError(f"{path}: is not a file; expected a YAML file")
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+        return read_given(path, MAX_BYTES)
+    except NotAFileError:
+        raise UserError(f"{path}: is not a file; expected a YAML file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"{path}: cannot be read: {reason}") from error

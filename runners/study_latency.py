@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
+from configs.given_file import read_given
 from runners.forecast import duration
 from runners.latency import (
     FILE_NAME,
@@ -58,9 +59,8 @@ def _is_of_boot(path: Path, boot_id: str | None) -> bool:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return {}
-        found = json.loads(path.read_bytes())
+        raw = read_given(path, MAX_BYTES)
+        found = json.loads(raw) if len(raw) <= MAX_BYTES else {}
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -11,10 +11,15 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from configs.cpulist import parse_cpulist
+from configs.given_file import read_given
+from runners.invoker import as_root, may_be_root
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
 # large nodes and of PMUs may be longer. Whatever is larger than this is no such file.
@@ -23,6 +28,8 @@ TEXT_LIMIT = 65536
 MAX_LINKS = 40
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 MAX_SHOWN = 40
+
+_Found = TypeVar("_Found")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
@@ -49,7 +56,9 @@ class Absent:
 class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
-    No method raises for what the files are or hold; each returns a value or an `Absent`.
+    No method raises for what the files are or hold; each returns a value or an `Absent`. On this
+    machine, what the invoking user may not read or write is read and written as root, where pinstudy
+    was started as root: paths are those of the kernel's files, never made of what a user has written.
     """
 
     def __init__(self, root: Path) -> None:
@@ -76,7 +85,7 @@ class Tree:
         `cut`.
         """
         try:
-            raw = _read(self._locate(path), limit)
+            raw = self._allowed(lambda: read_given(self._locate(path), limit))
         except (OSError, ValueError) as error:
             return _absent(path, error)
         if len(raw) > limit and not cut:
@@ -115,18 +124,15 @@ class Tree:
     def names(self, path: str) -> tuple[str, ...] | Absent:
         """Return the names in a directory, sorted."""
         try:
-            return tuple(sorted(os.listdir(self._locate(path))))  # noqa: PTH208
+            found = self._allowed(lambda: os.listdir(self._locate(path)))  # noqa: PTH208
+            return tuple(sorted(found))
         except (OSError, ValueError) as error:
             return _absent(path, error)
 
     def block(self, path: str, offset: int, size: int) -> bytes | Absent:
         """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""
         try:
-            descriptor = os.open(self._locate(path), _FLAGS)
-            try:
-                raw = os.pread(descriptor, size, offset)
-            finally:
-                os.close(descriptor)
+            raw = self._allowed(lambda: _read_block(self._locate(path), offset, size))
         except (OSError, ValueError) as error:
             return _absent(path, error)
         return raw if len(raw) == size else Absent(f"{path} has no {size} bytes at {offset:#x}")
@@ -134,13 +140,7 @@ class Tree:
     def put(self, path: str, text: str) -> Absent | None:
         """Write a text into a file that is there; return why that failed, or None."""
         try:
-            descriptor = os.open(self._locate(path), _WRITE_FLAGS)
-            try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise OSError(errno.EINVAL, "not a regular file")
-                os.write(descriptor, f"{text}\n".encode())
-            finally:
-                os.close(descriptor)
+            self._allowed(lambda: _write(self._locate(path), f"{text}\n".encode()))
         except (OSError, ValueError) as error:
             return _absent(path, error, "write")
         return None
@@ -148,7 +148,8 @@ class Tree:
     def writable(self, path: str) -> bool:
         """Whether this process may write a file that is there."""
         try:
-            return os.access(self._locate(path), os.W_OK)
+            with as_root() if self.live else nullcontext():
+                return os.access(self._locate(path), os.W_OK, effective_ids=True)
         except (OSError, ValueError):
             return False
 
@@ -158,6 +159,16 @@ class Tree:
             return os.path.isdir(self._locate(path))  # noqa: PTH112
         except (OSError, ValueError):
             return False
+
+    def _allowed(self, access: Callable[[], _Found]) -> _Found:
+        """Return what an access gives with the user's rights, else with root's."""
+        try:
+            return access()
+        except PermissionError:
+            if not (self.live and may_be_root()):
+                raise
+            with as_root():
+                return access()
 
     def _locate(self, path: str) -> str:
         """Return the host's path of a node's path, links resolved inside the root."""
@@ -201,16 +212,20 @@ def _link_target(host_path: str) -> str | None:
         return None
 
 
-def _read(host_path: str, limit: int) -> bytes:
-    """Return at most `limit` + 1 bytes of a regular file."""
+def _read_block(host_path: str, offset: int, size: int) -> bytes:
     descriptor = os.open(host_path, _FLAGS)
+    try:
+        return os.pread(descriptor, size, offset)
+    finally:
+        os.close(descriptor)
+
+
+def _write(host_path: str, data: bytes) -> None:
+    descriptor = os.open(host_path, _WRITE_FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        raw = b""
-        while len(raw) <= limit and (more := os.read(descriptor, limit + 1 - len(raw))):
-            raw += more
-        return raw
+        os.write(descriptor, data)
     finally:
         os.close(descriptor)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +14,7 @@ from analysis.latency.known_topology import known_topology
 from analysis.latency.model import Latency, LeftOut
 from analysis.table import harmless, one_line
 from configs.errors import UserError
+from configs.given_file import NotAFileError, read_given
 from runners.latency import METHODS
 from runners.latency_plan import ALL, GIVEN, REPRESENTATIVE
 
@@ -80,11 +80,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     """Return the file's table; raises UserError when there is none."""
     name = harmless(str(path))
     try:
-        # A pipe, or a device, would be waited for or never end.
-        if not S_ISREG(path.stat().st_mode):
-            raise UserError(f"{name}: is not a file; {_EXPECTED}")
-        with path.open("rb") as stream:
-            data = stream.read(MOST_BYTES + 1)
+        data = read_given(path, MOST_BYTES)
+    except NotAFileError:
+        raise UserError(f"{name}: is not a file; {_EXPECTED}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None

@@ -16,7 +16,7 @@ from typing import Any
 
 from configs.errors import StudyError
 
-_CLAIM = re.compile(r"(?P<lane>.+)\.g(?P<generation>\d{4,9})")
+_CLAIM = re.compile(r"(?P<lane>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
 # Each claim that fails found a newer one; more than this is somebody who deletes them.
 _ATTEMPTS = 1000
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from configs.given_file import read_given
+
 # A submission is some kilobytes; a million blocks are some megabytes.
 _MOST_BYTES = 64 << 20
 
@@ -15,10 +17,11 @@ def read_object(path: Path) -> dict[str, Any]:
 
     Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
     """
-    if path.stat().st_size > _MOST_BYTES:
+    raw = read_given(path, _MOST_BYTES)
+    if len(raw) > _MOST_BYTES:
         raise ValueError("it is far too large")
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(raw)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(data, dict):
