@@ -121,9 +121,11 @@ def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
     """Return what stands before the program.
 
     Places, and a program's own pinning, are combined with taskset on the same CPUs: the program's
-    start and its serial phases belong to the selection too. likwid-pin stands alone, since it takes
-    CPU numbers as logical ones inside a restricted set; `-s 0x0` says that no thread is to be
-    skipped, which its detection gets wrong where libgomp has no symbols (likwid issue 750).
+    start and its serial phases belong to the selection too. likwid-pin pins when threads are
+    created and leaves the main thread anywhere before (5.2, with two threads or more), so it is
+    combined with taskset as well; taskset comes after it, since likwid-pin takes CPU numbers as
+    logical ones inside a restricted set. `-s 0x0` says that no thread is to be skipped, which its
+    detection gets wrong where libgomp has no symbols (likwid issue 750).
     """
     cpus = format_cpulist(case.mask)
     if case.mechanism in ("taskset", "omp-places", "program"):
@@ -132,5 +134,6 @@ def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
         return (tools["numactl"], f"--physcpubind={cpus}", "--")
     if case.mechanism == "likwid-pin":
         ordered = ",".join(map(str, case.cpus))
-        return (tools["likwid-pin"], "-q", "-s", "0x0", "-c", ordered)
+        by_mask = (tools["taskset"], "-c", cpus) if "taskset" in tools else ()
+        return (tools["likwid-pin"], "-q", "-s", "0x0", "-c", ordered, *by_mask)
     return ()

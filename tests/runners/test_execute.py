@@ -174,7 +174,7 @@ def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> N
     began = time.monotonic()
     seen = run(
         [str(built("mandelbrot-libgomp")), "30000"],
-        [likwid, "-q", "-s", "0x0", "-c", f"{second},{first}"],
+        f"{likwid} -q -s 0x0 -c {second},{first} taskset -c {first},{second}".split(),
         OMP_NUM_THREADS="2",
         OMP_WAIT_POLICY="passive",
     )

@@ -77,7 +77,10 @@ def test_numactl_and_likwid_pin_get_physical_cpu_numbers() -> None:
         "--",
     )
     by_likwid = build_launch(case(mechanism="likwid-pin"), PROGRAM, {}, TOOLS)
-    assert by_likwid.launcher == ("/usr/bin/likwid-pin", "-q", "-s", "0x0", "-c", "4,2")
+    assert by_likwid.launcher == (
+        *("/usr/bin/likwid-pin", "-q", "-s", "0x0", "-c", "4,2"),
+        *("/usr/bin/taskset", "-c", "2,4"),
+    )
     assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(by_likwid.environment)
 
 
