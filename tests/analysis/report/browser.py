@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.tools import need_tool
@@ -54,3 +55,14 @@ def visit(browser: Browser, file: Path, size: tuple[int, int] = DESKTOP) -> Iter
         yield visited
     finally:
         context.close()
+
+
+def barriers(page: Page, size: tuple[int, int]) -> str:
+    """Return what bars people from reading a page, as axe tells it; empty if nothing does.
+
+    Colours, whose contrast is two thirds of the work, do not depend on the window: they are
+    checked in one size.
+    """
+    rules = {"color-contrast": {"enabled": size == DESKTOP}}
+    found = Axe().run(page, options={"resultTypes": ["violations"], "rules": rules})
+    return str(found.generate_report()) if found.violations_count else ""
