@@ -9,6 +9,7 @@ from pathlib import Path
 
 from configs.errors import UserError
 from configs.events import event_problem
+from runners.invoker import as_root
 from runners.perf_output import split_event
 from runners.raw_counts import SOFTWARE_EVENTS, TOOL_EVENTS
 from runners.sysfs import Absent, Tree
@@ -69,7 +70,8 @@ def read_permission(root: Path) -> PerfPermission:
 
 def _effective_capabilities(tree: Tree) -> int:
     # Root in a container may lack them, a user may have them: the user's number says nothing.
-    status = tree.content("/proc/self/status")
+    with as_root():
+        status = tree.content("/proc/self/status")
     if isinstance(status, Absent):
         return 0
     found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)

@@ -16,10 +16,13 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from runners.invoker import as_root
 from runners.signals import ended_by
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
+# Without a user's own settings for perf, which is root's where pinstudy is (perf-config(1)).
+ENVIRONMENT = {"LC_ALL": "C", "PERF_CONFIG": os.devnull}
 
 # Builds perf's command line from: output path, control and acknowledge descriptors.
 StatBuilder = Callable[[str, int, int], Sequence[str]]
@@ -50,15 +53,16 @@ class PerfStat:
         )
         self._process: subprocess.Popen[bytes] | None = None
         try:
-            self._process = subprocess.Popen(
-                self.command,
-                stdin=hold_read if held else subprocess.DEVNULL,
-                stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=passed,
-                start_new_session=True,
-                env=dict(os.environ) | {"LC_ALL": "C"},
-            )
+            with as_root():
+                self._process = subprocess.Popen(
+                    self.command,
+                    stdin=hold_read if held else subprocess.DEVNULL,
+                    stdout=self._errors,
+                    stderr=self._errors,
+                    pass_fds=passed,
+                    start_new_session=True,
+                    env=dict(os.environ) | ENVIRONMENT,
+                )
         except OSError as error:
             self.problem = f"{self.command[0]}: {error.strerror}"
         for descriptor in (control_read, ack_write, hold_read):
@@ -90,7 +94,8 @@ class PerfStat:
             if self._held:
                 self._let_go()
             else:
-                self._process.send_signal(signal.SIGINT)
+                with as_root():
+                    self._process.send_signal(signal.SIGINT)
             try:
                 self._process.wait(FINISH_LIMIT_S)
             except subprocess.TimeoutExpired:
@@ -128,7 +133,8 @@ class PerfStat:
 
     def _stop(self) -> None:
         if self._process and self._process.poll() is None:
-            self._process.kill()
+            with as_root():
+                self._process.kill()
             self._process.wait()
 
     @staticmethod

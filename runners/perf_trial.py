@@ -11,8 +11,10 @@ import subprocess
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from runners.invoker import as_root
 from runners.perf_events import OLDEST_PERF, parse_perf_version
 from runners.perf_output import Row, parse_perf_output
+from runners.perf_process import ENVIRONMENT
 
 LIMIT_S = 20.0
 _MAX_REASON_CHARACTERS = 200
@@ -45,7 +47,7 @@ def try_perf(perf: str, events: str) -> PerfTrial:
     """Count `events` (a text for perf's `-e`) of the program `true`; some 20 ms."""
     try:
         # The two overlap: each spends its time in loading perf's libraries.
-        with _start([perf, "--version"], subprocess.PIPE, subprocess.STDOUT) as asked:
+        with as_root(), _start([perf, "--version"], subprocess.PIPE, subprocess.STDOUT) as asked:
             try:
                 status, text, said = _count_true(perf, events)
                 version_text = asked.communicate(timeout=LIMIT_S)[0].decode(errors="replace")
@@ -95,7 +97,7 @@ def _start(
         stdout=out,
         stderr=err,
         pass_fds=passed,
-        env=dict(os.environ) | {"LC_ALL": "C"},
+        env=dict(os.environ) | ENVIRONMENT,
     )
 
 

@@ -57,8 +57,8 @@ class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
     No method raises for what the files are or hold; each returns a value or an `Absent`. On this
-    machine, what the invoking user may not read or write is read and written as root, where pinstudy
-    was started as root: paths are those of the kernel's files, never made of what a user has written.
+    machine, what the invoking user may not read or write is read and written as root, where
+    pinstudy was started as root: the paths are those of the kernel's own files.
     """
 
     def __init__(self, root: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
@@ -15,6 +14,7 @@ from runners.cpufreq import (
     governor_label,
     read_cpufreq,
 )
+from runners.invoker import may_be_root
 from runners.sysfs import Absent
 
 # What a governor's change writes, and what has to be put back after it.
@@ -72,7 +72,7 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
     if not closed:
         return Capability("governor", "ok", f"{state}; this process may set it")
     first = f"{POLICIES}/{closed[0]}"
-    if os.geteuid() == 0:
+    if may_be_root():
         reason = f"{state}; not even root may write {first}/scaling_governor here"
         return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
     there = node.tree.names(first)
