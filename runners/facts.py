@@ -8,6 +8,7 @@ depends on who may read it, such as power limits. Only the first goes into the n
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from configs.cpulist import format_cpulist
@@ -92,7 +93,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
     return facts | {"unavailable": unavailable}
 
 
-def settled(facts: dict[str, Any]) -> dict[str, Any]:
+def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of the facts that makes this node the same node."""
     kinds = [
         {key: value for key, value in kind.items() if key != "evidence"}

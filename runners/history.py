@@ -10,6 +10,7 @@ from typing import Any
 from configs.errors import UserError
 from configs.model import Precision, Study
 from configs.words import shown
+from runners.changed_node import what_changed
 from runners.precision import CasePrecision, figures_of
 from runners.shards import read_records
 from runners.statuses import FINAL, LEFT_OUT, OK
@@ -73,13 +74,18 @@ class History:
 
 
 def read_history(
-    folder: Path, study: Study, node_digest: str, node_id: str = "", pool: str = ""
+    folder: Path,
+    study: Study,
+    node_digest: str,
+    node_id: str = "",
+    pool: str = "",
+    facts: Mapping[str, Any] | None = None,
 ) -> History:
     """Return what a results folder already holds of this study.
 
     In the folder of a `pool` of interchangeable nodes the warm-up runs of others than `node_id` do
     not count. Raises UserError when it was made by another version of the study or on a changed or
-    different node: such runs must not be mixed.
+    different node, whose `facts` say what differs: such runs must not be mixed.
     """
     history = History()
     advice = "start anew with --fresh (what was measured is kept beside it)"
@@ -90,16 +96,16 @@ def read_history(
                 f"({study.path} has changed since); {advice}"
             )
         if record.get("node_digest") != node_digest:
+            differs = what_changed(folder, facts or {}, record)
             if pool:
                 raise UserError(
                     f"{folder}: node {node_id} is not like {shown(record.get('node_id'))}, which "
-                    "made runs there (kernel, core kinds, firmware or settings: compare the files "
-                    f"in {folder / 'nodes'}); a study is divided over interchangeable nodes only: "
-                    "choose them by a feature, or use --spread per-node"
+                    f"made runs there: {differs}; a study is divided over interchangeable nodes "
+                    "only: choose them by a feature, or use --spread per-node"
                 )
             raise UserError(
-                f"{folder}: the node has changed since this study began there (kernel, core "
-                f"kinds, firmware or settings: compare the files in {folder / 'nodes'}); {advice}"
+                f"{folder}: the node has changed since this study began there: {differs}; "
+                f"continue when it is as it was, or {advice}"
             )
         if not (pool and record.get("warmup") and record.get("node_id") != node_id):
             history.add(record)

@@ -168,7 +168,7 @@ class WorkerSession:
         try:
             if pool:
                 # A node that is not like the others must not stop those that are.
-                read_history(target, study, node.digest, node.node_id, pool)
+                read_history(target, study, node.digest, node.node_id, pool, node.facts)
                 fence.claim(_lane_of_all(self.submission), self.submission.number, who)
             self.session = Session.begin(self.workplace, study, results, False, emulation, share)
         except UserError as error:

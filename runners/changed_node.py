@@ -1,0 +1,101 @@
+"""In words which facts of a node differ from those of the one that made earlier records."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from configs.words import shown
+from runners.facts import settled
+
+# The largest nodes that are known have files of some 2 MiB.
+_MAX_BYTES = 16 * 1024 * 1024
+_MAX_NAMED = 6
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+# What follows from another fact and would only repeat it.
+_FOLLOWS = {
+    "kernel_build": ("kernel",),
+    "kinds": ("online",),
+    "cores": ("online",),
+    "caches": ("online",),
+    "numa": ("online",),
+    "cpu_capacity": ("online", "drivers"),
+    "drivers": ("online",),
+}
+_BOOT_OPTIONS = "boot_options"
+_WORDS = {
+    _BOOT_OPTIONS: "boot options",
+    "online": "online CPUs",
+    "kinds": "core kinds",
+    "numa": "NUMA nodes",
+    "drivers": "frequency drivers",
+    "mode": "the driver's mode",
+    "smt": "SMT",
+    "cpu_model": "CPU model",
+    "cpu_capacity": "CPU capacities",
+}
+
+
+def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Return which facts of the node are not those of a record's, with their values then and now.
+
+    `folder` holds the records, and in `nodes` the facts of then; where those are gone, what the
+    record itself says is compared.
+    """
+    before = _facts_of(folder, record.get("node_digest"))
+    if before is None or not now:
+        names = [name for name in ("kernel", "smt", "microcode") if name in record]
+        then, today = ({name: facts.get(name) for name in names} for facts in (record, now))
+    else:
+        then, today = settled(before), settled(now)
+    different = [name for name in today if then.get(name) != today[name]]
+    told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
+    if not told:
+        return f"compare the files in {folder / 'nodes'}"
+    lines = [_line(name, then.get(name), today[name]) for name in told[:_MAX_NAMED]]
+    more = f" and {len(told) - _MAX_NAMED} more" if len(told) > _MAX_NAMED else ""
+    return "; ".join(lines) + more
+
+
+def _line(name: str, then: object, now: object) -> str:
+    word = _WORDS.get(name, name.replace("_", " "))
+    if name == _BOOT_OPTIONS:
+        before, after = (str(value or "").split() for value in (then, now))
+        gone, new = ([w for w in a if w not in b] for a, b in ((before, after), (after, before)))
+        return f"{word} lost {shown(' '.join(gone))} and got {shown(' '.join(new))}"
+    if isinstance(now, list) and name != "kinds":
+        return f"{word} differ"
+    return f"{word} {'were' if word.endswith('s') else 'was'} {_value(then)}, now {_value(now)}"
+
+
+def _value(value: object) -> str:
+    """Return a fact's value as one short line; core kinds and drivers with their CPUs."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list):
+        value = ", ".join(f"{_get(item, 'name')} {_get(item, 'cpus')}" for item in value)
+    elif isinstance(value, dict):
+        value = ", ".join(f"{key} on {cpus}" for key, cpus in value.items()) or "none"
+    return shown(value)
+
+
+def _get(item: object, name: str) -> str:
+    return str(item.get(name)) if isinstance(item, dict) else "?"
+
+
+def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
+    """Return the facts that were written for a digest; None where there are none of this form."""
+    if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
+        return None
+    try:
+        with (folder / "nodes" / f"{digest}.json").open("rb") as stream:
+            facts = json.loads(stream.read(_MAX_BYTES))
+        settled(facts)
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    return dict(facts)
