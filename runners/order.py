@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class PlannedRun:
+class PlannedRun(NamedTuple):
     """One run to be made: `order` counts from 0 over the study, `repetition` from 1 in its case.
 
     Warm-up runs come before block 1 and have block 0.
@@ -46,7 +45,9 @@ def plan_groups(
         for name in names
         for planned in plan_order(groups[name], repetitions, warmup, order, seed)
     ]
-    return [replace(planned, order=position) for position, planned in enumerate(runs)]
+    if len(groups) == 1:
+        return runs
+    return [planned._replace(order=position) for position, planned in enumerate(runs)]
 
 
 def plan_order(

@@ -132,6 +132,8 @@ class Outline:
         rows = [(item.table, _left_out_row(item)) for item in self.plan.left_out]
         rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
         tables: dict[int, list[dict[str, Any]]] = {}
+        done, most = self.done, self._most
+        fewest = self._fewest if self.study.precision else most
         for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
             tables.setdefault(table, []).append(row)
         return {
@@ -144,12 +146,12 @@ class Outline:
             "seed": self.study.seed,
             "cases": len(self.plan.cases),
             "left_out": len(self.plan.left_out),
-            "runs": self.runs,
-            "runs_left": self.left,
-            "runs_left_least": self.left_least,
-            "baselines": self.baselines,
-            "expected_s": self.left_s,
-            "expected_least_s": self.left_least_s,
+            "runs": done + len(most),
+            "runs_left": len(most),
+            "runs_left_least": len(fewest),
+            "baselines": self._baselines(most),
+            "expected_s": self._seconds(most),
+            "expected_least_s": self._seconds(fewest),
             "tables": [{"title": _title(some[0]), "rows": some} for some in tables.values()],
         }
 

@@ -6,7 +6,7 @@ What runs while measuring cannot wait for scipy, which may not be there either.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import inf, isfinite, sqrt
 from statistics import NormalDist
@@ -115,6 +115,13 @@ class CasePrecision:
         for figures in runs:
             found.add(figures)
         return found
+
+    def with_run(self, figures: Mapping[str, float]) -> CasePrecision:
+        """Return what these runs and one more good one say."""
+        tallies = {word: replace(tally) for word, tally in self._tallies.items()}
+        more = CasePrecision(self.wanted, self.runs, tallies)
+        more.add(figures)
+        return more
 
     def add(self, figures: Mapping[str, float]) -> None:
         """Take in one more good run."""

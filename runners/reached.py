@@ -31,7 +31,7 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
         return []
     made = _repetitions_made(history)
     outcomes = [
-        _Outcome(case, history.known(wanted, case.case_id), made.get(case.case_id, 0))
+        _Outcome(case, history.known(case.case_id), made.get(case.case_id, 0))
         for case in plan.cases
     ]
     reached = [outcome for outcome in outcomes if outcome.known.reached]

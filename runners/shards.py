@@ -18,7 +18,9 @@ from typing import Any
 
 from configs.errors import StudyError, UserError
 from configs.whole_file import write_whole
+from runners.record_line import head_of, line_of
 from runners.share import StoppedError
+from runners.statuses import FINAL
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -28,7 +30,11 @@ SCHEMA = 3
 
 LATE = "late"
 
-_SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>\d{4,})\.jsonl")
+_SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.jsonl")
+# Some hundred records at a time.
+_BUFFER_BYTES = 1 << 20
+
+_Parse = Callable[[bytes, Path, int], "dict[str, Any] | None"]
 
 
 class Shard:
@@ -70,7 +76,7 @@ class Shard:
         Raises StudyError when the disk refuses it, StoppedError when a newer attempt has taken
         over: the record is kept aside then.
         """
-        line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        line = line_of(record)
         if why := self.why_fenced():
             aside = self._keep_aside(line)
             raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
@@ -134,6 +140,20 @@ def read_lines(folder: Path) -> Iterator[dict[str, Any] | None]:
         yield from read_part(part)
 
 
+def read_records(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a folder as `read_lines` does, without the torn lines."""
+    return (record for record in read_lines(folder) if record is not None)
+
+
+def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a folder as `read_records` does, of runs that ended only the head.
+
+    That is some of their fields, runners.record_line.HEAD, and takes a fifth of the time.
+    """
+    for part in parts_of(folder):
+        yield from filter(None, _parsed(part, _parse_for_progress))
+
+
 @dataclass(frozen=True)
 class Part:
     """The lines of a shard that begin at a byte from `start` on and before `stop`."""
@@ -146,11 +166,12 @@ class Part:
 def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
     """Return the shards of a folder, oldest attempt first, in parts of at most so many bytes.
 
-    Parts begin and end anywhere in a line; which lines they have is `read_part`'s business. Raises
-    UserError when a shard cannot be looked at.
+    Attempts of the same number are in the order of their nodes' names. Parts begin and end anywhere
+    in a line; which lines they have is `read_part`'s business. Raises UserError when a shard cannot
+    be looked at.
     """
     parts = []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in sorted(folder.glob("*.jsonl"), key=_by_attempt):
         try:
             size = path.stat().st_size
         except OSError as error:
@@ -160,18 +181,28 @@ def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
     return parts
 
 
+def _by_attempt(path: Path) -> tuple[int, str]:
+    # By name 10000 would come before 9999, and all of one node's before another's first.
+    shard = _SHARD.fullmatch(path.name)
+    return int(shard["attempt"]) if shard else 0, path.name
+
+
 def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
     """Yield the records of a part as `read_lines` does."""
+    return _parsed(part, _parse)
+
+
+def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:
     try:
-        with part.path.open("rb") as stream:
+        with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
             if part.start:
                 # A line belongs to the part in which its first byte is.
                 stream.seek(part.start - 1)
                 stream.readline()
             at = stream.tell()
             for line in stream if at < part.stop else ():
-                if line.strip():
-                    yield _parse(line, part.path, at)
+                if not line.isspace():
+                    yield parse(line, part.path, at)
                 at += len(line)
                 if at >= part.stop:
                     break
@@ -179,18 +210,22 @@ def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
         raise UserError(f"{part.path}: cannot be read ({error.strerror})") from None
 
 
-def read_records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a folder as `read_lines` does, without the torn lines."""
-    return (record for record in read_lines(folder) if record is not None)
-
-
 def _parse(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(record, dict):
-        return None
+    return _checked(record, path, at) if isinstance(record, dict) else None
+
+
+def _parse_for_progress(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
+    head = head_of(line)
+    if head is None or head.get("status") not in FINAL:
+        return _parse(line, path, at)
+    return _checked(head, path, at)
+
+
+def _checked(record: dict[str, Any], path: Path, at: int) -> dict[str, Any]:
     schema = record.get("schema")
     if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
         raise UserError(

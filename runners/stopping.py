@@ -14,8 +14,8 @@ from configs.model import Precision
 from runners.case import Case
 from runners.order import PlannedRun
 from runners.precision import CasePrecision
+from runners.run_keys import RunKey
 
-RunKey = tuple[str, bool, int]
 # Good runs by case and repetition, each with its figures by word of PRECISION_OF.
 GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]
 

@@ -10,7 +10,6 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,7 +125,6 @@ def run_study(
             under[cases[case_id].governor] -= saved
             progress.ended(cases[case_id], saved)
 
-    known = partial(history.known_with, plan.study.precision)
     for planned in runs_left(plan, history, ended):
         case = cases[planned.case_id]
         bench.may_start(ahead.one_s(planned.case_id))
@@ -143,7 +141,7 @@ def run_study(
             progress.starting(
                 case, planned, None if ahead.left_s is None else ahead.left_s + idle_s
             )
-            record = _one_run(planned, case, shard, origin, bench, waited, known)
+            record = _one_run(planned, case, shard, origin, bench, waited, history.known_with)
             history.add(record)
             progress.finished(record)
             bench.baselines.run_made(case.governor)

@@ -88,12 +88,10 @@ class Workplace:
         from runners.energy import may_have_energy
 
         folder = share.folder or results_folder(results, study, self.node)
-        history = History()
+        history = History(study.precision)
         if self.live and folder.is_dir():
             node = self.node
-            history = read_history(
-                folder, study, node.digest, node.node_id, share.pool, node.facts
-            )
+            history = read_history(folder, study, node.digest, node.node_id, share.pool)
         plan = replace(self.plan(study), blocks=share.blocks)
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
-from runners.shards import LATE, read_records
+from runners.run_keys import RunKey
+from runners.shards import LATE, read_progress
 from runners.statuses import FINAL, LEFT_OUT
-from runners.stopping import RunKey
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def read_made(folder: Path, study_digest: str) -> Made:
     """Return what was made of this version of a study; raises UserError for a bad shard."""
     runs: dict[RunKey, str] = {}
     refused: dict[Refusal, set[str]] = {}
-    for record in read_records(folder / "records"):
+    for record in read_progress(folder / "records"):
         if record.get("study_digest") != study_digest:
             continue
         status, repetition = record.get("status"), record.get("repetition")
@@ -55,6 +55,6 @@ def read_made(folder: Path, study_digest: str) -> Made:
 
 def _late(folder: Path) -> int:
     try:
-        return sum(1 for _ in read_records(folder / LATE))
+        return sum(1 for _ in read_progress(folder / LATE))
     except UserError:
         return 0

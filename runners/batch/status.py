@@ -14,8 +14,8 @@ from runners.batch.made import Made, read_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
+from runners.run_keys import RunKey
 from runners.statuses import OK
-from runners.stopping import RunKey
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class World:
         `impossible` are the cases that cannot be run in it.
         """
         records = list(before)
-        history = read(records)
+        history = read(records, self.plan.study.precision)
         for planned in runs_left(self.plan, history):
             if planned.case_id in impossible:
                 history.skipped.add(planned.key)
@@ -80,8 +80,8 @@ class World:
         return Counter(record["case_id"] for record in self.uncut if not record["warmup"])
 
 
-def read(records: Sequence[dict[str, Any]]) -> History:
-    history = History()
+def read(records: Sequence[dict[str, Any]], precision: Precision | None) -> History:
+    history = History(precision)
     for record in records:
         history.add(record)
     return history
@@ -218,7 +218,7 @@ def test_cases_that_end_leave_the_order_of_the_others_as_it_was(world: World) ->
 @given(WORLDS, st.integers(0, 200))
 def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
     before = world.made(at_most=cut)
-    history = read(before)
+    history = read(before, world.plan.study.precision)
     left = len(world.uncut) - len(before)
     assert (
         len(fewest_left(world.plan, history)) <= left <= len(list(runs_left(world.plan, history)))
@@ -259,7 +259,8 @@ def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
                 before.append(world.record(planned))
                 if block == 3 and planned.case_id != baseline:
                     before[-1]["status"] = "failed"
-    left = Counter(planned.case_id for planned in runs_left(plan, read(before)))
+    history = read(before, plan.study.precision)
+    left = Counter(planned.case_id for planned in runs_left(plan, history))
     assert left == {baseline: MOST - 3}
 
 

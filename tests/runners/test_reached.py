@@ -18,9 +18,9 @@ def plan(precision: Precision | None, most: int = 6) -> Plan:
     return Plan(study(repetitions=most, precision=precision), tuple(CASES), (), {})
 
 
-def history(runs: dict[str, list[Any]]) -> History:
+def history(precision: Precision | None, runs: dict[str, list[Any]]) -> History:
     """Return a history with these runs by mapping: seconds, (seconds, joules), or a status."""
-    found = History()
+    found = History(precision)
     for made in CASES:
         for repetition, run in enumerate(runs.get(made.mapping.name, []), 1):
             found.add(record(made, repetition, run))
@@ -38,14 +38,15 @@ def record(made: Case, repetition: int, run: Any) -> dict[str, Any]:  # noqa: AN
 
 
 def test_a_plain_number_of_repetitions_says_nothing_of_precision() -> None:
-    assert precision_lines(plan(None), history({"scheduler": [1.0] * 6})) == []
+    assert precision_lines(plan(None), history(None, {"scheduler": [1.0] * 6})) == []
 
 
 def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
     # 0.9, 1.0 and 1.1, each twice: standard deviation 0.08944, half width 2.5706 x 3.651 %.
     wild = [0.9, 1.0, 1.1, 0.9, 1.0, 1.1]
     runs = {"scheduler": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
-    assert precision_lines(plan(Precision(3, 0.01)), history(runs)) == [
+    wanted = Precision(3, 0.01)
+    assert precision_lines(plan(wanted), history(wanted, runs)) == [
         "precision: 2 of 3 cases reached ±1 % of the mean time (95 % confidence), "
         "after 3 to 5 repetitions",
         "precision not reached after 6: demo-libgomp small x2 pcores-pin current: "
@@ -59,7 +60,8 @@ def test_cases_with_failed_runs_or_runs_to_come_are_told_apart() -> None:
         "pcores-set": ["timeout"] * 5 + [1.0],
         "pcores-pin": [1.0, 1.0],
     }
-    assert precision_lines(plan(Precision(3, 0.01)), history(runs)) == [
+    wanted = Precision(3, 0.01)
+    assert precision_lines(plan(wanted), history(wanted, runs)) == [
         "precision: 0 of 3 cases reached ±1 % of the mean time (95 % confidence)",
         "precision not reached after 6: demo-libgomp small x2 scheduler current: 0 good runs",
         "precision not reached after 6: demo-libgomp small x2 pcores-set current: 1 good run",
@@ -76,7 +78,7 @@ def test_energy_that_was_not_measured_is_said_to_have_decided_nothing() -> None:
     }
     wanted = Precision(3, 0.02, ("time", "energy"))
     # 4, 5 and 6 J, each twice: standard deviation 0.8944, half width 2.5706 x 0.3651 of 5 J.
-    assert precision_lines(plan(wanted), history(runs)) == [
+    assert precision_lines(plan(wanted), history(wanted, runs)) == [
         "precision: 2 of 3 cases reached ±2 % of the mean time and energy (95 % confidence), "
         "after 3 repetitions",
         "precision: energy was not measured in 1 of them: time alone decided",

@@ -1,0 +1,53 @@
+"""A record as the line of a shard: what tells of progress first, and a checksum of it all.
+
+Who wants to know only which runs were made need not take in the counters, threads and reasons of
+100 000 records. The checksum says whether the line is as it was written: only then is its head
+taken alone; any other line is read whole, like those of older versions, which have none. Nothing is
+known beside the records that could differ from them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+# What a history is made of; the order of a JSON object's fields means nothing to other readers.
+HEAD = (
+    "schema", "study_digest", "node_id", "node_digest", "case_id", "repetition", "warmup", "status",
+    "elapsed_s", "energy_pkg_j", "temperature_reference_c",
+)  # fmt: skip
+CHECKSUM = "crc32"
+
+# Inside a text the quotes would be escaped: where this stands, an object has this key.
+_MARK = b',"' + CHECKSUM.encode() + b'":"'
+_DIGITS = 8
+
+
+def line_of(record: Mapping[str, Any]) -> bytes:
+    """Return the line that holds a record; raises ValueError for what JSON cannot hold, as NaN."""
+    first = {"schema": record["schema"]} | {name: record[name] for name in HEAD if name in record}
+    head = _json(first)[:-1]
+    rest = _json({name: value for name, value in record.items() if name not in HEAD})
+    end = (b"," if len(rest) > len(b"{}") else b"") + rest[1:] + b"\n"
+    return b'%b%b%08x"%b' % (head, _MARK, crc32(end, crc32(head)), end)
+
+
+def head_of(line: bytes) -> dict[str, Any] | None:
+    """Return those fields of a line's record that HEAD names; None when it is to be read whole."""
+    head, found, rest = line.partition(_MARK)
+    if not found:
+        return None
+    end = rest[_DIGITS + 1 :]
+    if rest[: _DIGITS + 1] != b'%08x"' % crc32(end, crc32(head)):
+        return None
+    try:
+        fields = json.loads(str(head, "utf-8") + "}")
+    except (ValueError, RecursionError):
+        return None
+    return fields if isinstance(fields, dict) else None
+
+
+def _json(fields: Mapping[str, Any]) -> bytes:
+    return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
