@@ -10,9 +10,10 @@ from typing import Any
 from configs.errors import UserError
 from configs.model import Precision, Study
 from configs.words import shown
+from runners.changed_node import what_changed
 from runners.precision import CasePrecision, figures_of
 from runners.run_keys import RunKeys
-from runners.shards import read_progress
+from runners.shards import read_progress, read_records
 from runners.statuses import FINAL, LEFT_OUT, OK
 from runners.temperature_gate import recorded_reference_c
 
@@ -91,13 +92,18 @@ class History:
 
 
 def read_history(
-    folder: Path, study: Study, node_digest: str, node_id: str = "", pool: str = ""
+    folder: Path,
+    study: Study,
+    node_digest: str,
+    node_id: str = "",
+    pool: str = "",
+    facts: Mapping[str, Any] | None = None,
 ) -> History:
     """Return what a results folder already holds of this study.
 
     In the folder of a `pool` of interchangeable nodes the warm-up runs of others than `node_id` do
     not count. Raises UserError when it was made by another version of the study or on a changed or
-    different node: such runs must not be mixed.
+    different node, whose `facts` say what differs: such runs must not be mixed.
     """
     history = History(study.precision)
     advice = "start anew with --fresh (what was measured is kept beside it)"
@@ -108,17 +114,26 @@ def read_history(
                 f"({study.path} has changed since); {advice}"
             )
         if record.get("node_digest") != node_digest:
+            differs = what_changed(folder, facts or {}, _whole(folder, record))
             if pool:
                 raise UserError(
                     f"{folder}: node {node_id} is not like {shown(record.get('node_id'))}, which "
-                    "made runs there (kernel, core kinds, firmware or settings: compare the files "
-                    f"in {folder / 'nodes'}); a study is divided over interchangeable nodes only: "
-                    "choose them by a feature, or use --spread per-node"
+                    f"made runs there: {differs}; a study is divided over interchangeable nodes "
+                    "only: choose them by a feature, or use --spread per-node"
                 )
             raise UserError(
-                f"{folder}: the node has changed since this study began there (kernel, core "
-                f"kinds, firmware or settings: compare the files in {folder / 'nodes'}); {advice}"
+                f"{folder}: the node has changed since this study began there: {differs}; "
+                f"continue when it is as it was, or {advice}"
             )
         if not (pool and record.get("warmup") and record.get("node_id") != node_id):
             history.add(record)
     return history
+
+
+def _whole(folder: Path, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return all of the first record of the same node, of which only the head was read."""
+    digest = record.get("node_digest")
+    same = (
+        found for found in read_records(folder / "records") if found.get("node_digest") == digest
+    )
+    return next(same, record)

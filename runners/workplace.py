@@ -91,7 +91,9 @@ class Workplace:
         history = History(study.precision)
         if self.live and folder.is_dir():
             node = self.node
-            history = read_history(folder, study, node.digest, node.node_id, share.pool)
+            history = read_history(
+                folder, study, node.digest, node.node_id, share.pool, node.facts
+            )
         plan = replace(self.plan(study), blocks=share.blocks)
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
