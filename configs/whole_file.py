@@ -11,18 +11,26 @@ from pathlib import Path
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file under a temporary name beside it, then rename it; its folder is made.
 
-    Raises OSError when the folder cannot be written; nothing is left behind then.
+    Its content is on the disk before its name is, as some file systems would otherwise have an
+    empty file there after a power cut. Raises OSError when the folder cannot be written; nothing is
+    left behind then.
     """
     # Not the process number: on a shared file system two nodes may have the same.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
+        with temporary.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError:
         with suppress(OSError):
             temporary.unlink()
         raise
+    # Where a file system cannot tell, the file's own fsync has to do.
+    with suppress(OSError):
+        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
