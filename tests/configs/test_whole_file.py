@@ -19,7 +19,7 @@ def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
 
     def noted(descriptor: int) -> None:
         fsync(descriptor)
-        file = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        file = Path(f"/proc/self/fd/{descriptor}").readlink()
         content = b"" if file.is_dir() else file.read_bytes()
         synced.append((file.name.partition(".json")[0], content, path.exists()))
 
