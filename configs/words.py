@@ -40,6 +40,17 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
+def printable(text: str) -> str:
+    """Return a text with its lines, and U+FFFD for each other character that is not printed.
+
+    Such characters command a terminal, turn the order in which a line is read, or are parts of
+    names that are no UTF-8.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
 def plural(count: int, what: str) -> str:
     """Return the count with its noun: `1 run`, `2 runs`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

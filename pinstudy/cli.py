@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ import click
 
 from configs.errors import UserError
 from configs.version import VERSION
+from configs.words import printable
 
 # name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
 COMMANDS = {
@@ -93,7 +95,7 @@ def group(ctx: click.Context) -> None:
         from runners.leftover import put_back_leftovers
 
         for line in put_back_leftovers(Path("/")):
-            click.echo(f"pinstudy: {line}", err=True)
+            click.echo(f"pinstudy: {printable(line)}", err=True)
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
@@ -108,13 +110,17 @@ def main() -> None:
     # These end a study as Ctrl-C does: the run in flight is recorded and its processes ended.
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGHUP, _stop)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a sign gets a question mark for it.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         group.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
     except UserError as error:
-        click.echo(f"pinstudy: {error}", err=True)
+        click.echo(f"pinstudy: {printable(str(error))}", err=True)
         sys.exit(error.exit_status)
     except (KeyboardInterrupt, click.Abort):
         click.echo("pinstudy: stopped", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -10,10 +11,22 @@ from typing import Any
 
 import click
 
+from configs.words import printable
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print a text of any origin on stdout or stderr: nothing in it commands the terminal."""
+    click.echo(printable(text), err=err)
+
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Print a value as indented JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print a value as indented JSON; what is not printed is written as JSON's escapes."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo(text if text.isprintable() else re.sub(r"[^ -~\n]", _escaped, text))
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return character[0] if character[0].isprintable() else json.dumps(character[0])[1:-1]
 
 
 def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
@@ -25,7 +38,7 @@ def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths)]  # noqa: B905 - last is apart
         start = indent + "  ".join([*cells, ""])
-        click.echo(wrap(row[-1], start))
+        say(wrap(row[-1], start))
 
 
 def terminal_width() -> int:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-import click
-
+from configs.words import printable
+from pinstudy.output import say
 from runners.case import Case
 from runners.forecast import duration
 from runners.order import PlannedRun
@@ -73,7 +73,7 @@ class TerminalProgress:
         at_most = "" if left_s is None else self._at_most
         text = f"{case.label}, {which}, {at_most}{duration(left_s)} left"
         if self._bar:
-            self._bar.update(self._task, description=text, refresh=True)
+            self._show(text)
         else:
             self._log(text)
 
@@ -101,12 +101,12 @@ class TerminalProgress:
         if self._bar:
             self._bar.update(self._task, total=self._total)
         else:
-            click.echo(f"{case.label}: precise enough, {saved} fewer to run", err=True)
+            say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
     def waiting(self, reason: str) -> None:
         """Show what is waited for, until the run starts."""
         if self._bar:
-            self._bar.update(self._task, description=reason, refresh=True)
+            self._show(reason)
         else:
             self._log(reason)
 
@@ -114,14 +114,17 @@ class TerminalProgress:
         """Say what will disturb the runs."""
         self._say(warning)
 
+    def _show(self, text: str) -> None:
+        self._bar.update(self._task, description=printable(text), refresh=True)
+
     def _log(self, text: str) -> None:
         # What is done when all runs are made has no number among them.
         left = self._made < self._total
         number = f"[{self._made + 1}/{self._at_most}{self._total}] " if left else ""
-        click.echo(f"{number}{text}", err=True)
+        say(f"{number}{text}", err=True)
 
     def _say(self, text: str) -> None:
         if self._bar:
-            self._bar.console.print(text)
+            self._bar.console.print(printable(text))
         else:
-            click.echo(text, err=True)
+            say(text, err=True)

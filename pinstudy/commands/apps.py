@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pinstudy.options import JSON
-from pinstudy.output import print_columns, print_json
+from pinstudy.output import print_columns, print_json, say
 
 
 @click.command("apps")
@@ -39,7 +39,7 @@ def command(as_json: bool) -> None:
         )
         return
     for app in apps:
-        click.echo(f"{app.name}: {app.title}")
+        say(f"{app.name}: {app.title}")
         print_columns(
             (f"variant {name}", v.runtime, str(found[v.program] or f"not found: {v.program}"))
             for name, v in app.variants.items()
@@ -47,4 +47,4 @@ def command(as_json: bool) -> None:
         print_columns(
             (f"size {name}", " ".join(size.arguments)) for name, size in app.sizes.items()
         )
-    click.echo("A program is added by one YAML file; see docs/apps.md.")
+    say("A program is added by one YAML file; see docs/apps.md.")

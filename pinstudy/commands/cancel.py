@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import RESULTS
+from pinstudy.output import say
 
 
 @click.command("cancel")
@@ -24,7 +25,7 @@ def command(study: str, results: Path) -> None:
         if problem:
             problems.append(f"submission {submission.number}: {problem}")
         elif ended:
-            click.echo(f"submission {submission.number}: ended {', '.join(ended)}")
+            say(f"submission {submission.number}: ended {', '.join(ended)}")
     if problems:
         raise StudyError("; ".join(problems))
-    click.echo("no job of it is at work; `pinstudy submit` continues the study")
+    say("no job of it is at work; `pinstudy submit` continues the study")

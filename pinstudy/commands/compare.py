@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pinstudy.options import JSON, MARGIN, STYLE, find_results, share_option
-from pinstudy.output import print_json
+from pinstudy.output import print_json, say
 
 
 @click.command("compare")
@@ -46,4 +46,4 @@ def command(
             }
         )
     else:
-        click.echo(render(tables, style))
+        say(render(tables, style))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinstudy.options import node_options
-from pinstudy.output import print_json, wrap
+from pinstudy.output import print_json, say, wrap
 
 if TYPE_CHECKING:
     from runners.capabilities import Capability
@@ -40,7 +40,7 @@ def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:  # noqa: D
         print_json([capability.fields() for capability in found])
     else:
         _print(found)
-        click.echo(_summary(hindered))
+        say(_summary(hindered))
     if hindered:
         raise SystemExit(1)
 
@@ -50,11 +50,11 @@ def _print(found: list[Capability]) -> None:
     for capability in found:
         start = f"{capability.state:<7}  {capability.name:<{width}}  "
         optional = "optional: " if capability.optional and capability.state != "ok" else ""
-        click.echo(wrap(optional + capability.reason, start))
+        say(wrap(optional + capability.reason, start))
         # Not wrapped: a command is copied and pasted.
         for label, text in (("grant: ", capability.grant), ("to last: ", capability.lasting)):
             if text:
-                click.echo(" " * len(start) + label + text)
+                say(" " * len(start) + label + text)
 
 
 def _summary(hindered: list[str]) -> str:

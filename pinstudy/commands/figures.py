@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import INTO, find_results
+from pinstudy.output import say
 
 FORMATS = ("svg", "pdf", "png")
 
@@ -48,4 +49,4 @@ def command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
 
     for source, folder in folders_for(results, into):
         for line in write_figures(source, folder, formats):
-            click.echo(line)
+            say(line)

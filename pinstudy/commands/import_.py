@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from pinstudy.output import say
+
 _INTO = click.option(
     "--into",
     required=True,
@@ -49,7 +51,7 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
 
     imported = import_logs(files, into, options)
     what = f"{imported.averages} averages" if imported.averages else f"{imported.runs} runs"
-    click.echo(f"{into}: {what} of {imported.cases} cases; see `pinstudy tables {into}`", err=True)
+    say(f"{into}: {what} of {imported.cases} cases; see `pinstudy tables {into}`", err=True)
 
 
 @command.command("summaries")
@@ -60,4 +62,4 @@ def summaries(file: Path, into: Path) -> None:
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, into)
-    click.echo(f"{into}: {cases} cases; see `pinstudy tables {into}`", err=True)
+    say(f"{into}: {cases} cases; see `pinstudy tables {into}`", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinstudy.options import INTO, RESULTS, node_options, share_option
+from pinstudy.output import print_json, say, terminal_width, wrap
 
 if TYPE_CHECKING:
     from runners.latency_plan import LatencyPlan
@@ -102,19 +103,19 @@ def command(
         _show_plan(node.topology, plan, expected_s, as_json)
         return
     for line in plan_lines(node.topology, plan, expected_s):
-        click.echo(line, err=True)
+        say(line, err=True)
     with PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)
     folder = into or results / "latency" / node.node_id
     path = write_latency(folder, content)
-    click.echo(f"written: {path}", err=as_json)
+    say(f"written: {path}", err=as_json)
     if content.get("interrupted"):
         raise KeyboardInterrupt
     try:
         _show(path, folder, as_json)
     except ImportError as error:
         reason = " ".join(str(error).split())[:200]
-        click.echo(
+        say(
             f"no heat map: {reason}; where numpy, pandas, scipy and matplotlib are installed: "
             f"pinstudy latency --from {path}",
             err=True,
@@ -123,7 +124,6 @@ def command(
 
 def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json: bool) -> None:
     """Show what would be measured on a recorded node."""
-    from pinstudy.output import print_json, wrap
     from runners.latency_plan import plan_lines
 
     if as_json:
@@ -138,8 +138,8 @@ def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json
         )
         return
     for line in plan_lines(topology, plan, expected_s):
-        click.echo(wrap(line, ""))
-    click.echo("a recorded node: nothing is measured")
+        say(wrap(line, ""))
+    say("a recorded node: nothing is measured")
 
 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
@@ -147,13 +147,12 @@ def _show(path: Path, folder: Path, as_json: bool) -> None:
     from analysis.latency.outcome import findings_text, write_findings
     from analysis.latency.reading import read_latency
     from analysis.latency.report import findings_json, latency_findings
-    from pinstudy.output import print_json, terminal_width
 
     findings = latency_findings(read_latency(path))
     files = write_findings(findings, folder)
     if as_json:
         print_json(findings_json(findings) | {"files": [str(file) for file in files]})
         return
-    click.echo(findings_text(findings, terminal_width()))
+    say(findings_text(findings, terminal_width()))
     for file in files:
-        click.echo(f"written: {file}")
+        say(f"written: {file}")

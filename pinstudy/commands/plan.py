@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pinstudy.options import RESULTS, SITE, node_options
-from pinstudy.output import print_json, wrap
+from pinstudy.output import print_json, say, wrap
 
 
 @click.command("plan")
@@ -33,17 +33,20 @@ def command(
     from runners.workplace import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
-    outline = workplace.outline(load_study(study), results)
+    asked = load_study(study)
+    outline = workplace.outline(asked, results)
+    for line in workplace.told_ends(asked, results, outline):
+        say(f"pinstudy: {line}", err=True)
     if as_json:
         print_json(outline.as_json())
         return
     for table in outline.as_json()["tables"]:
-        click.echo(f"{table['title']}")
+        say(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
     outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
     for line in [*outline.summary(), *outlooks]:
-        click.echo(line)
+        say(line)
 
 
 def _print_row(row: dict[str, Any]) -> None:
@@ -51,11 +54,11 @@ def _print_row(row: dict[str, Any]) -> None:
 
     start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
     if row["reason"]:
-        click.echo(wrap(f"left out: {row['reason']}", f"{start}  "))
+        say(wrap(f"left out: {row['reason']}", f"{start}  "))
         return
     about = duration(row["estimate_s"])
-    click.echo(f"{start}  CPUs {row['cpus']}  about {about} a run")
-    click.echo(f"      {row['shell_line']}")
+    say(f"{start}  CPUs {row['cpus']}  about {about} a run")
+    say(f"      {row['shell_line']}")
 
 
 def _guest(row: dict[str, Any]) -> str:

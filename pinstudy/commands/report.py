@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import INTO, find_results
+from pinstudy.output import say
 
 
 @click.command("report")
@@ -21,4 +22,4 @@ def command(results: str, into: Path | None) -> None:
     from analysis.sources import folders_for
 
     for source, folder in folders_for(results, into):
-        click.echo(f"written: {write_report(source, folder)}")
+        say(f"written: {write_report(source, folder)}")

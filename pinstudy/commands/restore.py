@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import SYSROOT
+from pinstudy.output import say
 
 
 @click.command("restore")
@@ -40,18 +41,18 @@ def command(sysroot: Path, forget: bool) -> None:
                 continue
             if not done.problems:
                 count = plural(len(done.entry.settings), "setting")
-                click.echo(f"put back and read back: {count}, changed by {done.entry.told}")
+                say(f"put back and read back: {count}, changed by {done.entry.told}")
             elif forget:
                 for problem in done.problems.values():
-                    click.echo(f"given up: {problem}")
+                    say(f"given up: {problem}")
                 journal.remove()
             else:
                 failed = True
-                click.echo(told_problems(journal, done.entry, done.problems), err=True)
+                say(told_problems(journal, done.entry, done.problems), err=True)
     if lines := others_leftovers(sysroot, folder):
         failed = True
-        click.echo("\n".join(lines), err=True)
+        say("\n".join(lines), err=True)
     elif not journals:
-        click.echo(f"nothing to put back (no journal in {folder})")
+        say(f"nothing to put back (no journal in {folder})")
     if failed:
         raise StudyError("not every setting is as it was; the lines above say which")

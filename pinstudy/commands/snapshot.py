@@ -9,7 +9,7 @@ import click
 
 from configs.errors import UserError
 from pinstudy.options import SYSROOT
-from pinstudy.output import wrap
+from pinstudy.output import say, wrap
 
 
 @click.command("snapshot")
@@ -35,8 +35,8 @@ def command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
     taken = take_snapshot(sysroot, with_names)
     write_atomically(file, taken.data)
     unread = f", {len(taken.unavailable)} could not be read" if taken.unavailable else ""
-    click.echo(wrap(f"{taken.files} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
+    say(wrap(f"{taken.files} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
     folder = shlex.quote(stem)
-    click.echo("To plan for this node elsewhere:")
-    click.echo(f"  mkdir -p {folder} && tar -xzf {shlex.quote(str(file))} -C {folder}")
-    click.echo(f"  pinstudy plan quick --sysroot {shlex.quote(f'{stem}/{FOLDER}')}")
+    say("To plan for this node elsewhere:")
+    say(f"  mkdir -p {folder} && tar -xzf {shlex.quote(str(file))} -C {folder}")
+    say(f"  pinstudy plan quick --sysroot {shlex.quote(f'{stem}/{FOLDER}')}")

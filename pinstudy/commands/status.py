@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinstudy.options import JSON, RESULTS
+from pinstudy.output import print_columns, say
 
 if TYPE_CHECKING:
     from runners.batch.status import SubmissionStatus
@@ -44,7 +45,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
     if as_json:
         import json
 
-        click.echo(json.dumps([status.as_json() for status in shown], indent=2))
+        say(json.dumps([status.as_json() for status in shown], indent=2))
         return
     for status in shown:
         _show(status)
@@ -52,12 +53,11 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
 
 def _show(status: SubmissionStatus) -> None:
     from configs.words import plural
-    from pinstudy.output import print_columns
     from runners.batch.status import said_of
     from runners.forecast import duration
 
     submission = status.submission
-    click.echo(
+    say(
         f"submission {submission.number} of study {submission.name} at {submission.site} "
         f"({submission.system}, {submission.how}), {submission.submitted_at}"
     )
@@ -79,11 +79,9 @@ def _show(status: SubmissionStatus) -> None:
         )
     print_columns(rows)
     for line in status.refused():
-        click.echo(f"refused on {line}")
+        say(f"refused on {line}")
     if late := status.late():
-        click.echo(
-            f"{plural(late, 'record')} of workers that a newer one had replaced are kept aside"
-        )
+        say(f"{plural(late, 'record')} of workers that a newer one had replaced are kept aside")
     _show_what_next(status)
 
 
@@ -93,10 +91,10 @@ def _show_what_next(status: SubmissionStatus) -> None:
     from runners.forecast import duration
 
     if status.live:
-        click.echo(f"expected time until all is done: {duration(status.left_s)}")
+        say(f"expected time until all is done: {duration(status.left_s)}")
     elif any(worker.left != 0 for worker in status.workers):
-        click.echo(f"not complete; `{status.submission.submit_again}` submits what is missing")
+        say(f"not complete; `{status.submission.submit_again}` submits what is missing")
     for folder in status.made:
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
-        click.echo(f"{what}: `pinstudy report {shlex.quote(folder)}`")
+        say(f"{what}: `pinstudy report {shlex.quote(folder)}`")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinstudy.options import KINDS, RESULTS, SITE
+from pinstudy.output import say
 
 if TYPE_CHECKING:
     from configs.model import Study
@@ -120,12 +121,12 @@ def command(
     )
     _show(prepared, sysroot)
     if not prepared.workers:
-        click.echo(f"nothing is missing of study {asked_study.name}; nothing is submitted")
+        say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
     elif not dry_run:
-        submission = prepared.submit(click.echo)
-        click.echo(f"written: {submission.folder}")
+        submission = prepared.submit(say)
+        say(f"written: {submission.folder}")
         of = shlex.join([asked_study.name, *_results(results)])
-        click.echo(f"see `pinstudy status {of}`")
+        say(f"see `pinstudy status {of}`")
 
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
@@ -138,17 +139,17 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     if not prepared.workers:
         return
-    click.echo(prepared.first_script())
+    say(prepared.first_script())
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
         others = ", ".join(worker.target for worker in prepared.workers[1:])
-        click.echo(f"and the same for {others}\n")
-    click.echo(f"study {study.name}{missing}: {said(prepared.spread, prepared.workers)}")
+        say(f"and the same for {others}\n")
+    say(f"study {study.name}{missing}: {said(prepared.spread, prepared.workers)}")
     jobs = plural(len(prepared.workers) * chain, "job")
     in_turn = f" ({chain} in turn)" if chain > 1 else ""
     limit = duration(prepared.queue.time_limit_s)
     hours = prepared.most_node_s / 3600
-    click.echo(f"{jobs}{in_turn} of at most {limit} each: at most {hours:.3g} node-hours")
-    click.echo(_expected(prepared, study, sysroot))
+    say(f"{jobs}{in_turn} of at most {limit} each: at most {hours:.3g} node-hours")
+    say(_expected(prepared, study, sysroot))
 
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from pinstudy.options import JSON, STYLE, find_results
-from pinstudy.output import print_json
+from pinstudy.output import print_json, say
 
 
 @click.command("tables")
@@ -43,9 +43,9 @@ def command(
         tables = make_tables(source, layout)
         rows += [row for table in tables for row in table.exact]
         if not as_json:
-            click.echo(render(tables, style))
+            say(render(tables, style))
         if not no_files and not source.startswith(PUBLISHED):
             for path in write_tables(tables, Path(source)):
-                click.echo(f"written: {path}", err=True)
+                say(f"written: {path}", err=True)
     if as_json:
         print_json(rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import node_options
-from pinstudy.output import print_columns, print_json, wrap
+from pinstudy.output import print_columns, print_json, say, wrap
 
 
 @click.command("topology")
@@ -22,20 +22,20 @@ def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     if as_json:
         print_json(shown)
         return
-    click.echo("Core kinds")
+    say("Core kinds")
     print_columns(
         (kind["name"], f"CPUs {kind['cpus']}", kind["evidence"]) for kind in shown["kinds"]
     )
-    click.echo("Cores (CPUs of one core together)")
+    say("Cores (CPUs of one core together)")
     for kind in topology.kinds:
         cores = [core for core in shown["cores"] if core["kind"] == kind.name]
-        click.echo(wrap(" ".join(core["cpus"] for core in cores), f"  {kind.name}: "))
-    click.echo("Caches")
+        say(wrap(" ".join(core["cpus"] for core in cores), f"  {kind.name}: "))
+    say("Caches")
     print_columns(cache_rows(shown["caches"]))
-    click.echo("NUMA nodes")
+    say("NUMA nodes")
     print_columns((str(numa["node"]), f"CPUs {numa['cpus']}") for numa in shown["numa"])
     for note in topology.notes:
-        click.echo(wrap(note, "Note: "))
+        say(wrap(note, "Note: "))
 
 
 def cache_rows(caches: list[dict[str, object]]) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinstudy.options import JSON, SYSROOT
-from pinstudy.output import print_columns, print_json
+from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
     from runners.tune import Change
@@ -52,7 +52,7 @@ def command(
         _show(changes, dry_run)
         daemons = find_daemons(Tree(sysroot))
         if isinstance(daemons, list) and daemons:
-            click.echo(
+            say(
                 f"{', '.join(daemons)} may change settings or move interrupts meanwhile; stop with "
                 f"`{stop_commands(daemons)}`"
             )
@@ -62,7 +62,7 @@ def command(
 
 def _show(changes: Sequence[Change], dry_run: bool) -> None:
     if not changes:
-        click.echo("nothing to change: the node is as it is recommended for measuring")
+        say("nothing to change: the node is as it is recommended for measuring")
         return
     done = "would be" if dry_run else "is now"
     # A governor has as many files as CPUs, and what is the same for all is said once.
@@ -76,4 +76,4 @@ def _show(changes: Sequence[Change], dry_run: bool) -> None:
         for (name, text), paths in same.items()
     )
     if not dry_run and any(not change.problem for change in changes):
-        click.echo("undo it with `pinstudy restore`")
+        say("undo it with `pinstudy restore`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pinstudy.options import JSON, MARGIN, find_results, share_option
-from pinstudy.output import print_json, terminal_width
+from pinstudy.output import print_json, say, terminal_width
 
 
 @click.command("verdict")
@@ -48,12 +48,10 @@ def command(
         if as_json:
             answers.append({"results": opened.name} | as_data(findings))
         else:
-            click.echo(
-                as_text(findings, terminal_width()) if style == "text" else as_markdown(findings)
-            )
+            say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
         if opened.folder is not None and not no_files:
             advice = again(f"pinstudy verdict {source}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
-            click.echo(f"written: {path}", err=True)
+            say(f"written: {path}", err=True)
     if as_json:
         print_json(answers)

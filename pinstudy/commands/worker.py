@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from pinstudy.output import print_columns, say
+
 
 @click.command("worker")
 @click.option(
@@ -24,19 +26,20 @@ def command(submission: Path, number: int) -> None:
     run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
     mistake.
     """
-    from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
     from runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
-    click.echo("What was found")
+    for line in session.session.told_ends:
+        say(f"pinstudy: {line}", err=True)
+    say("What was found")
     print_columns((name, state, text) for name, state, text in session.workplace.findings())
-    click.echo("What will be done")
+    say("What will be done")
     outline, place = session.session.outline, session.workplace
     outlooks = [*place.engine_outlook(outline.plan), *place.governor_outlook(outline.plan)]
     for line in [*outline.summary(), *outlooks]:
-        click.echo(f"  {line}")
+        say(f"  {line}")
     with TerminalProgress(outline) as progress:
         status, said = session.run(progress)
-    click.echo(f"pinstudy: {said}", err=True)
+    say(f"pinstudy: {said}", err=True)
     sys.exit(status)
