@@ -17,6 +17,8 @@ def question(findings: Findings) -> str:
     """Return what was asked, by the tables that answer it."""
     apps = list(dict.fromkeys(str(table.keys["app"]) for table in findings.tables))
     threads = sorted({int(table.keys["threads"]) for table in findings.tables})
+    if not apps:
+        return "Which CPUs should programs run on?"
     named = [*apps[:_MOST_NAMED], *(["others"] if len(apps) > _MOST_NAMED else [])]
     counts = _listed([str(number) for number in threads[:_MOST_NAMED]], "or")
     noun = "thread" if threads == [1] else "threads"

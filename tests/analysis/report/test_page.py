@@ -230,6 +230,15 @@ def test_results_without_a_single_good_run_still_have_a_report(tmp_path: Path) -
     assert "no CPUs" in page.of("missing-section")
 
 
+def test_results_of_which_no_line_can_be_read_have_a_report(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/node1-0001.jsonl").write_bytes(b"no record\n")
+
+    html = write_report(str(tmp_path), None).read_text()
+
+    assert "Which CPUs should programs run on?" in html
+
+
 def test_results_of_one_run_have_a_report(tmp_path: Path) -> None:
     write(tmp_path, [without(["energy_pkg_j"], NO_ENERGY, number=1)])
 
