@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,10 +21,12 @@ from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
 from runners.record import Origin
-from runners.shards import Shard, write_atomically
+from runners.shards import Part, Shard, parts_of, write_atomically
 from runners.share import ALL, Share
 from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
+from runners.sysfs import Tree
+from runners.under_way import UnderWay, told_ends
 from runners.workplace import Workplace, results_folder
 
 if TYPE_CHECKING:
@@ -37,13 +39,17 @@ if TYPE_CHECKING:
 class Session:
     """One attempt at a study: what it runs and where it writes.
 
-    `left_changed` says after a run which settings could not be put back; empty when all were.
+    `read` is what there was of the shards when they were read. `told_ends` says in lines how
+    earlier attempts ended that could not say so themselves. `left_changed` says after a run which
+    settings could not be put back; empty when all were.
     """
 
     workplace: Workplace
     outline: Outline
     folder: Path
     share: Share = ALL
+    read: list[Part] = field(default_factory=list)
+    told_ends: list[str] = field(default_factory=list)
     left_changed: str = ""
 
     @classmethod
@@ -73,11 +79,13 @@ class Session:
         folder = share.folder or results_folder(results, study, workplace.node)
         if fresh:
             set_aside(folder)
+        read = parts_of(folder / "records")
         outline = workplace.outline(study, results, share)
         if not outline.plan.cases:
             reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
-        return cls(workplace, outline, folder, share)
+        told = told_ends(folder / "records", workplace.node, outline)
+        return cls(workplace, outline, folder, share, read, told)
 
     def run(self, progress: Progress) -> None:
         """Make every run that is left; each is recorded before the next one starts.
@@ -92,15 +100,16 @@ class Session:
         with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
             governors = self.workplace.governors()
             try:
-                if self.outline.left:
-                    self._run(progress, governors)
-                lines.make(
-                    self._witness(),
-                    self.outline.launch,
-                    partial(self._settle, governors),
-                    self.share.may_start,
-                    progress,
-                )
+                with UnderWay(Tree(self.workplace.node.root)) as under_way:
+                    if self.outline.left:
+                        self._run(progress, governors, under_way)
+                    lines.make(
+                        self._witness(),
+                        self.outline.launch,
+                        partial(self._settle, governors),
+                        self.share.may_start,
+                        progress,
+                    )
             finally:
                 self._restore(governors)
 
@@ -119,12 +128,14 @@ class Session:
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, governors: Governors) -> None:
+    def _run(self, progress: Progress, governors: Governors, under_way: UnderWay) -> None:
         node = self.workplace.node
         share = self.share
         shard = Shard(self.folder / "records", node.node_id, share.attempt, share.fenced)
+        under_way.begin(shard.path, node.node_id)
         engine: Engine | None = None
         try:
+            self._catch_up()
             self._keep_sources()
             self._measure_latency(progress)
             collectors = self._collectors()
@@ -141,6 +152,12 @@ class Session:
             if engine:
                 engine.close()
             shard.close()
+
+    def _catch_up(self) -> None:
+        """Read what another attempt has still recorded before this one's shard fenced it."""
+        if parts_of(self.folder / "records") != self.read:
+            share = replace(self.share, folder=self.folder)
+            self.outline = self.workplace.outline(self.outline.study, self.folder, share)
 
     def _measure_latency(self, progress: Progress) -> None:
         if self.outline.study.latency:

@@ -12,12 +12,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
-from configs.whole_file import write_whole
+from configs.whole_file import sync_folder, write_whole
 from runners.record_line import head_of, line_of
 from runners.share import StoppedError
 from runners.statuses import FINAL
@@ -55,38 +56,44 @@ class Shard:
         self._folder = folder
         self._node_id = node_id
         self._fenced = fenced
+        self._torn = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._not_writable(error) from None
+        try:
             self.attempt = self._newest() + 1 if attempt is None else attempt
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._descriptor = os.open(self._path(self.attempt), flags, 0o644)
+            self._descriptor = os.open(self.path, flags, 0o644)
+            # Where a file system cannot tell, its fsync of the file has to do.
+            with suppress(OSError):
+                sync_folder(folder)
         except FileExistsError:
             raise StudyError(
                 f"{folder}: another pinstudy has just started here; let it finish"
             ) from None
         except OSError as error:
-            raise UserError(
-                f"{folder}: cannot write results here ({error.strerror}); "
-                "name a writable folder with --results"
-            ) from None
+            raise self._not_writable(error) from None
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one record as one line and wait until it is on the disk.
 
-        Raises StudyError when the disk refuses it, StoppedError when a newer attempt has taken
-        over: the record is kept aside then.
+        Raises StudyError when the disk refuses it and when the file was moved or removed,
+        StoppedError when a newer attempt has taken over: the record is kept aside then.
         """
         line = line_of(record)
         if why := self.why_fenced():
             aside = self._keep_aside(line)
             raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
         try:
-            _write_line(self._descriptor, line)
+            self._write(line)
         except OSError as error:
             raise StudyError(
-                f"{self._path(self.attempt)}: cannot write the record ({error.strerror}); "
+                f"{self.path}: cannot write the record ({error.strerror}); "
                 "make room and start the same command again, it continues"
             ) from None
+        if why := self._why_elsewhere():
+            raise StudyError(f"{self.path}: {why}")
 
     def why_fenced(self) -> str:
         """Return why records are no longer accepted; empty as long as they are."""
@@ -109,11 +116,50 @@ class Shard:
         return f"kept in {path}"
 
     def close(self) -> None:
-        """Close the file; a shard without a record is removed."""
+        """Close the file; a shard without a record is removed.
+
+        Not where there is a newer one: what is fenced by this one would then be by none.
+        """
         empty = os.fstat(self._descriptor).st_size == 0
         os.close(self._descriptor)
-        if empty:
-            self._path(self.attempt).unlink(missing_ok=True)
+        with suppress(OSError):
+            if empty and self._newest() == self.attempt:
+                self.path.unlink()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path(self.attempt)
+
+    def _write(self, line: bytes) -> None:
+        # A line that did not fit must not become the beginning of this one.
+        data = b"\n" + line if self._torn else line
+        self._torn = True
+        _write_line(self._descriptor, data)
+        self._torn = False
+
+    def _why_elsewhere(self) -> str:
+        """Return what became of the file when it is no longer where readers look for it."""
+        mine = os.fstat(self._descriptor)
+        with suppress(OSError):
+            if os.path.samestat(self.path.stat(), mine):
+                return ""
+        if mine.st_nlink == 0:
+            return (
+                "was removed while the study ran, and its records with it; start the same command "
+                "again, it makes those runs again"
+            )
+        now = Path(f"/proc/self/fd/{self._descriptor}").readlink()
+        return (
+            f"was moved to {now} while the study ran, with all its records; move it back before "
+            "you start the same command again, or the study begins anew"
+        )
+
+    def _not_writable(self, error: OSError) -> UserError:
+        return UserError(
+            f"{self._folder}: cannot write results here ({error.strerror}); "
+            "name a writable folder with --results"
+        )
 
     def _path(self, attempt: int) -> Path:
         return self._folder / f"{self._node_id}-{attempt:04d}.jsonl"

@@ -91,14 +91,19 @@ class Workplace:
         history = History(study.precision)
         if self.live and folder.is_dir():
             node = self.node
-            history = read_history(
-                folder, study, node.digest, node.node_id, share.pool, node.facts
-            )
+            history = read_history(folder, study, node.digest, node.node_id, share.pool, node.facts)
         plan = replace(self.plan(study), blocks=share.blocks)
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
         energy = needed and may_have_energy(self.node.root)
         return Outline(plan, history, partial(self.launch, plan), energy)
+
+    def told_ends(self, study: Study, results: Path, outline: Outline) -> list[str]:
+        """Return in lines how attempts at a study ended here that could not say so themselves."""
+        from runners.under_way import told_ends
+
+        folder = results_folder(results, study, self.node)
+        return told_ends(folder / "records", self.node, outline) if self.live else []
 
     def governors(self) -> Governors:
         """Return the switch for this node's governors."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinstudy.options import KINDS, RESULTS, SITE, SYSROOT
+from pinstudy.output import print_columns, say, terminal_width
 
 
 @click.command("run")
@@ -43,7 +44,6 @@ def command(
     verdict, report and the node's facts go to results/<study>/<node>/.
     """
     from configs.library import load_site, load_study
-    from pinstudy.output import print_columns
     from pinstudy.progress import TerminalProgress
     from runners.engine import check_is_run_here
     from runners.session import Session
@@ -53,31 +53,31 @@ def command(
     check_is_run_here(asked, study)
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(workplace, asked, results, fresh, allow_emulation)
-    click.echo("What was found")
+    for line in session.told_ends:
+        say(f"pinstudy: {line}", err=True)
+    say("What was found")
     print_columns((name, state, text) for name, state, text in workplace.findings())
-    click.echo("What will be done")
+    say("What will be done")
     outline = session.outline
     outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
     for line in [*outline.summary(), *outlooks]:
-        click.echo(f"  {line}")
+        say(f"  {line}")
     try:
         with TerminalProgress(outline) as progress:
             session.run(progress)
     except KeyboardInterrupt:
-        click.echo("Nothing that was measured is lost; the same command continues.", err=True)
+        say("Nothing that was measured is lost; the same command continues.", err=True)
         if session.left_changed:
-            click.echo(session.left_changed, err=True)
+            say(session.left_changed, err=True)
         raise
-    for line in outline.precision_lines():
-        click.echo(line)
+    for line in session.outline.precision_lines():
+        say(line)
     _show_outcome(session.folder, report)
     session.raise_if_failed()
 
 
 def _show_outcome(folder: Path, report: bool) -> None:
     """Show and write what came out, where what makes it is installed: a compute node needs not."""
-    from pinstudy.output import terminal_width
-
     try:
         from analysis.outcome import write_outcome, write_tables_only
     except ImportError as error:
@@ -90,11 +90,11 @@ def _show_outcome(folder: Path, report: bool) -> None:
         again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {folder}"
         _say_missing("verdict and no report", error, again)
         outcome = write_tables_only(folder)
-    click.echo(outcome.text)
+    say(outcome.text)
     for path in outcome.files:
-        click.echo(f"written: {path}")
+        say(f"written: {path}")
 
 
 def _say_missing(what: str, error: ImportError, again: str) -> None:
     reason = " ".join(str(error).split())[:200]
-    click.echo(f"no {what}: {reason}; where {again}", err=True)
+    say(f"no {what}: {reason}; where {again}", err=True)

@@ -51,7 +51,7 @@ class Struck:
     def run(self, launcher: tuple[str, ...] = ()) -> Observation:
         witness = find_program(WITNESS)
         assert witness, "the witness is not built; run `make setup`"
-        program = ("/bin/sh", "-c", "sleep 33 & sleep 0.4")
+        program = ("/bin/sh", "-c", "sleep 33 & sleep 0.4; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
         build = partial(perf_command, need_tool("perf"), EVENTS)
         return execute(launch, 20.0, Harness(witness, build), self._strike)

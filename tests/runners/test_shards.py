@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -141,3 +143,94 @@ def test_a_full_disk_stops_with_one_line(tmp_path: Path) -> None:
     os.dup2(full, shard._descriptor)
     with pytest.raises(StudyError, match="No space left"):
         shard.append(record(number=1))
+
+
+def little_room(shard: Shard, kept: int) -> Callable[[int, bytes], int]:
+    """Return what writes to a disk that takes `kept` bytes of each line that it refuses."""
+    write = os.write
+
+    def writes(descriptor: int, line: bytes) -> int:
+        assert descriptor == shard._descriptor
+        return write(descriptor, line[:kept])
+
+    return writes
+
+
+@pytest.mark.parametrize("kept", [1, 10, -1, None])
+def test_a_line_that_did_not_fit_is_glued_to_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None
+) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    with monkeypatch.context() as full:
+        if kept is None:
+            full.setattr(os, "fsync", lambda _: os.close(-1))
+        else:
+            full.setattr(os, "write", little_room(shard, kept))
+        with pytest.raises(StudyError, match=r"cannot write the record .* make room"):
+            shard.append(record(number=2))
+    shard.append(record(number=3))
+    shard.append(record(number=4))
+    # A line without its line break is whole; whether it was told to be on the disk is not known.
+    whole = [] if kept in (1, 10) else [2]
+    assert [r["number"] for r in read_records(tmp_path)] == [1, *whole, 3, 4]
+
+
+def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    shard = Shard(folder, "n")
+    shard.append(record(number=1))
+    shutil.rmtree(folder)
+    with pytest.raises(StudyError, match=r"n-0001\.jsonl: was removed while the study ran"):
+        shard.append(record(number=2))
+    shard.close()
+
+
+def test_records_that_were_moved_meanwhile_are_kept_there(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "records", tmp_path / "moved"
+    shard = Shard(folder, "n")
+    folder.rename(elsewhere)
+    with pytest.raises(StudyError, match=r"was moved to \S+/moved/n-0001\.jsonl .* move it back"):
+        shard.append(record(number=1))
+    shard.close()
+    assert [r["number"] for r in read_records(elsewhere)] == [1]
+
+
+def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(tmp_path: Path) -> None:
+    oldest, middle = Shard(tmp_path, "n"), Shard(tmp_path, "n")
+    newest = Shard(tmp_path, "n")
+    middle.close()
+    with pytest.raises(StoppedError, match="a newer pinstudy run works here"):
+        oldest.append(record(number=1))
+    newest.append(record(number=2))
+    assert [r["number"] for r in read_records(tmp_path)] == [2]
+
+
+def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(tmp_path: Path) -> None:
+    (tmp_path / "n-0007.jsonl").touch()
+    assert list(read_lines(tmp_path)) == []
+    assert Shard(tmp_path, "n").attempt == 8
+
+
+def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> None:
+    (tmp_path / "records").touch()
+    with pytest.raises(UserError, match=r"records: cannot write results here \(File exists\)"):
+        Shard(tmp_path / "records", "n")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'{"schema":3,"number":2,"ela\n',
+        b"\0" * 4096,
+        b"\0" * 4096 + b"\n",
+        b'{"schema":3,"number":2,"ela' + b"\0" * 512 + b"\n",
+        b"\xff\xfe\n",
+    ],
+)
+def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: bytes) -> None:
+    lines = [b'{"schema":3,"number":1}\n', damage, b'{"schema":3,"number":3}\n']
+    (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines) + b'{"schema":3,"number":4}\n')
+    found = [None if line is None else line["number"] for line in read_lines(tmp_path)]
+    glued = not damage.endswith(b"\n")
+    assert found == ([1, None, 4] if glued else [1, None, 3, 4])

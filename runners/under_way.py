@@ -1,0 +1,209 @@
+"""The attempt that is under way, told by a small file, so that the next command knows how it ended.
+
+`<node>-<attempt>.under-way` stands beside the attempt's shard while it is at work. It is gone once
+the attempt has ended well or as its user asked for. It stays, with the reason, when the attempt had
+to give up, and as it was when something ended the attempt from outside. The next attempt removes
+what the earlier ones left. Records are the only truth of what was made: nothing depends on these.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from configs.whole_file import sync_folder
+from configs.words import plural
+from runners.course import runs_left
+from runners.journal import boot_id_of
+from runners.node import Node
+from runners.outline import Outline
+from runners.processes import STAT_LIMIT, Task, parse_task
+from runners.shards import Part, read_part
+from runners.share import StoppedError
+from runners.statuses import FINAL
+from runners.sysfs import Absent, Tree
+from runners.utc import utc_now
+
+SUFFIX = ".under-way"
+# The file has its size from the beginning: the reason must fit in when the disk is full.
+_BYTES = 2048
+_REASON_CHARACTERS = 400
+_NAME = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.under-way")
+
+
+class UnderWay:
+    """Keeps the file of an attempt from `begin` to the end of the context."""
+
+    def __init__(self, tree: Tree) -> None:
+        """`tree` is of the node whose boot and process are told."""
+        self._tree = tree
+        self._path: Path | None = None
+        self._told: dict[str, Any] = {}
+
+    def begin(self, shard: Path, node_id: str) -> None:
+        """Tell that the attempt which owns this shard has begun; remove what earlier ones left.
+
+        That it cannot be told stops nothing.
+        """
+        task = _task(self._tree, os.getpid())
+        self._told = {
+            "pid": os.getpid(),
+            "started": task.started if task else 0,
+            "boot_id": boot_id_of(self._tree),
+            "began_at": utc_now(),
+            "reason": "",
+        }
+        left = [ended.path for ended in ended_attempts(shard.parent, node_id, self._tree)]
+        self._path = shard.with_suffix(SUFFIX)
+        with suppress(OSError):
+            # An attempt that had no record has left its number free.
+            self._path.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._path, flags, 0o644)
+            self._write(descriptor)
+            sync_folder(shard.parent)
+        for path in left:
+            if path != self._path:
+                with suppress(OSError):
+                    path.unlink()
+
+    def __enter__(self) -> UnderWay:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._path is None:
+            return
+        with suppress(OSError):
+            # What stopped it in good order was told already, and nothing is amiss.
+            if error is None or isinstance(error, (KeyboardInterrupt, StoppedError)):
+                self._path.unlink()
+            else:
+                self._told["reason"] = str(error)[:_REASON_CHARACTERS]
+                self._write(os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+    def _write(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(json.dumps(self._told).encode().ljust(_BYTES - 1) + b"\n")
+            stream.flush()
+            os.fsync(descriptor)
+
+
+@dataclass(frozen=True)
+class EndedAttempt:
+    """An attempt that did not end as it should: its file, and what that tells.
+
+    `process` and `began_at` are empty when the file does not tell (a power cut can empty it);
+    `rebooted` is whether the node was booted since; `reason` why the attempt had to give up, empty
+    when it was ended from outside.
+    """
+
+    path: Path
+    number: int
+    process: str = ""
+    began_at: str = ""
+    rebooted: bool = False
+    reason: str = ""
+
+    def told(self, where: str) -> str:
+        """Return in one line what happened; `where` in the study, in words."""
+        process = ", ".join(filter(None, (self.process, self.began_at)))
+        who = f"attempt {self.number}{f' ({process})' if process else ''}"
+        kept, torn = self._lines()
+        lines = f", {plural(torn, 'torn line')} skipped" if torn else ""
+        return f"{who} {self._how}{where}: {plural(kept, 'run')} of it kept{lines}"
+
+    @property
+    def _how(self) -> str:
+        if self.reason:
+            return f"gave up ({self.reason})"
+        since = " (the node was rebooted since)" if self.rebooted else ""
+        return f"was ended from outside{since}"
+
+    def _lines(self) -> tuple[int, int]:
+        """Return how many runs the attempt's shard has, and how many lines that are no records."""
+        shard = self.path.with_suffix(".jsonl")
+        kept = torn = 0
+        with suppress(OSError):
+            for record in read_part(Part(shard, 0, shard.stat().st_size)):
+                torn += record is None
+                kept += record is not None and record.get("status") in FINAL
+        return kept, torn
+
+
+def told_ends(records: Path, node: Node, outline: Outline) -> list[str]:
+    """Return in lines how earlier attempts of a node ended, where they did not as they should.
+
+    Raises UserError when a shard cannot be read.
+    """
+    found = ended_attempts(records, node.node_id, Tree(node.root))
+    if not found:
+        return []
+    *earlier, newest = found
+    lines = [ended.told("") for ended in earlier]
+    planned = next(runs_left(outline.plan, outline.history), None)
+    if planned is None:
+        return [*lines, newest.told(" after its last run")]
+    case = next(case for case in outline.plan.cases if case.case_id == planned.case_id)
+    where = f" before run {outline.done + 1} of {outline.runs} ({case.label}) was recorded"
+    return [*lines, f"{newest.told(where)}, that one is made again"]
+
+
+def ended_attempts(records: Path, node_id: str, tree: Tree) -> list[EndedAttempt]:
+    """Return a node's attempts that did not end as they should, oldest first.
+
+    Those that are still at work are not among them. Of a folder that cannot be read nothing is
+    known.
+    """
+    return sorted(_ended(records, node_id, tree), key=lambda ended: ended.number)
+
+
+def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
+    for path in records.glob(f"*{SUFFIX}"):
+        name = _NAME.fullmatch(path.name)
+        if name is None or name["node"] != node_id:
+            continue
+        number, told = int(name["attempt"]), _read(path)
+        pid, started = told.get("pid"), told.get("started")
+        if not (isinstance(pid, int) and isinstance(started, int)):
+            yield EndedAttempt(path, number)
+            continue
+        rebooted = told.get("boot_id") != boot_id_of(tree)
+        task = None if rebooted else _task(tree, pid)
+        reason = _text(told, "reason")
+        if reason or task is None or task.started != started:
+            began = f"began {_text(told, 'began_at')}"
+            yield EndedAttempt(path, number, f"process {pid}", began, rebooted, reason)
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """Return what a file tells; nothing when it is not as `UnderWay` writes it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            told = json.loads(stream.read(_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    found = told.get(name)
+    text = found if isinstance(found, str) else ""
+    return "".join(c if c.isprintable() else " " for c in text)[:_REASON_CHARACTERS]
+
+
+def _task(tree: Tree, pid: int) -> Task | None:
+    text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
+    return None if isinstance(text, Absent) else parse_task(text)

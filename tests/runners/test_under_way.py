@@ -1,0 +1,166 @@
+"""How an earlier attempt ended is told in one line, and told once."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.errors import StudyError
+from runners.journal import boot_id_of
+from runners.shards import SCHEMA, Shard
+from runners.share import StoppedError
+from runners.sysfs import Tree
+from runners.under_way import SUFFIX, UnderWay, ended_attempts
+
+TREE = Tree(Path("/"))
+NODE = "n"
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob(f"*{SUFFIX}"))
+
+
+def attempt(folder: Path, ends_by: BaseException | None = None, runs: int = 1) -> None:
+    """Make an attempt in this process that ends by an error, or well."""
+    shard = Shard(folder, NODE)
+    try:
+        with UnderWay(TREE) as under_way:
+            under_way.begin(shard.path, NODE)
+            assert left(folder) == [shard.path.with_suffix(SUFFIX).name]
+            for number in range(runs):
+                shard.append({"schema": SCHEMA, "status": "ok", "number": number})
+            if ends_by:
+                raise ends_by
+    finally:
+        shard.close()
+
+
+def killed(folder: Path) -> int:
+    """Make an attempt in a process that ends without a word; return its number."""
+    code = (
+        "import os, sys; from pathlib import Path; from runners.shards import Shard;"
+        "from runners.sysfs import Tree; from runners.under_way import UnderWay;"
+        f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}});"
+        f"UnderWay(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", code, str(folder)])
+    assert runner.wait() == 9
+    return runner.pid
+
+
+def told(folder: Path) -> list[str]:
+    return [ended.told(" here") for ended in ended_attempts(folder, NODE, TREE)]
+
+
+def rewrite(folder: Path, **changes: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+    (path,) = folder.glob(f"*{SUFFIX}")
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), StoppedError("time is up"), None])
+def test_nothing_is_left_of_an_attempt_that_its_user_was_told_of(
+    tmp_path: Path, error: BaseException | None
+) -> None:
+    try:
+        attempt(tmp_path, error)
+    except (KeyboardInterrupt, StoppedError) as passed:
+        assert passed is error
+    assert left(tmp_path) == []
+    assert told(tmp_path) == []
+
+
+def test_an_attempt_that_is_at_work_has_not_ended(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, NODE)
+    with UnderWay(TREE) as under_way:
+        under_way.begin(shard.path, NODE)
+        assert told(tmp_path) == []
+
+
+def test_a_killed_attempt_is_told_with_its_process_and_what_it_has_kept(tmp_path: Path) -> None:
+    attempt(tmp_path)
+    pid = killed(tmp_path)
+    with (tmp_path / "n-0002.jsonl").open("ab") as shard:
+        shard.write(b'{"schema":3,"status":"ok"}\n{"schema":3,"sta')
+    (line,) = told(tmp_path)
+    assert line.startswith(f"attempt 2 (process {pid}, began 20")
+    assert line.endswith(") was ended from outside here: 1 run of it kept, 1 torn line skipped")
+
+
+def test_a_process_of_the_same_number_is_not_the_attempt(tmp_path: Path) -> None:
+    killed(tmp_path)
+    rewrite(tmp_path, pid=os.getpid())
+    (line,) = told(tmp_path)
+    assert f"process {os.getpid()}" in line
+
+
+def test_a_reboot_since_is_told(tmp_path: Path) -> None:
+    killed(tmp_path)
+    assert boot_id_of(TREE)
+    rewrite(tmp_path, boot_id="another")
+    (line,) = told(tmp_path)
+    assert "was ended from outside (the node was rebooted since) here" in line
+
+
+def test_why_an_attempt_gave_up_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        attempt(tmp_path, StudyError("no space;\nmake room\x1b[2J"))
+    (line,) = told(tmp_path)
+    assert ") gave up (no space; make room [2J) here: 1 run of it kept" in line
+
+
+def test_the_next_attempt_removes_what_earlier_ones_left(tmp_path: Path) -> None:
+    killed(tmp_path)
+    killed(tmp_path)
+    assert len(told(tmp_path)) == 1, "the second has removed what the first left"
+    attempt(tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_the_number_of_an_attempt_without_records_is_used_again(tmp_path: Path) -> None:
+    with pytest.raises(StudyError):
+        attempt(tmp_path, StudyError("not the last word"), runs=0)
+    assert not list(tmp_path.glob("*.jsonl"))
+    attempt(tmp_path)
+    assert told(tmp_path) == []
+
+
+def test_other_nodes_attempts_are_theirs(tmp_path: Path) -> None:
+    killed(tmp_path)
+    assert ended_attempts(tmp_path, "m", TREE) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 2048, b"[]", b'{"pid": "1"}', b"{" * 5000])
+def test_a_file_that_a_power_cut_has_emptied_still_tells_the_attempt(
+    tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / f"n-0004{SUFFIX}").write_bytes(content)
+    assert told(tmp_path) == ["attempt 4 was ended from outside here: 0 runs of it kept"]
+
+
+def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, NODE)
+    with pytest.raises(StudyError), UnderWay(TREE) as under_way:
+        under_way.begin(shard.path, NODE)
+        (path,) = tmp_path.glob(f"*{SUFFIX}")
+        before = path.stat().st_size
+        raise StudyError("x" * 5000)
+    assert path.stat().st_size == before
+    assert "gave up (xxx" in told(tmp_path)[0]
+
+
+def test_a_planted_link_is_not_written_through(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    folder = tmp_path / "records"
+    shard = Shard(folder, NODE)
+    shard.path.with_suffix(SUFFIX).symlink_to(victim)
+    with UnderWay(TREE) as under_way:
+        under_way.begin(shard.path, NODE)
+        assert not shard.path.with_suffix(SUFFIX).is_symlink()
+    assert victim.read_text() == "kept"
