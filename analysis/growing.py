@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analysis import columns
 from analysis.columns import Reasons, Texts
+from analysis.disturbed import SEPARATOR, disturbances
 from analysis.fields import (
     L1D_MISS_RATE,
     MEASURES,
@@ -38,18 +39,21 @@ _COUNTS = (
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
+# What several of a record's fields say together, a text each.
+_TOLD = ("disturbed", "daemons")
 _BY_KIND = ("freq_{}_ghz", "residency_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
 _NUMBERS = (*MEASURES, *MORE_MEASURES, *_OF_KINDS, "temperature_c")
 COLUMNS = (
-    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, "started_s", "temperature_c",
+    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_TOLD,
+    "started_s", "temperature_c",
 )  # fmt: skip
 
 # Objects from names to numbers, of which only some records have any.
 _SPARSE = ("l1d_miss_rate", "metrics")
 # What is taken as it is, and the names of all that `_row` returns.
 _PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at")
-_ROW = (*_PLAIN, *_VERDICTS, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
+_ROW = (*_PLAIN, *_VERDICTS, *_TOLD, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
 # The column that tells which set of reasons a run has, until these are a frame of their own.
@@ -67,12 +71,20 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
         *map(get, _PLAIN),
         columns.member(get("placement"), "verdict"),
         columns.member(get("vcpu_placement"), "verdict"),
+        SEPARATOR.join(disturbances(record)) or None,
+        _joined(get("daemons")),
         *columns.by_kind(get("freq_ghz")),
         *columns.by_kind(get("residency")),
         columns.highest(get("temperature_before_c")),
         *map(get, _SPARSE),
         reasons.number(get("unavailable")),
     )
+
+
+def _joined(names: object) -> str | None:
+    """Return the texts of a list as one; None where there is none."""
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    return SEPARATOR.join(texts) or None
 
 
 class Growing:
@@ -85,7 +97,7 @@ class Growing:
     def __init__(self) -> None:
         self.torn = self.unusable = 0
         self.reasons = Reasons()
-        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS)}
+        self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
         self.sparse = {
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.beside_files import read_node
+from analysis.disturbed import DISTURBANCES, SEPARATOR
 from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
@@ -28,6 +29,7 @@ def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 reasons = joined(case["reasons"].get(of, ()))
                 runs = f"{count} of {case['n']} runs"
                 yield one_line(f"{row}: {what} not proved in {runs}: {reasons}")
+    yield from _disturbed(cases)
     yield from _governors(cases)
     yield from _more_than_one_placement(cases)
 
@@ -64,6 +66,22 @@ def _excluded(case: Mapping[str, Any]) -> str:
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
     excluded = sum(case["excluded"].values())
     return one_line(f"{excluded} of {total} runs not averaged: {', '.join(parts)}")
+
+
+def _disturbed(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say how many of the averaged runs something disturbed, a remark for each such thing."""
+    measured = [case for case in cases if case["n"] > 0]
+    for what in DISTURBANCES:
+        rows = [case for case in measured if what in case["disturbed"]]
+        if not rows:
+            continue
+        if all(case["disturbed"].get(what) == case["n"] for case in measured):
+            where = "all runs that are averaged"
+        else:
+            where = ", ".join(
+                f"#{case['case_number']}: {case['disturbed'][what]} of {case['n']}" for case in rows
+            )
+        yield one_line(f"runs {what}: {where}")
 
 
 def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -112,6 +130,14 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     if runs.frame["kinds_declared"].any():
         kinds = joined(_declared_kinds(folder, digest) for digest in digests)
         remarks.append(f"core kinds declared by hand{': ' if kinds else ''}{kinds}")
+    names = runs.frame["daemons"].dropna().unique()
+    if daemons := sorted({name for text in names for name in str(text).split(SEPARATOR)}):
+        remarks.append(
+            one_line(
+                "running meanwhile, and known to change frequencies, masks or interrupts: "
+                f"{', '.join(daemons)}"
+            )
+        )
     if runs.torn:
         lines = plural(runs.torn, "line")
         remarks.append(

@@ -255,6 +255,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         "freq_ghz": by_kind["freq"],
         "unproved": 0,
         "vcpus_unproved": 0,
+        "disturbed": {},
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.disturbed import SEPARATOR
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.frame import Runs
 from runners.statuses import LEFT_OUT, OK
@@ -37,7 +38,8 @@ def summarise(runs: Runs) -> pd.DataFrame:
     `drivers` and `governors_read`, what the good runs were made under; `excluded`, the number of
     runs by status; `reasons`, {status or measure: the reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
-    of threads, or of a guest's CPUs, could not be proved.
+    of threads, or of a guest's CPUs, could not be proved; `disturbed`, {what: averaged runs} of
+    analysis.disturbed.DISTURBANCES.
     """
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
@@ -56,6 +58,7 @@ def summarise(runs: Runs) -> pd.DataFrame:
         table[name] = _objects(_means_by_kind(cases, good, pattern, runs.kinds))
     for name, of in _UNPROVED.items():
         table[name] = cases.how_many(good & (frame[of] == "unproved").to_numpy())
+    table["disturbed"] = _objects(_disturbed(cases, good))
     return pd.DataFrame(table).sort_values(
         list(_ORDER), kind="stable", na_position="first", ignore_index=True
     )
@@ -133,6 +136,14 @@ def _excluded(cases: _Cases, bad: Mask) -> list[dict[str, int]]:
     for number, status, runs in cases.combinations(bad, "status"):
         excluded[number][status] = runs
     return excluded
+
+
+def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
+    found: list[dict[str, int]] = cases.made(dict)
+    for number, told, runs in cases.combinations(good, "disturbed"):
+        for what in told.split(SEPARATOR) if isinstance(told, str) else ():
+            found[number][what] = found[number].get(what, 0) + runs
+    return found
 
 
 def _reasons(cases: _Cases, bad: Mask, absent: pd.DataFrame) -> list[dict[str, list[str]]]:

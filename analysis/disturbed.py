@@ -1,0 +1,67 @@
+"""What disturbed a run that is averaged all the same: heat, power limits, other tasks. Pure.
+
+Each of it is in the record; here it becomes a few words, so that it can stand under a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from analysis.columns import member, number_or_nan
+from configs.cpulist import parse_cpulist
+
+THROTTLED = "throttled by heat"
+CLIPPED = "clipped at a power limit"
+AT_LIMIT = "at or above the long-term power limit (PL1)"
+WARM = "begun warmer than the temperature gate allows"
+SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
+STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
+DISTURBANCES = (THROTTLED, CLIPPED, AT_LIMIT, WARM, SHARED, STOLEN)
+
+# Between these in one text, and between daemons.
+SEPARATOR = "; "
+
+LEAST_SHARE = 0.01
+# The kernel shows CPU times in ticks, user's and system's each rounded down (runners/busy_time.py).
+RESOLUTION_S = 0.02
+
+
+def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which of DISTURBANCES a record tells of; what it does not tell is none."""
+    get = record.get
+    throttle, note = get("throttle"), get("power_limit_note")
+    found = {
+        THROTTLED: _grew(throttle, "core_count", "package_count"),
+        CLIPPED: _grew(throttle, "core_power_limit_count", "package_power_limit_count"),
+        AT_LIMIT: isinstance(note, str) and bool(note),
+        WARM: get("gate_reached") is False,
+        SHARED: _is_much(get("foreign_cpu_s"), record),
+        STOLEN: _is_much(get("steal_s"), record),
+    }
+    return tuple(what for what in DISTURBANCES if found[what])
+
+
+def _grew(throttle: object, *counters: str) -> bool:
+    return any(number_or_nan(member(throttle, name)) > 0 for name in counters)
+
+
+def _is_much(value: object, record: Mapping[str, Any]) -> bool:
+    """Whether seconds on a run's CPUs are more than counting them errs by, and 1 % of its own."""
+    seconds = number_or_nan(value)
+    if not seconds > RESOLUTION_S:
+        return False
+    cpus = record.get("vcpu_cpus") or record.get("cpus")
+    own_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
+    least_s = 0.0 if math.isnan(own_s) else LEAST_SHARE * own_s
+    return seconds > max(least_s, RESOLUTION_S * _how_many(cpus if isinstance(cpus, str) else ""))
+
+
+@lru_cache(maxsize=256)
+def _how_many(cpus: str) -> int:
+    try:
+        return len(parse_cpulist(cpus))
+    except ValueError:
+        return 0
