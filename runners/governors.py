@@ -14,7 +14,7 @@ from pathlib import Path
 from configs.errors import StudyError
 from configs.model import CURRENT_GOVERNOR, GovernorRule
 from runners.cpufreq import Cpufreq, policy_directories, read_cpufreq
-from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.journal import STUDY, new_entry, open_journal
 from runners.restore import Restored, restore
 from runners.settings import EPP, GOVERNOR, Setting, put_in_force, read_scaling
 from runners.site_command import SiteCommand
@@ -45,7 +45,7 @@ class Governors:
         self._cores = tuple(cores)
         self._rule = rule or GovernorRule()
         self._environment = environment
-        self.journal = Journal(state_folder(root, environment), STUDY)
+        self.journal = open_journal(root, STUDY, environment)
         self._before: tuple[Setting, ...] | Absent | None = None
         self._saved = False
 

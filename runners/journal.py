@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +19,14 @@ from typing import Any
 
 from configs.errors import StudyError, UserError
 from configs.whole_file import sync_folder
+from runners.invoker import as_root, may_be_root
+from runners.own_file import (
+    UnsafeError,
+    check_roots_folder,
+    closed_to_others,
+    read_own,
+    write_synced,
+)
 from runners.settings import Setting
 from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.utc import utc_now
@@ -38,7 +45,7 @@ class Entry:
     """What a journal holds: the settings as they were, and who changed them.
 
     `restore_command` is the site's command that sets a governor where files cannot be written:
-    its arguments, with `{governor}` and `{cpus}`.
+    its arguments, with `{governor}` and `{cpus}`. `user` is the number of the user as whom it runs.
     """
 
     settings: tuple[Setting, ...]
@@ -47,6 +54,7 @@ class Entry:
     started_at: str
     command: tuple[str, ...]
     restore_command: tuple[str, ...] = ()
+    user: int = 0
 
     @property
     def told(self) -> str:
@@ -60,6 +68,15 @@ def boot_id_of(tree: Tree) -> str:
     return "" if isinstance(found, Absent) else found
 
 
+def outlived_by(tree: Tree, entry: Entry) -> bool:
+    """Return whether the node was rebooted since the entry was written, which set all anew.
+
+    Not so when one of the two boots is not known.
+    """
+    now = boot_id_of(tree)
+    return bool(now and entry.boot_id) and now != entry.boot_id
+
+
 def new_entry(
     tree: Tree, settings: Sequence[Setting], restore_command: Sequence[str] = ()
 ) -> Entry:
@@ -67,21 +84,29 @@ def new_entry(
     arguments = ("".join(c if c.isprintable() else "?" for c in text) for text in sys.argv[1:])
     command = ("pinstudy", *islice(arguments, _MAX_ARGUMENTS))
     boot_id = boot_id_of(tree)
-    return Entry(tuple(settings), boot_id, os.getpid(), utc_now(), command, tuple(restore_command))
+    return Entry(
+        tuple(settings),
+        boot_id,
+        os.getpid(),
+        utc_now(),
+        command,
+        tuple(restore_command),
+        os.geteuid(),
+    )
 
 
 def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
     """Return where this user's journals of a node are kept.
 
-    $PINSTUDY_STATE, else /var/lib/pinstudy for root, else the user's own state folder, by host
-    name since homes are shared by nodes (XDG Base Directory Specification); in a recorded tree
-    the tree's own /var/lib/pinstudy.
+    $PINSTUDY_STATE, else /var/lib/pinstudy for root, whomever he works for, else the user's own
+    state folder, by host name since homes are shared by nodes (XDG Base Directory Specification);
+    in a recorded tree the tree's own /var/lib/pinstudy.
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
     if given := environment.get(STATE_VARIABLE):
         return Path(given).absolute()
-    if os.geteuid() == 0:
+    if may_be_root():
         return SYSTEM_FOLDER
     from runners.node import safe_name
 
@@ -90,16 +115,26 @@ def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
     return base / "pinstudy" / safe_name(os.uname().nodename)
 
 
-class Journal:
-    """One journal's file; every error names it."""
+def open_journal(root: Path, purpose: str, environment: Mapping[str, str]) -> Journal:
+    """Return the journal of a node for this user: root's own for a process that may be root."""
+    return Journal(state_folder(root, environment), purpose, root == Path("/") and may_be_root())
 
-    def __init__(self, folder: Path, purpose: str) -> None:
+
+class Journal:
+    """One journal's file; every error names it.
+
+    One `of_root` is root's whomever he works for, in a folder that nobody else can change.
+    """
+
+    def __init__(self, folder: Path, purpose: str, of_root: bool = False) -> None:
         self.path = folder / f"{purpose}.json"
+        self._of_root = of_root
 
     def exists(self) -> bool:
         """Whether there is one; what cannot be looked at is taken not to be there."""
         try:
-            return self.path.is_symlink() or self.path.exists()
+            with self._rights():
+                return self.path.is_symlink() or self.path.exists()
         except OSError:
             return False
 
@@ -112,22 +147,33 @@ class Journal:
             "started_at": entry.started_at,
             "command": list(entry.command),
             "restore_command": list(entry.restore_command),
+            "user": entry.user,
             "settings": [[setting.path, setting.value] for setting in entry.settings],
         }
+        try:
+            with self._rights(), closed_to_others():
+                self._replace(json.dumps(data, indent=1).encode())
+        except (OSError, UnsafeError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise StudyError(
+                f"{self.path}: the settings in force cannot be saved ({why}), so none is changed; "
+                f"name a writable folder of your own in ${STATE_VARIABLE}"
+            ) from None
+
+    def _replace(self, data: bytes) -> None:
         folder = self.path.parent
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if self._of_root:
+            check_roots_folder(folder)
         temporary = folder / f".{self.path.name}.{os.getpid()}"
         try:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-            _write_synced(temporary, json.dumps(data, indent=1).encode())
+            write_synced(temporary, data)
             temporary.replace(self.path)
             sync_folder(folder)
-        except OSError as error:
+        except OSError:
             with suppress(OSError):
                 temporary.unlink()
-            raise StudyError(
-                f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
-                f"is changed; name a writable folder in ${STATE_VARIABLE}"
-            ) from None
+            raise
 
     def read(self) -> Entry | None:
         """Return the entry, or None when there is no journal.
@@ -136,35 +182,37 @@ class Journal:
         it holds is written into the kernel's files.
         """
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with self._rights():
+                raw, owner = read_own(self.path, _MAX_BYTES)
+                if self._of_root:
+                    check_roots_folder(self.path.parent)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._refused(error.strerror or str(error)) from None
-        with os.fdopen(descriptor, "rb") as stream:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
-                raise self._refused("it is not a file of this user")
-            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise self._refused("others may write it")
-            raw = stream.read(_MAX_BYTES + 1)
+        except UnsafeError as error:
+            raise self._refused(str(error)) from None
         try:
-            return _parse(raw)
+            return _parse(raw, owner)
         except ValueError as error:
             raise self._refused(str(error)) from None
 
     def remove(self) -> None:
         """Remove the file, and make that last; raises StudyError when it stays."""
         try:
-            self.path.unlink(missing_ok=True)
-            for torn in self.path.parent.glob(f".{self.path.name}.*"):
-                torn.unlink(missing_ok=True)
-            sync_folder(self.path.parent)
+            with self._rights():
+                self.path.unlink(missing_ok=True)
+                for torn in self.path.parent.glob(f".{self.path.name}.*"):
+                    torn.unlink(missing_ok=True)
+                sync_folder(self.path.parent)
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "
                 "were, remove it by hand"
             ) from None
+
+    def _rights(self) -> AbstractContextManager[None]:
+        return as_root() if self._of_root else nullcontext()
 
     def _refused(self, why: str) -> UserError:
         return UserError(
@@ -173,20 +221,11 @@ class Journal:
         )
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    # Created anew: what is there under this name is a torn one, or somebody's trap.
-    path.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o644)
-    with os.fdopen(descriptor, "wb") as stream:
-        os.fchmod(descriptor, 0o644)
-        stream.write(data)
-        stream.flush()
-        os.fsync(descriptor)
+def _parse(raw: bytes, owner: int) -> Entry:
+    """Return the entry of a journal's bytes; raises ValueError for what is none.
 
-
-def _parse(raw: bytes) -> Entry:
-    """Return the entry of a journal's bytes; raises ValueError for what is none."""
+    `owner` is whose file it is, and whose command where it does not say.
+    """
     if len(raw) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")
     try:
@@ -196,8 +235,9 @@ def _parse(raw: bytes) -> Entry:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"expected an object of schema {SCHEMA}")
     pid = data.get("pid")
-    if not isinstance(pid, int):
-        raise ValueError("it names no process")
+    user = data.get("user", owner)
+    if not isinstance(pid, int) or not isinstance(user, int):
+        raise ValueError("it names no process, or no user")
     return Entry(
         settings=_settings(data.get("settings")),
         boot_id=_text(data.get("boot_id")),
@@ -205,6 +245,7 @@ def _parse(raw: bytes) -> Entry:
         started_at=_text(data.get("started_at")),
         command=_texts(data.get("command")),
         restore_command=_texts(data.get("restore_command")),
+        user=user,
     )
 
 

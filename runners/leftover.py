@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from configs.errors import UserError
-from runners.journal import STUDY, SYSTEM_FOLDER, Entry, Journal, boot_id_of, state_folder
+from runners.journal import STUDY, SYSTEM_FOLDER, TUNE, Entry, Journal, open_journal, outlived_by
 from runners.node_lock import NodeLock, is_locked
 from runners.restore import restore
 from runners.sysfs import Tree
@@ -18,20 +18,27 @@ _MAX_SHOWN = 3
 def put_back_leftovers(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Replay the journal of a study that is gone; return what to tell the user, a line each.
 
-    The journal of a study that is still at work is left alone. Another user's cannot be replayed:
-    the line says who can.
+    The journal of a study that is still at work is left alone, and so is that of a tuning, unless
+    the node was rebooted since. Another user's cannot be replayed: the line says who can.
     """
-    mine = Journal(state_folder(root, environment), STUDY)
-    others = others_leftovers(root, mine.path.parent)
-    if not (mine.exists() or others) or is_locked(root):
+    mine = [open_journal(root, purpose, environment) for purpose in (STUDY, TUNE)]
+    journals = [journal for journal in mine if journal.exists()]
+    others = others_leftovers(root, mine[0].path.parent)
+    if not (journals or others) or is_locked(root):
         return []
-    return ([_replay(root, mine)] if mine.exists() else []) + others
+    return [line for journal in journals if (line := _replay(root, journal))] + others
 
 
 def others_leftovers(root: Path, own_folder: Path) -> list[str]:
     """Return a line when a study of root has left settings that this user cannot put back."""
     system = Journal(SYSTEM_FOLDER, STUDY)
     if root != Path("/") or own_folder == SYSTEM_FOLDER or not system.exists():
+        return []
+    try:
+        entry = system.read()
+    except UserError:
+        entry = None
+    if entry and outlived_by(Tree(root), entry):
         return []
     return [
         f"a study of root that was killed has left settings of this node changed ({system.path}); "
@@ -40,18 +47,30 @@ def others_leftovers(root: Path, own_folder: Path) -> list[str]:
 
 
 def _replay(root: Path, journal: Journal) -> str:
+    """Replay a journal if it is to be; return what to tell the user, nothing if it stays."""
+    tuned = journal.path.stem == TUNE
     try:
+        if tuned and not ((entry := journal.read()) and outlived_by(Tree(root), entry)):
+            return ""
         with NodeLock(root):
             done = restore(root, journal)
     except UserError as error:
         return str(error)
     if done is None:
         return "another pinstudy has just put the settings back"
+    if done.rebooted:
+        return told_reboot(done.entry)
     if not done.problems:
-        rebooted = boot_id_of(Tree(root)) != done.entry.boot_id
-        when = "; the node was rebooted since" if rebooted else ""
-        return f"put back the settings that a study had left changed ({done.entry.told}{when})"
+        return f"put back the settings that a study had left changed ({done.entry.told})"
     return told_problems(journal, done.entry, done.problems)
+
+
+def told_reboot(entry: Entry) -> str:
+    """Return in one line why nothing was put back after a reboot."""
+    return (
+        f"the node was rebooted since its settings were changed ({entry.told}): the boot has set "
+        "them anew, and nothing was put back"
+    )
 
 
 def told_problems(journal: Journal, entry: Entry, problems: Mapping[str, str]) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Sequence
 
 from configs.cpulist import format_cpulist
+from configs.errors import UserError
 from runners.cpufreq import policy_directories
+from runners.invoker import starting_as
 from runners.settings import Setting
 from runners.sysfs import Absent, Tree
 
@@ -18,9 +21,11 @@ _MAX_SAID = 300
 class SiteCommand:
     """Runs the command once for each governor; `{governor}` and `{cpus}` stand in its arguments."""
 
-    def __init__(self, tree: Tree, arguments: Sequence[str]) -> None:
+    def __init__(self, tree: Tree, arguments: Sequence[str], user: int | None = None) -> None:
+        """`user` is the number of the user as whom it is run, by default that of this process."""
         self._tree = tree
         self._arguments = tuple(arguments)
+        self._user = os.geteuid() if user is None else user
 
     def __call__(self, settings: Sequence[Setting]) -> dict[str, Absent]:
         """Set these governors; return why by path for those whose command failed."""
@@ -43,15 +48,19 @@ class SiteCommand:
         ]
         shown = " ".join(command)
         try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=LIMIT_S,
-                check=False,
-                start_new_session=True,
-            )
+            with starting_as(self._user) as rights:
+                done = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    timeout=LIMIT_S,
+                    check=False,
+                    start_new_session=True,
+                    **rights,
+                )
+        except UserError as error:
+            return Absent(f"`{shown}` cannot be started: {error}")
         except subprocess.TimeoutExpired:
             return Absent(f"`{shown}` did not end within {LIMIT_S:g} s")
         except OSError as error:

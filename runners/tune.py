@@ -14,7 +14,7 @@ from pathlib import Path
 from configs.errors import StudyError, UserError
 from runners.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.governors import PERFORMANCE
-from runners.journal import STUDY, TUNE, Entry, Journal, new_entry, state_folder
+from runners.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
 from runners.node_lock import NodeLock
 from runners.restore import without_interruption
 from runners.settings import (
@@ -98,9 +98,9 @@ def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Chan
 def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) -> list[Change]:
     """Put the changes in force, and return them with what became of each.
 
-    What was in force before the first tuning stays in the journal when tuned again. Raises
-    StudyError while a study is at work or when nothing can be saved, UserError for a journal that
-    cannot be used.
+    What was in force before the first tuning of this boot stays in the journal when tuned again.
+    Raises StudyError while a study is at work or when nothing can be saved, UserError for a journal
+    that cannot be used.
     """
     tree = Tree(root)
     with NodeLock(root), without_interruption():
@@ -108,13 +108,12 @@ def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) 
         possible = [change for change in changes if not change.problem]
         if not possible:
             return changes
-        folder = state_folder(root, environment)
-        if Journal(folder, STUDY).exists():
+        if open_journal(root, STUDY, environment).exists():
             raise StudyError(
                 "a study that was killed has left settings changed; put them back first with "
                 "`pinstudy restore`"
             )
-        journal = Journal(folder, TUNE)
+        journal = open_journal(root, TUNE, environment)
         journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
         problems = put_in_force(tree, [Setting(c.path, c.wanted) for c in possible])
     return [
@@ -146,6 +145,8 @@ def _with_permission(tree: Tree, change: Change) -> Change:
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     """Return the journal's entry: what an earlier tuning saved, then what is in force now."""
+    if before and outlived_by(tree, before):
+        before = None
     scaling = any(path.startswith(CPUS) for path in paths)
     now = list(_readable(read_settings(tree, (path for path in paths if path in _QUIET))))
     # A governor takes its EPP and limits with it, so all of them are saved.

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from configs.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
-from runners.journal import STUDY, TUNE, Journal, state_folder
+from runners.journal import STUDY, TUNE, Journal, open_journal
 
 _UNDO = "pinstudy restore"
 
 
 def probe_settings(node: AskedNode) -> Iterator[Capability]:
     """Tell who changed settings that are not put back yet."""
-    folder = state_folder(node.root, os.environ)
-    left, tuned = Journal(folder, STUDY), Journal(folder, TUNE)
+    left, tuned = (open_journal(node.root, purpose, os.environ) for purpose in (STUDY, TUNE))
     if left.exists():
         yield Capability("settings", "limited", f"changed by a study: {_told(left)}", _UNDO)
     elif tuned.exists():
