@@ -15,6 +15,7 @@ import click
 from configs.errors import UserError
 from configs.version import VERSION
 from configs.words import printable
+from runners.invoker import begin, give_up_root
 
 # name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
 COMMANDS = {
@@ -42,6 +43,13 @@ COMMANDS = {
 
 # Commands whose module cannot have their name.
 _MODULES = {"import": "import_"}
+
+# What reads the kernel's files, sets governors or starts perf. All else needs nothing of root's.
+_OF_THE_NODE = frozenset(
+    ("topology", "plan", "run", "tune", "restore", "latency", "mappings", "doctor", "snapshot")
+)
+# In a job the environment tells of a sudo under which it was submitted, or a daemon started.
+_OF_A_JOB = "worker"
 
 INTERRUPTED_STATUS = 130
 
@@ -96,6 +104,8 @@ def group(ctx: click.Context) -> None:
 
         for line in put_back_leftovers(Path("/")):
             click.echo(f"pinstudy: {printable(line)}", err=True)
+    if ctx.invoked_subcommand not in _OF_THE_NODE:
+        give_up_root()
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
@@ -115,6 +125,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        begin({} if sys.argv[1:2] == [_OF_A_JOB] else os.environ)
         group.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()

@@ -84,6 +84,7 @@ def command(
     """
     from configs.errors import UserError
     from pinstudy.pair_progress import PairProgress
+    from runners.invoker import give_up_root
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
     from runners.latency_plan import plan_lines, plan_of
     from runners.node import open_node
@@ -92,6 +93,7 @@ def command(
     if source is not None:
         if which is not None or cpus is not None:
             raise UserError("--from measures nothing; leave out --pairs and --cpus")
+        give_up_root()
         _show(source, into or source.parent, as_json)
         return
     share = None if precision == _NO_PRECISION else share_option("--precision", precision)
@@ -106,6 +108,7 @@ def command(
         say(line, err=True)
     with PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)
+    give_up_root()
     folder = into or results / "latency" / node.node_id
     path = write_latency(folder, content)
     say(f"written: {path}", err=as_json)
