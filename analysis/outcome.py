@@ -8,6 +8,7 @@ from pathlib import Path
 from analysis.sources import open_results
 from analysis.tables import make_tables, render, tables_of_cases, write_tables
 from analysis.written import again, write_file
+from configs.typed import as_typed
 
 VERDICT_FILE = "verdict.md"
 
@@ -39,7 +40,7 @@ def write_outcome(folder: Path, width: int) -> Outcome:
     results = open_results(str(folder))
     tables = tables_of_cases(results.cases, results.remarks)
     findings = find(results)
-    advice = again(f"pinstudy report {folder}")
+    advice = again(f"pinstudy report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, as_markdown(findings), advice),

@@ -18,6 +18,7 @@ from analysis.render import render
 from analysis.sources import open_results
 from analysis.table import Table
 from analysis.written import again, write_file
+from configs.typed import as_typed
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 
@@ -53,7 +54,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
     Raises UserError when the folder cannot be written.
     """
-    advice = again(f"pinstudy tables {folder}")
+    advice = again(f"pinstudy tables {as_typed(folder)}")
     return [
         write_file(folder / name, render(tables, style), advice) for style, name in FILES.items()
     ]

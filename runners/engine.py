@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from configs.errors import UserError
 from configs.model import AppChoice, Study
+from configs.typed import as_typed
 from runners.case import Case
 from runners.launch import Launch
 
@@ -61,9 +62,10 @@ def without_estimates(study: Study) -> Study:
 def check_is_run_here(study: Study, named: str) -> None:
     """Raise UserError when the study is for a batch system; `named` is how the user calls it."""
     if study.spread:
+        it = as_typed(named)
         raise UserError(
-            f"study {study.name} is for a batch system (engine: batch): "
-            f"`pinstudy submit {named}` submits it, and `pinstudy status {named}` shows it"
+            f"study {study.name} is for a batch system (engine: batch): `pinstudy submit {it}` "
+            f"submits it, and `pinstudy status {it}` shows it"
         )
 
 

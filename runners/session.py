@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from configs.errors import StudyError, UserError
 from configs.model import Study
+from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.fitting import why_not_fitting
 from runners.governors import Governors
@@ -72,7 +73,7 @@ class Session:
             root = workplace.node.root
             raise UserError(
                 f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
-                f"`pinstudy plan {study.name} --sysroot {root}`"
+                f"`pinstudy plan {as_typed(study.path)} --sysroot {as_typed(root)}`"
             )
         if study.vm:
             check_emulation(workplace.without_kvm, allow_emulation)

@@ -29,8 +29,8 @@ from analysis.latency import Latency
 from analysis.latency.report import latency_findings
 from analysis.report.html_table import HtmlTable, html_table
 from analysis.sources import Results
-from analysis.table import one_line
 from analysis.verdict.phrases import sentence
+from configs.typed import as_typed
 
 TITLES = {
     CONTENTION: "Contention: threads that share a cache line",
@@ -160,7 +160,7 @@ def _absent(results: Results, found: Affinity, findings: Findings) -> dict[str, 
     elif found.latency is None:
         absent[LATENCY] = [
             "The latency between CPUs was not measured here; "
-            f"`pinstudy latency --into {one_line(results.name)}` does that, and the report then "
+            f"`pinstudy latency --into {as_typed(results.name)}` does that, and the report then "
             "has its heat map and what follows from it."
         ]
     return absent

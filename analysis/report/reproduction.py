@@ -24,6 +24,7 @@ MOST_RECORDS = 10_000
 MOST_STUDY_CHARACTERS = 100_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 
 
 @dataclass(frozen=True)
@@ -133,5 +134,6 @@ def _line(record: Mapping[str, Any]) -> str:
     words = [
         f"{name}={shlex.quote(str(value))}"
         for name, value in (variables.items() if isinstance(variables, dict) else ())
+        if _VARIABLE.fullmatch(name)
     ]
     return " ".join([*words, *(shlex.quote(word) for word in command)])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from configs.typed import as_typed
 from pinstudy.output import say
 
 _INTO = click.option(
@@ -51,7 +52,10 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
 
     imported = import_logs(files, into, options)
     what = f"{imported.averages} averages" if imported.averages else f"{imported.runs} runs"
-    say(f"{into}: {what} of {imported.cases} cases; see `pinstudy tables {into}`", err=True)
+    say(
+        f"{into}: {what} of {imported.cases} cases; see `pinstudy tables {as_typed(into)}`",
+        err=True,
+    )
 
 
 @command.command("summaries")
@@ -62,4 +66,4 @@ def summaries(file: Path, into: Path) -> None:
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, into)
-    say(f"{into}: {cases} cases; see `pinstudy tables {into}`", err=True)
+    say(f"{into}: {cases} cases; see `pinstudy tables {as_typed(into)}`", err=True)

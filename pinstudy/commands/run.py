@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from configs.typed import as_typed
 from pinstudy.options import KINDS, RESULTS, SITE, SYSROOT
 from pinstudy.output import print_columns, say, terminal_width
 
@@ -46,6 +47,7 @@ def command(
     from configs.library import load_site, load_study
     from pinstudy.progress import TerminalProgress
     from runners.engine import check_is_run_here
+    from runners.invoker import give_up_root
     from runners.session import Session
     from runners.workplace import open_workplace
 
@@ -72,6 +74,8 @@ def command(
         raise
     for line in session.outline.precision_lines():
         say(line)
+    # The settings are put back; what is left needs nothing of root's.
+    give_up_root()
     _show_outcome(session.folder, report)
     session.raise_if_failed()
 
@@ -81,13 +85,13 @@ def _show_outcome(folder: Path, report: bool) -> None:
     try:
         from analysis.outcome import write_outcome, write_tables_only
     except ImportError as error:
-        again = f"numpy, pandas and tabulate are installed: pinstudy tables {folder}"
+        again = f"numpy, pandas and tabulate are installed: pinstudy tables {as_typed(folder)}"
         _say_missing("tables", error, again)
         return
     try:
         outcome = write_outcome(folder, terminal_width()) if report else write_tables_only(folder)
     except ImportError as error:
-        again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {folder}"
+        again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {as_typed(folder)}"
         _say_missing("verdict and no report", error, again)
         outcome = write_tables_only(folder)
     say(outcome.text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
 from configs.errors import UserError
+from configs.typed import as_typed
 from pinstudy.options import SYSROOT
 from pinstudy.output import say, wrap
 
@@ -36,7 +36,7 @@ def command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
     write_atomically(file, taken.data)
     unread = f", {len(taken.unavailable)} could not be read" if taken.unavailable else ""
     say(wrap(f"{taken.files} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
-    folder = shlex.quote(stem)
+    folder = as_typed(stem)
     say("To plan for this node elsewhere:")
-    say(f"  mkdir -p {folder} && tar -xzf {shlex.quote(str(file))} -C {folder}")
-    say(f"  pinstudy plan quick --sysroot {shlex.quote(f'{stem}/{FOLDER}')}")
+    say(f"  mkdir -p {folder} && tar -xzf {as_typed(file)} -C {folder}")
+    say(f"  pinstudy plan quick --sysroot {as_typed(f'{stem}/{FOLDER}')}")

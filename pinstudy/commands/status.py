@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from configs.typed import as_typed
 from pinstudy.options import JSON, RESULTS
 from pinstudy.output import print_columns, say
 
@@ -86,8 +87,6 @@ def _show(status: SubmissionStatus) -> None:
 
 
 def _show_what_next(status: SubmissionStatus) -> None:
-    import shlex
-
     from runners.forecast import duration
 
     if status.live:
@@ -97,4 +96,4 @@ def _show_what_next(status: SubmissionStatus) -> None:
     for folder in status.made:
         complete = not status.live and all(worker.left == 0 for worker in status.workers)
         what = "complete" if complete else "incomplete so far"
-        say(f"{what}: `pinstudy report {shlex.quote(folder)}`")
+        say(f"{what}: `pinstudy report {as_typed(folder)}`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from configs.typed import as_typed
 from pinstudy.options import JSON, MARGIN, find_results, share_option
 from pinstudy.output import print_json, say, terminal_width
 
@@ -50,7 +51,7 @@ def command(
         else:
             say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
         if opened.folder is not None and not no_files:
-            advice = again(f"pinstudy verdict {source}")
+            advice = again(f"pinstudy verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             say(f"written: {path}", err=True)
     if as_json:

@@ -1,0 +1,44 @@
+"""Commands that are shown can be pasted into a shell, whatever their paths are called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from configs.typed import as_typed
+from tests.tools import need_tool
+
+
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("results/quick", "results/quick"),
+        ("my results", "'my results'"),
+        ("-x", "./-x"),
+        ("a\nb\x1b\udcff'\\", "$'a\\012b\\033\\377\\047\\134'"),
+    ],
+)
+def test_a_path_is_written_as_a_shell_takes_it(path: str, typed: str) -> None:
+    assert as_typed(path) == typed
+
+
+# A shell hands over arguments as bytes without a NUL.
+names = st.binary(min_size=1, max_size=12).map(os.fsdecode).filter(lambda name: "\0" not in name)
+
+
+@given(st.lists(names, min_size=1, max_size=30))
+@settings(max_examples=10)
+@example(["$(id)", "`id`", "'", "~", "*", "!!", "a;b", "#", "-rf", "\x7f", "ü\n"])
+def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
+    line = " ".join(as_typed(path) for path in paths)
+
+    assert line.isprintable()
+    done = subprocess.run(
+        [need_tool("bash"), "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True
+    )
+    meant = [f"./{path}" if path.startswith("-") else path for path in paths]
+    assert [os.fsdecode(part) for part in done.stdout.split(b"\0")[:-1]] == meant
