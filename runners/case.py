@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cached_property
 
 from configs.cpulist import format_cpulist
 from configs.model import App, Mapping, Size, Variant
@@ -74,7 +75,7 @@ class Case:
         """The CPUs ascending: each thread's own under `none` and `set`, their union under `pin`."""
         return tuple(sorted(set(self.cpus)))
 
-    @property
+    @cached_property
     def case_id(self) -> str:
         """A stable digest of what defines the case: 16 hexadecimal digits of a SHA-256."""
         return digest_of(case_fields(self) | {"arguments": list(self.size.arguments)})

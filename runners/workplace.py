@@ -142,8 +142,12 @@ class Workplace:
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
-        inherited = os.environ if self.live else {}
-        return build_launch(case, plan.program_of(case), inherited, self.tools)
+        return build_launch(case, plan.program_of(case), self._inherited, self.tools)
+
+    @cached_property
+    def _inherited(self) -> Mapping[str, str]:
+        # Each look at os.environ decodes all of it.
+        return dict(os.environ) if self.live else {}
 
     def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
         found = find(name)
