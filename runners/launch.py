@@ -17,6 +17,10 @@ from configs.cpulist import format_cpulist
 from runners.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
+# What is inherited and left alone, because a program may need it, but decides how it runs: the
+# loader's and the allocator's variables (ld.so(8), mallopt(3)), and libraries' with threads.
+TELLING_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
+MOST_CHARACTERS = 500
 # Where a program has no loop with schedule(runtime) the value has no effect; it is set anyway.
 FALLBACK_SCHEDULE = "static"
 
@@ -39,6 +43,15 @@ class Launch:
     def command(self) -> tuple[str, ...]:
         """Launcher and program, as one would type them to do the same by hand."""
         return self.launcher + self.program
+
+    @property
+    def told_variables(self) -> dict[str, str]:
+        """Inherited variables that were left and decide how the program runs; long ones cut."""
+        return {
+            name: value[:MOST_CHARACTERS]
+            for name, value in sorted(self.environment.items())
+            if name.startswith(TELLING_PREFIXES) and name not in self.set_variables
+        }
 
     @property
     def shell_line(self) -> str:

@@ -49,6 +49,22 @@ def test_inherited_openmp_variables_are_removed_and_named() -> None:
     assert launch.command == ("/opt/demo-libgomp", "-q", "-s", "10")
 
 
+def test_inherited_variables_that_change_libraries_stay_and_are_told() -> None:
+    inherited = {
+        "HOME": "/home/me",
+        "MKL_NUM_THREADS": "4",
+        "LD_PRELOAD": "/usr/lib/libjemalloc.so",
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1" + "x" * 1000,
+    }
+    launch = build_launch(case(), PROGRAM, inherited, TOOLS)
+    assert launch.environment["LD_PRELOAD"] == "/usr/lib/libjemalloc.so"
+    assert launch.told_variables == {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1" + "x" * 478,
+        "LD_PRELOAD": "/usr/lib/libjemalloc.so",
+        "MKL_NUM_THREADS": "4",
+    }
+
+
 def test_pinning_by_places_names_one_cpu_each_in_thread_order() -> None:
     launch = build_launch(case(), PROGRAM, {}, TOOLS)
     assert launch.environment["OMP_PLACES"] == "{4},{2}"

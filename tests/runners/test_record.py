@@ -26,7 +26,7 @@ def recorded(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     )
     seen = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
     origin = Origin("study", "digest", 1, "node1", "n1", "boot", 1, False)
-    launch = Launch((), ("program",), {}, {}, ())
+    launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
     return run_record(origin, planned, case, launch, seen, "2026-01-01T00:00:00Z", states, [])
 
 
@@ -45,3 +45,8 @@ def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
     record = recorded(before, after)
     assert record.get("power_limits_before") == told
     assert record.get("power_limits") == after.get("power_limits")
+
+
+def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:
+    told = {"set": {}, "removed": [], "inherited": {"LD_PRELOAD": "x.so"}}
+    assert recorded({}, {})["environment"] == told
