@@ -26,20 +26,23 @@ def command(sysroot: Path, forget: bool) -> None:
     """
     from configs.errors import StudyError
     from configs.words import plural
-    from runners.journal import STUDY, TUNE, Journal, state_folder
-    from runners.leftover import others_leftovers, told_problems
+    from runners.journal import STUDY, TUNE, open_journal, state_folder
+    from runners.leftover import others_leftovers, told_problems, told_reboot
     from runners.node_lock import NodeLock
     from runners.restore import restore
 
     folder = state_folder(sysroot, os.environ)
     failed = False
     with NodeLock(sysroot):
-        journals = [journal for p in (STUDY, TUNE) if (journal := Journal(folder, p)).exists()]
+        both = [open_journal(sysroot, purpose, os.environ) for purpose in (STUDY, TUNE)]
+        journals = [journal for journal in both if journal.exists()]
         for journal in journals:
             done = restore(sysroot, journal)
             if done is None:
                 continue
-            if not done.problems:
+            if done.rebooted:
+                say(told_reboot(done.entry))
+            elif not done.problems:
                 count = plural(len(done.entry.settings), "setting")
                 say(f"put back and read back: {count}, changed by {done.entry.told}")
             elif forget:
