@@ -15,11 +15,12 @@ from configs.cpulist import parse_cpulist
 
 THROTTLED = "throttled by heat"
 CLIPPED = "clipped at a power limit"
+BY_QUOTA = "stopped by the CPU quota of a control group"
 AT_LIMIT = "at or above the long-term power limit (PL1)"
 WARM = "begun warmer than the temperature gate allows"
 SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
-DISTURBANCES = (THROTTLED, CLIPPED, AT_LIMIT, WARM, SHARED, STOLEN)
+DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN)
 
 # Between these in one text, and between daemons.
 SEPARATOR = "; "
@@ -36,6 +37,7 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     found = {
         THROTTLED: _grew(throttle, "core_count", "package_count"),
         CLIPPED: _grew(throttle, "core_power_limit_count", "package_power_limit_count"),
+        BY_QUOTA: number_or_nan(get("quota_throttled_s")) > 0,
         AT_LIMIT: isinstance(note, str) and bool(note),
         WARM: get("gate_reached") is False,
         SHARED: _is_much(get("foreign_cpu_s"), record),

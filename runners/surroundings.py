@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from runners.busy_time import BusyMeter
+from runners.cpu_quota import QuotaMeter
 from runners.daemons import daemon_warning, find_daemons
 from runners.execute import Observation
 from runners.foreign_tasks import ForeignTasksMeter
@@ -40,7 +41,8 @@ class Surroundings:
         self._throttle = ThrottleMeter(tree, node.topology)
         self._tasks = ForeignTasksMeter(tree)
         self._busy = BusyMeter(tree)
-        self._meters = (self._temperature, self._throttle, self._tasks, self._busy)
+        self._quota = QuotaMeter(tree)
+        self._meters = (self._temperature, self._throttle, self._quota, self._tasks, self._busy)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -72,6 +74,7 @@ class Surroundings:
         for part in (
             self._temperature.reading(),
             self._throttle.reading(),
+            self._quota.reading(),
             power_limit_note(power_w, () if isinstance(self._limits, Absent) else self._limits),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),

@@ -31,6 +31,7 @@ def notes(folder: Path, *records: dict[str, Any]) -> list[str]:
         ({"throttle": {"core_count": 0, "package_count": 2}}, "runs throttled by heat"),
         ({"throttle": {"core_count": 1}}, "runs throttled by heat"),
         ({"throttle": {"package_power_limit_count": 3}}, "runs clipped at a power limit"),
+        ({"quota_throttled_s": 0.1}, "runs stopped by the CPU quota of a control group"),
         (
             {"power_limit_note": "burst above PL1: average package power 117.0 W"},
             "runs at or above the long-term power limit (PL1)",

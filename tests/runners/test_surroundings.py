@@ -68,7 +68,7 @@ def test_all_of_it_is_in_the_record(root: Path) -> None:
         "harness": {"cpu_s": 0.05, "context_switches": 30, "cpus": "8-9"},
     }
     assert found["power_limit_note"].startswith("at PL1: average package power 124.0 W")
-    assert set(unavailable) == {
+    assert set(unavailable) == {"quota_throttled_s"} | {
         f"throttle.{level}_{name}"
         for level in ("core", "package")
         for name in ("ms", "power_limit_count")
@@ -107,6 +107,7 @@ def test_a_bare_node_has_reasons_instead(tmp_path: Path) -> None:
         "temperature_before_c",
         "temperature_after_c",
         "throttle",
+        "quota_throttled_s",
         "power_limit_note",
         "foreign_cpu_s",
         "steal_s",
