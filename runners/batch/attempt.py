@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError
-from runners.batch.json_fields import checked, checked_all, read_object
+from runners.batch.json_fields import (
+    checked,
+    checked_all,
+    checked_count,
+    checked_seconds,
+    read_object,
+)
 from runners.shards import write_atomically
 from runners.utc import utc_now
 
@@ -93,10 +99,10 @@ _COUNTS = ("worker", "generation", "runs", "left", "refused")
 def _attempt(data: Mapping[str, Any]) -> Attempt:
     left_s, ended = data["left_s"], data["ended"]
     plain: dict[str, Any] = {name: checked(data[name], str, name) for name in _TEXTS}
-    plain |= {name: checked(data[name], int, name) for name in _COUNTS}
+    plain |= {name: checked_count(data[name], name) for name in _COUNTS}
     return Attempt(
         **plain,
         case_ids=checked_all(data["case_ids"], str, "case_ids"),
-        left_s=None if left_s is None else float(left_s),
-        ended=None if ended is None else checked(ended, int, "ended"),
+        left_s=None if left_s is None else checked_seconds(left_s, "left_s"),
+        ended=None if ended is None else checked_count(ended, "ended", 255),
     )

@@ -10,6 +10,8 @@ from configs.given_file import read_given
 
 # A submission is some kilobytes; a million blocks are some megabytes.
 _MOST_BYTES = 64 << 20
+# Whoever counts more, or waits for longer (300 years), has not written what is read here.
+_MOST = 10**10
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -34,6 +36,23 @@ def checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:  # noq
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{name} is not what it should be")
     return value
+
+
+def checked_count(value: Any, name: str, most: int = _MOST) -> int:  # noqa: ANN401
+    """Return a whole number from 0 to `most`; raises TypeError as `checked`."""
+    number: int = checked(value, int, name)
+    if not 0 <= number <= most:
+        raise TypeError(f"{name} is not what it should be")
+    return number
+
+
+def checked_seconds(value: Any, name: str) -> float:  # noqa: ANN401
+    """Return a time that is not negative; raises TypeError as `checked`."""
+    number = checked(value, (int, float), name)
+    # NaN is not in the range either.
+    if not 0 <= number <= _MOST:
+        raise TypeError(f"{name} is not what it should be")
+    return float(number)
 
 
 def checked_all(value: Any, kind: type, name: str) -> tuple[Any, ...]:  # noqa: ANN401

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from configs.errors import StudyError, UserError
-from runners.batch.json_fields import checked, checked_all, read_object
+from runners.batch.json_fields import (
+    checked,
+    checked_all,
+    checked_count,
+    checked_seconds,
+    read_object,
+)
 from runners.batch.spread import Worker
 from runners.batch.system import Submitted
 from runners.shards import write_atomically
@@ -177,18 +183,20 @@ def _submission(folder: Path, data: Mapping[str, Any]) -> Submission:
     return Submission(
         folder=folder,
         **{name: checked(data[name], str, name) for name in _TEXTS},
-        time_limit_s=float(checked(data["time_limit_s"], (int, float), "time_limit_s")),
+        time_limit_s=checked_seconds(data["time_limit_s"], "time_limit_s"),
         kinds=None if kinds is None else checked(kinds, str, "kinds"),
         allow_emulation=checked(data["allow_emulation"], bool, "allow_emulation"),
         arguments=checked_all(data["arguments"], str, "arguments"),
         workers=tuple(map(_worker, count(), checked_all(data["workers"], dict, "workers"))),
-        jobs=tuple(map(_job, checked_all(data["jobs"], dict, "jobs"))),
+        jobs=tuple(
+            _job(job, len(data["workers"])) for job in checked_all(data["jobs"], dict, "jobs")
+        ),
     )
 
 
 def _worker(number: int, data: Mapping[str, Any]) -> Worker:
     found = Worker(
-        number=checked(data["number"], int, "worker"),
+        number=checked_count(data["number"], "worker"),
         node=None if data["node"] is None else checked(data["node"], str, "node"),
         feature=None if data["feature"] is None else checked(data["feature"], str, "feature"),
         blocks=checked_all(data["blocks"], int, "blocks"),
@@ -198,9 +206,10 @@ def _worker(number: int, data: Mapping[str, Any]) -> Worker:
     return found
 
 
-def _job(data: Mapping[str, Any]) -> Submitted:
+def _job(data: Mapping[str, Any], workers: int) -> Submitted:
+    """Return a job of a submission with so many workers."""
     return Submitted(
         ids=checked_all(data["ids"], str, "ids"),
-        first_worker=checked(data["first_worker"], int, "first_worker"),
-        workers=checked(data["workers"], int, "workers"),
+        first_worker=checked_count(data["first_worker"], "first_worker", workers),
+        workers=checked_count(data["workers"], "workers", workers),
     )

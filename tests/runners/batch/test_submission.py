@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_a_spoiled_file_is_one_line_that_names_it(data: st.DataObject) -> None:
         (folder / FILE).write_text(json.dumps(fields))
         if key == "kinds" and isinstance(fields[key], str):
             assert read_submission(folder).kinds == fields[key]
-        elif key == "time_limit_s" and type(fields[key]) is int:
+        elif key == "time_limit_s" and type(fields[key]) is int and 0 <= fields[key] <= 10**10:
             assert read_submission(folder).time_limit_s == fields[key]
         else:
             with pytest.raises(UserError, match=FILE) as raised:
@@ -129,6 +130,26 @@ ATTEMPT = Attempt(
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("time_limit_s", 10**400),
+        ("time_limit_s", math.nan),
+        ("time_limit_s", -1),
+        ("jobs", [{"ids": ["12"], "first_worker": 0, "workers": 10**18}]),
+        ("jobs", [{"ids": ["12"], "first_worker": -1, "workers": 1}]),
+    ],
+)
+def test_numbers_that_no_submission_has_are_refused(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    path = submission(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2)).folder / FILE
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+
+    with pytest.raises(UserError, match="is no submission"):
+        read_submission(path.parent)
+
+
 def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
     first = AttemptFile(tmp_path, ATTEMPT)
     first.tell()
@@ -152,6 +173,26 @@ def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
     AttemptFile(tmp_path, ATTEMPT).tell()
     (tmp_path / "w000.g0002.json").write_text(text)
     assert [attempt.generation for attempt in read_attempts(tmp_path)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("left_s", value) for value in ("nan", "1_0", "3.5", True, math.nan, math.inf, -1)),
+        *(("left_s", value) for value in (1e308, 10**400)),
+        *((name, -1) for name in ("worker", "generation", "runs", "left", "refused", "ended")),
+        ("runs", 10**30),
+        ("ended", 256),
+    ],
+)
+def test_an_attempt_with_numbers_that_none_has_is_passed_over(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    AttemptFile(tmp_path, ATTEMPT).tell()
+    (path,) = tmp_path.iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+
+    assert read_attempts(tmp_path) == []
 
 
 def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
