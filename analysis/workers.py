@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
+from typing import ParamSpec, TypeVar
+
+from analysis.elsewhere import elsewhere
 
 MOST_WORKERS = 8
 # Where Linux keeps the semaphores by which a pool's processes wait for work (sem_overview(7)).
 SHARED_MEMORY = "/dev/shm"
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 def how_many(jobs: int) -> int:
@@ -22,14 +30,31 @@ def how_many(jobs: int) -> int:
     return min(len(os.sched_getaffinity(0)), MOST_WORKERS, jobs)
 
 
+class _Pool(ProcessPoolExecutor):
+    """Processes that are started, with the first work for them, outside the working directory."""
+
+    def submit(
+        self,
+        fn: Callable[_Arguments, _Result],
+        /,
+        *args: _Arguments.args,
+        **kwargs: _Arguments.kwargs,
+    ) -> Future[_Result]:
+        with elsewhere():
+            return super().submit(fn, *args, **kwargs)
+
+
 def pool(workers: int) -> ProcessPoolExecutor:
     """Return a pool of processes that leave Ctrl-C to the one that asked for them.
 
     They are spawned: a forked one would have the threads of numerical libraries half.
     """
-    return ProcessPoolExecutor(
-        workers,
-        mp_context=get_context("spawn"),
-        initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_IGN),
-    )
+    here = os.getcwd()  # noqa: PTH109 - what os.chdir takes
+    with elsewhere():
+        return _Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(here,))
+
+
+def _begin(folder: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):
+        os.chdir(folder)

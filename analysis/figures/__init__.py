@@ -2,6 +2,12 @@
 
 import logging
 
+from analysis.elsewhere import elsewhere
+
 # Without a writable home matplotlib tells where else it keeps its cache; nobody who asked for a
 # report wants to know.
 logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+with elsewhere():
+    # Here, before any other module does it: settings in the working directory are not ours.
+    import matplotlib  # noqa: F401
