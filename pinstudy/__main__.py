@@ -1,11 +1,34 @@
 """Starts pinstudy from its folder: the root of the tree goes first on the import path."""
 
+import os
 import sys
-from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from pinstudy.cli import main  # noqa: E402
+def _leave(_number: object = None, _frame: object = None) -> None:
+    # Nothing has begun. An exception could not be told in one line: Python may be in an import.
+    os.write(2, b"pinstudy: stopped\n")
+    os._exit(130)
+
+
+def _leave_when_stopped() -> None:
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # Who started this by nohup(1) has them ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
+def _start() -> None:
+    try:
+        _leave_when_stopped()
+    except KeyboardInterrupt:
+        _leave()
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
+    from pinstudy.cli import main
+
+    main()
+
 
 if __name__ == "__main__":
-    main()
+    _start()

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -108,8 +109,21 @@ def group(ctx: click.Context) -> None:
         give_up_root()
 
 
+# What stops a study as Ctrl-C does: the run in flight is recorded and its processes ended.
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_A_MOMENT_S = 0.01
+
+
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def _stop_later(unraisable: sys.UnraisableHookArgs) -> None:
+    """Raise an interruption again that came where Python could only print and forget it."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        signal.setitimer(signal.ITIMER_REAL, _A_MOMENT_S)
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def main() -> None:
@@ -117,13 +131,28 @@ def main() -> None:
 
     The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
     """
-    # These end a study as Ctrl-C does: the run in flight is recorded and its processes ended.
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGHUP, _stop)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a sign gets a question mark for it.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    sys.unraisablehook = _stop_later
+    signal.signal(signal.SIGALRM, _stop)
+    try:
+        for number in _STOPPING:
+            # Who started this by nohup(1) has them ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _stop)
+        _run()
+    except KeyboardInterrupt:
+        # The second one, while the first was being answered.
+        sys.exit(INTERRUPTED_STATUS)
+    finally:
+        # There is nothing more to stop, and Python would end with a traceback.
+        for number in (*_STOPPING, signal.SIGALRM):
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _run() -> None:
     try:
         begin({} if sys.argv[1:2] == [_OF_A_JOB] else os.environ)
         group.main(standalone_mode=False)
@@ -138,5 +167,21 @@ def main() -> None:
         sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:
         # `pinstudy ... | head`: the reader has what it wanted.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        # A full disk, a folder that is gone or may not be entered, wherever that came up.
+        _drop_output()
+        with suppress(OSError):
+            click.echo(f"pinstudy: {printable(_told(error))}", err=True)
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let nothing be printed any more: what could not be printed now could not be at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _told(error: OSError) -> str:
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{where}{error.strerror or error}"
