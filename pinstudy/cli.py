@@ -121,6 +121,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 def _stop_later(unraisable: sys.UnraisableHookArgs) -> None:
     """Raise an interruption again that came where Python could only print and forget it."""
     if unraisable.exc_type is KeyboardInterrupt:
+        signal.signal(signal.SIGALRM, _stop)
         signal.setitimer(signal.ITIMER_REAL, _A_MOMENT_S)
     else:
         sys.__unraisablehook__(unraisable)
@@ -136,7 +137,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.unraisablehook = _stop_later
-    signal.signal(signal.SIGALRM, _stop)
     try:
         for number in _STOPPING:
             # Who started this by nohup(1) has them ignored.
@@ -148,7 +148,7 @@ def main() -> None:
         sys.exit(INTERRUPTED_STATUS)
     finally:
         # There is nothing more to stop, and Python would end with a traceback.
-        for number in (*_STOPPING, signal.SIGALRM):
+        for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)
 
 
@@ -179,7 +179,8 @@ def _run() -> None:
 
 def _drop_output() -> None:
     """Let nothing be printed any more: what could not be printed now could not be at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _told(error: OSError) -> str:
