@@ -19,6 +19,7 @@ from runners import cpuinfo
 from runners.caches import read_caches
 from runners.declared import DeclaredKinds, declare
 from runners.evidence.view import NodeView
+from runners.favoured import unlike_cores
 from runners.kinds import find_kinds
 from runners.sysfs import Absent, Tree
 from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
@@ -48,6 +49,7 @@ def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology
     if declared is not None:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
+    notes += unlike_cores(tree, kinds, online)
     return Topology(
         kinds=kinds,
         cores=_cores(tree, siblings, kinds, notes),

@@ -31,6 +31,8 @@ _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 _WANTED = (
     (_CPUS, "online offline present possible isolated nohz_full"),
     (f"{_CPUS}/smt", "control active"),
+    (f"{_CPUS}/cpuidle", "current_driver current_governor"),
+    ("/sys/devices/system/clocksource/clocksource0", "current_clocksource"),
     (f"{_CPUS}/cpu[0-9]*", "online cpu_capacity"),
     (f"{_CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
     (
@@ -76,7 +78,7 @@ _WANTED = (
     (
         "/proc/sys/kernel",
         "osrelease version arch perf_event_paranoid nmi_watchdog numa_balancing "
-        "sched_autogroup_enabled sched_itmt_enabled",
+        "sched_autogroup_enabled sched_itmt_enabled randomize_va_space",
     ),
 )
 # Drivers of the sensors of processors; others' (disks, batteries) say nothing about a study.

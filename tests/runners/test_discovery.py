@@ -271,3 +271,22 @@ def test_no_garbage_in_any_file_raises_or_loses_a_cpu(
     assert all(topology.kind_of(core.cpus[0]) == core.kind for core in topology.cores)
     assert all(kind.evidence for kind in topology.kinds)
     assert len({kind.name for kind in topology.kinds}) == len(topology.kinds)
+
+
+@pytest.mark.parametrize(
+    ("machine", "notes"),
+    [
+        (
+            "i7-1370p",
+            [
+                "not all P-cores are alike: CPUs 4-5,8-9 are favoured (cpuinfo_max_freq 5200000, "
+                "5000000 on 0-3,6-7,10-11); mappings take CPUs by number"
+            ],
+        ),
+        ("mtl-m-2", []),
+        ("kvm-guest", []),
+    ],
+)
+def test_favoured_cores_of_a_kind_are_named(tmp_path: Path, machine: str, notes: list[str]) -> None:
+    found = read_topology(build_tree(tmp_path, machine)).notes
+    assert [note for note in found if "alike" in note] == notes

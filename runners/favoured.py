@@ -1,0 +1,32 @@
+"""Cores of one kind that are not alike: those that Turbo Boost Max 3.0 or AMD's prefcore favour.
+
+They are no kind of their own, but a run on them is no run on the others; the scheduler prefers
+them (ITMT), and a mapping takes its CPUs by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from configs.cpulist import format_cpulist
+from runners.evidence.tiers import HIGHEST_PERF, MAX_FREQ, read_sign
+from runners.sysfs import Tree
+from runners.topology import CoreKind
+
+
+def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...]) -> Iterator[str]:
+    """Yield a sentence for each kind whose CPUs differ, with the CPUs of each value."""
+    signs = [(sign, read_sign(tree, sign, online)) for sign in (MAX_FREQ, HIGHEST_PERF)]
+    for kind in kinds:
+        for sign, values in signs:
+            groups: dict[int, list[int]] = {}
+            for cpu in kind.cpus if values else ():
+                groups.setdefault(values[cpu], []).append(cpu)
+            if len(groups) > 1:
+                best, *others = sorted(groups, reverse=True)
+                rest = ", ".join(f"{value} on {format_cpulist(groups[value])}" for value in others)
+                yield (
+                    f"not all {kind.name}-cores are alike: CPUs {format_cpulist(groups[best])} are "
+                    f"favoured ({sign} {best}, {rest}); mappings take CPUs by number"
+                )
+                break
