@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from runners.c2c_lines import contended_lines
 from runners.c2c_samples import FIELDS, MemorySample, NotUnderstoodError, lines_of, read_samples
 from runners.core_pmus import CorePmu, kinds_of_pmus, why_unsupported
 from runners.cpuinfo import first_block, number
+from runners.invoker import as_root, works_for
 from runners.perf_events import read_permission
 from runners.sysfs import Absent, Tree
 from runners.topology import CoreKind
@@ -47,6 +50,22 @@ class C2cTrial:
     problem: str = ""
 
 
+@contextmanager
+def recording_folder() -> Iterator[Path]:
+    """Make a folder for perf to record in, and remove it at the end of the block.
+
+    Where perf is root's, so is the folder: it would write through a link that its user has planted.
+    """
+    with as_root():
+        # In a user's own, which $TMPDIR may name, he could put another one in its place.
+        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if works_for() else None)
+    try:
+        yield Path(folder)
+    finally:
+        with as_root():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def try_c2c(perf: str, root: Path) -> C2cTrial:
     """Record the program `true` once, in the modes that there are; some 10 ms where it is refused.
 
@@ -55,9 +74,9 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
     if problem := _without_hitm(root):
         return C2cTrial(problem=problem)
     problems = []
-    with tempfile.TemporaryDirectory(prefix="pinstudy-c2c-") as folder:
+    with recording_folder() as folder:
         for modes in _MODES:
-            command = [*_record(perf, modes, Path(folder) / "true.data"), "--", "true"]
+            command = [*_record(perf, modes, folder / "true.data"), "--", "true"]
             problem = _refusal(command)
             if not problem:
                 return C2cTrial(modes)
@@ -169,15 +188,16 @@ def _without_hitm(root: Path) -> str:
 def _refusal(command: Sequence[str]) -> str:
     """Run perf; return what it says when it refuses, empty when it does not."""
     try:
-        done = subprocess.run(
-            command,
-            env=_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=TRIAL_LIMIT_S,
-            check=False,
-        )
+        with as_root():
+            done = subprocess.run(
+                command,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=TRIAL_LIMIT_S,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         return f"no end within {TRIAL_LIMIT_S:g} s"
     except OSError as error:

@@ -14,8 +14,9 @@ import pwd
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from configs.errors import UserError
@@ -147,6 +148,15 @@ def give_up_root() -> None:
     if _invoker is not None:
         os.setresgid(_invoker.gid, _invoker.gid, _invoker.gid)
         os.setresuid(_invoker.uid, _invoker.uid, _invoker.uid)
+
+
+def give(*paths: Path) -> None:
+    """Make what root's programs have written, as far as it is there, the invoking user's own."""
+    if _invoker is not None:
+        with as_root():
+            for path in paths:
+                with suppress(FileNotFoundError):
+                    os.chown(path, _invoker.uid, _invoker.gid, follow_symlinks=False)
 
 
 @contextmanager
