@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+import re
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
 
-from configs.model import Study
+from configs.model import AppChoice, Study
 
 # Where the study stands, what it is called in tables, forecasts, what is done beside its runs, and
 # on which nodes they are made: they change no run.
 _NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread")
 # Keys inside a study's parts that came later: where they are not used, they are left out.
 _LATER = ("placement", "mappings", "oversubscribe")
+# Where an app's text is put in; no text of a file has a NUL.
+_PLACE = re.compile(r'"\\u0000([0-9]+)"')
 
 
 def study_digest(study: Study) -> str:
@@ -20,9 +24,36 @@ def study_digest(study: Study) -> str:
 
     What a study does not ask for (None) is left out: a new key leaves older studies what they were.
     """
-    asked = {key: value for key, value in asdict(study).items() if value is not None}
-    text = json.dumps(_asked_for(asked), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    asked = {key: value for key, value in _fields(study).items() if value is not None}
+    # A thousand entries may name the same app, of which each would be a copy in one text.
+    apps = {id(choice.app): choice.app for choice in study.apps}
+    places = {which: f"\0{number}" for number, which in enumerate(apps)}
+    asked["apps"] = [_fields(choice) | {"app": places[id(choice.app)]} for choice in study.apps]
+    texts = [_canonical(asdict(app)).encode() for app in apps.values()]
+    digest = hashlib.sha256()
+    for number, part in enumerate(_PLACE.split(_canonical(asked))):
+        digest.update(texts[int(part)] if number % 2 else part.encode())
+    return digest.hexdigest()
+
+
+def _fields(it: Study | AppChoice) -> dict[str, Any]:
+    """Return the fields as asdict does, without what is in their apps."""
+    apps = {"app", "apps"}
+    return {
+        field.name: _plain(getattr(it, field.name))
+        for field in fields(it)
+        if field.name not in apps
+    }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(_asked_for(value), sort_keys=True, separators=(",", ":"))
 
 
 def _asked_for(value: object) -> object:

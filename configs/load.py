@@ -18,6 +18,7 @@ from configs.mapping import MappingsSchema
 from configs.model import (
     CURRENT_GOVERNOR,
     DEFAULT_COLLECTORS,
+    DEFAULT_WARMUP,
     App,
     AppChoice,
     Mapping,
@@ -34,7 +35,6 @@ from configs.yaml_nodes import Document, parse_yaml
 _Named = TypeVar("_Named", App, Site)
 
 DEFAULT_SEED = 1
-DEFAULT_WARMUP = 1
 DEFAULT_ORDER = "randomised-blocks"
 # Sleeping costs a wake-up; spinning costs a whole time slice whenever the CPU is shared with what
 # is waited for, which on a busy node makes a run ten times longer.

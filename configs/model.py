@@ -60,6 +60,7 @@ SPREADS = {
     "split": "its blocks divided over interchangeable nodes",
 }
 DEFAULT_COLLECTORS = ("perf", "energy")
+DEFAULT_WARMUP = 1
 # `c2c` costs one further execution of each case of an app that says c2c, so it is asked for.
 COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
 # Which pairs of CPUs core-to-core latency is measured of.

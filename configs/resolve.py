@@ -9,13 +9,15 @@ from typing import Any, Protocol
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import DEFAULT_COLLECTORS, App, AppChoice, Mapping, Vm
+from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
 from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000
+# Each is planned, shown and kept in memory: a second and 10 MB for some 5000 of them.
+MAX_CASES = 100_000
 
 # What only a study of one engine has, and must have: the engine, what the key is for, an example.
 _OF_AN_ENGINE = {
@@ -66,9 +68,13 @@ class Resolver:
             * (len(vm.vcpu_mappings) if vm else 1)
             for choice in choices
         )
-        runs = rows * prod(conditions) * self._repetitions()
-        if runs > MAX_RUNS:
-            self._mistake((), f"the study asks for {runs} runs; expected at most {MAX_RUNS}")
+        cases = rows * prod(conditions)
+        runs = cases * (self._repetitions() + self.data.get("warmup", DEFAULT_WARMUP))
+        if cases > MAX_CASES:
+            self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
+        elif runs > MAX_RUNS:
+            asked = f"the study asks for {runs} runs, warm-up runs included"
+            self._mistake((), f"{asked}; expected at most {MAX_RUNS}")
         return choices, mappings, vm
 
     def _repetitions(self) -> int:
@@ -144,12 +150,15 @@ class Resolver:
             if by_name.setdefault(app.name, app) != app:
                 self._mistake((*path, "app"), f"another app is already named {app.name!r}")
             choice = self._choice(entry, app, path)
+            found.append(choice)
+            if len(rows) + _count_tables(choice) > MAX_CASES:
+                # That is a mistake in itself, which to look at each would fill the memory.
+                continue
             again = rows & (new := set(_rows(choice)))
             if again:
                 what = " ".join(str(part) for part in min(again, key=str) if part)
                 self._mistake(path, f"asks again for what an entry before it asks for: {what}")
             rows |= new
-            found.append(choice)
         return tuple(found)
 
     def _app(self, entry: dict[str, Any], path: Path) -> App | None:
