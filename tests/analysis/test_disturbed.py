@@ -87,11 +87,9 @@ def test_daemons_that_interfere_are_named_once(tmp_path: Path) -> None:
     ]
 
 
-ANY = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=9), inner),
-    max_leaves=4,
-)
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+COUNTERS = st.sampled_from(["core_count", "package_count", "core_power_limit_count", "x"])
+ANY = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(COUNTERS, PLAIN)
 NAMES = ("throttle", "power_limit_note", "gate_reached", "foreign_cpu_s", "steal_s", "cpus")
 
 
