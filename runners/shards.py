@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ SCHEMA = 3
 LATE = "late"
 
 _SHARD = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.jsonl")
+# No record is longer: what is must not fill the memory, and is read in pieces that are no records.
+LONGEST_LINE = 16 << 20
+_MOST_SHOWN = 60
 # Some hundred records at a time.
 _BUFFER_BYTES = 1 << 20
 
@@ -106,7 +110,8 @@ class Shard:
         path = self._folder.with_name(LATE) / self._path(self.attempt).name
         try:
             path.parent.mkdir(exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o644)
             try:
                 _write_line(descriptor, line)
             finally:
@@ -241,12 +246,13 @@ def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
 def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
+            lines = iter(partial(stream.readline, LONGEST_LINE), b"")
             if part.start:
                 # A line belongs to the part in which its first byte is.
                 stream.seek(part.start - 1)
-                stream.readline()
+                next((line for line in lines if line.endswith(b"\n")), b"")
             at = stream.tell()
-            for line in stream if at < part.stop else ():
+            for line in lines if at < part.stop else ():
                 if not line.isspace():
                     yield parse(line, part.path, at)
                 at += len(line)
@@ -273,10 +279,10 @@ def _parse_for_progress(line: bytes, path: Path, at: int) -> dict[str, Any] | No
 
 def _checked(record: dict[str, Any], path: Path, at: int) -> dict[str, Any]:
     schema = record.get("schema")
-    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path}:{_line_number(path, at)}: record schema {schema!r}; this pinstudy reads "
-            f"schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
+            f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MOST_SHOWN]}; this "
+            f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
         )
     return record
 
@@ -285,8 +291,8 @@ def _line_number(path: Path, at: int) -> int:
     """Return the number of the line that begins at a byte, counted from 1."""
     number = 1
     with path.open("rb") as stream:
-        while stream.tell() < at and stream.readline():
-            number += 1
+        while stream.tell() < at and (line := stream.readline(LONGEST_LINE)):
+            number += line.endswith(b"\n")
     return number
 
 

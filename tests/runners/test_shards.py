@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
-from runners.shards import LATE, SCHEMA, Shard, parts_of, read_lines, read_part, read_records
+from runners.shards import (
+    LATE,
+    LONGEST_LINE,
+    SCHEMA,
+    Shard,
+    parts_of,
+    read_lines,
+    read_part,
+    read_records,
+)
 from runners.share import StoppedError
 
 
@@ -234,3 +244,38 @@ def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: b
     found = [None if line is None else line["number"] for line in read_lines(tmp_path)]
     glued = not damage.endswith(b"\n")
     assert found == ([1, None, 4] if glued else [1, None, 3, 4])
+
+
+def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "n-0001.jsonl"
+    with path.open("wb") as stream:
+        stream.write(b'{"schema": 1, "case_id": "a"}\n[')
+        for _ in range(36):
+            stream.write(b" " * (1 << 20))
+        stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
+    tracemalloc.start()
+
+    cases = [record["case_id"] for record in read_records(tmp_path)]
+    of_parts = [
+        record["case_id"]
+        for part in parts_of(tmp_path, 5 << 20)
+        for record in read_part(part)
+        if record
+    ]
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert cases == of_parts == ["a", "b"]
+    assert peak < 2.2 * LONGEST_LINE
+
+
+@pytest.mark.parametrize("schema", ["true", '"1"', "0", "-1", "1.0", "null", f'"{"x" * 9999}"'])
+def test_a_schema_that_is_no_version_is_refused_in_a_short_line(
+    tmp_path: Path, schema: str
+) -> None:
+    (tmp_path / "n-0001.jsonl").write_text(f'{{"schema": {schema}}}\n')
+
+    with pytest.raises(UserError, match=r"n-0001.jsonl:1: record schema") as refused:
+        list(read_records(tmp_path))
+
+    assert len(str(refused.value)) < 400
