@@ -15,9 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from runners.ask import ask
 from runners.share import StoppedError
 
 _MAX_COMMAND_CHARACTERS = 120
+_MAX_COMMAND_BYTES = 4096
+_COMMAND_LIMIT_S = 1.0
 # Somebody who only looks whether the lock is taken holds it for some microseconds.
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
@@ -121,14 +124,17 @@ def _user(uid: int) -> str:
 
 
 def _command(pid: int) -> str:
+    # Not read by this process: who holds the lock to annoy can have his arguments in memory that
+    # never answers.
+    cmdline = ["head", "-c", str(_MAX_COMMAND_BYTES), f"/proc/{pid}/cmdline"]
+    text = ask(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
     try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
         # proc(5): the name, in parentheses, may hold blanks; starttime is the 20th field after it.
         ticks = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
     except (OSError, ValueError, IndexError):
         return ""
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     started = time.localtime(time.time() - age_s)
-    text = " ".join(os.fsdecode(raw).rstrip("\0").split("\0"))
+    text = " ".join(text.rstrip("\0").split("\0"))
     shown = "".join(c if c.isprintable() else "?" for c in text)[:_MAX_COMMAND_CHARACTERS]
     return f", since {time.strftime('%Y-%m-%d %H:%M', started)}: {shown}"

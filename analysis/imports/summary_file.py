@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import os
+import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -67,10 +67,11 @@ def _put(into: Path, data: bytes) -> None:
     if any((into / "records").glob("*.jsonl")):
         raise UserError(f"{into}: holds runs (records/); import means into another folder")
     path = into / FILE
-    temporary = path.with_name(f".{FILE}.{os.getpid()}")
+    temporary = path.with_name(f".{FILE}.{secrets.token_hex(8)}")
     try:
         into.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
+        with temporary.open("xb") as stream:
+            stream.write(data)
         read_summaries(temporary, "")
         temporary.replace(path)
     except OSError as error:

@@ -144,7 +144,7 @@ class Guest:
                     file.write(data)
             ends = [qemus.fileno(), theirs.fileno()]
             command = qemu_command(self._plan, descriptors, ends)
-            with self.console.open("ab") as console:
+            with open(self.console, "ab", opener=_without_links) as console:
                 self._keeper = subprocess.Popen(
                     [sys.executable, "-I", str(_KEEPER), *command],
                     stdin=subprocess.PIPE,
@@ -182,6 +182,11 @@ class Guest:
         wanted = format_cpulist(range(self._plan.vm.cpus))
         if message.get("online") != wanted:
             raise self.lost(f"its CPUs are {message.get('online')!r}, not {wanted}")
+
+
+def _without_links(path: str, flags: int) -> int:
+    # Its name can be told beforehand, and others may write the results folder.
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
