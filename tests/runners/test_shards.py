@@ -250,7 +250,7 @@ def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path)
     path = tmp_path / "n-0001.jsonl"
     with path.open("wb") as stream:
         stream.write(b'{"schema": 1, "case_id": "a"}\n[')
-        for _ in range(36):
+        for _ in range(48):
             stream.write(b" " * (1 << 20))
         stream.write(b'\n{"schema": 1, "case_id": "b"}\n')
     tracemalloc.start()
@@ -266,7 +266,8 @@ def test_a_line_without_end_is_torn_and_does_not_fill_the_memory(tmp_path: Path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert cases == of_parts == ["a", "b"]
-    assert peak < 2.2 * LONGEST_LINE
+    # A piece, its text, and the piece before.
+    assert peak < 3.3 * LONGEST_LINE
 
 
 @pytest.mark.parametrize("schema", ["true", '"1"', "0", "-1", "1.0", "null", f'"{"x" * 9999}"'])
