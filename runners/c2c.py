@@ -32,7 +32,7 @@ from runners.installation import for_tools
 from runners.judge import judge
 from runners.launch import Launch
 from runners.node import Node
-from runners.placement import prove
+from runners.placement import prove, why_plugged
 from runners.plan import Plan
 from runners.shards import write_atomically
 from runners.statuses import OK
@@ -180,7 +180,7 @@ def _problem_of(seen: Observation, case: Case) -> str:
     """Say why an execution tells nothing; empty when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
-    elapsed_s = seen.ending.elapsed_s
-    proof = prove(seen.threads, case.mapping.tightness, case.cpus, case.threads, elapsed_s)
-    status, reason = judge(case, seen, proof)
+    elapsed_s, tightness = seen.ending.elapsed_s, case.mapping.tightness
+    proof = prove(seen.threads, tightness, case.cpus, case.threads, elapsed_s, seen.plugged)
+    status, reason = judge(case, seen, proof, why_plugged(seen.plugged))
     return "" if status == OK else f"the program under perf c2c: {status}: {reason}"

@@ -55,12 +55,13 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
     if not told:
         return f"compare the files in {folder / 'nodes'}"
-    lines = [_line(name, then.get(name), today[name]) for name in told[:_MAX_NAMED]]
+    lines = [in_words(name, then.get(name), today[name]) for name in told[:_MAX_NAMED]]
     more = f" and {len(told) - _MAX_NAMED} more" if len(told) > _MAX_NAMED else ""
     return "; ".join(lines) + more
 
 
-def _line(name: str, then: object, now: object) -> str:
+def in_words(name: str, then: object, now: object) -> str:
+    """Return a settled fact's values, then and now, in one short line."""
     word = _WORDS.get(name, name.replace("_", " "))
     if name == _BOOT_OPTIONS:
         before, after = (str(value or "").split() for value in (then, now))

@@ -168,7 +168,7 @@ def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:
         if wanted is None or wanted.intersection(of)
     )
     reason = "" if directories else f"no frequency scaling here ({POLICIES} has no policy)"
-    return Cpufreq(policies, reason, _turbo(tree), _mode(tree))
+    return Cpufreq(policies, reason, read_turbo(tree), read_mode(tree))
 
 
 def policy_directories(tree: Tree) -> dict[int, str]:
@@ -234,8 +234,8 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
     )
 
 
-def _turbo(tree: Tree) -> bool | None:
-    """Return whether turbo is on."""
+def read_turbo(tree: Tree) -> bool | None:
+    """Return whether turbo is on; None where the node does not say."""
     off = tree.integer(NO_TURBO)
     if not isinstance(off, Absent):
         return off == 0
@@ -243,7 +243,8 @@ def _turbo(tree: Tree) -> bool | None:
     return None if isinstance(on, Absent) else on != 0
 
 
-def _mode(tree: Tree) -> str | None:
+def read_mode(tree: Tree) -> str | None:
+    """Return what the pstate driver is set to; None where there is none."""
     for driver in ("intel_pstate", "amd_pstate"):
         status = tree.text(f"{CPUS}/{driver}/status")
         if not isinstance(status, Absent):

@@ -50,7 +50,8 @@ class Observation:
     """What one execution showed; `perf_problem` is empty when perf was attached.
 
     `cost` is what pinstudy itself used while the program ran. `objection` is (status, reason) when
-    the engine found the run to be no result; None when it did not.
+    the engine found the run to be no result; None when it did not. `plugged` are CPUs that went
+    offline or came back meanwhile.
     """
 
     ending: Ending
@@ -64,6 +65,7 @@ class Observation:
     perf_command: tuple[str, ...]
     cost: HarnessCost | None = None
     objection: tuple[str, str] | None = None
+    plugged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ def _observe(
         perf_problem=perf.problem if perf else harness.perf_problem,
         perf_command=perf.command if perf else (),
         cost=cost,
+        plugged=sampler.plugged,
     )
 
 

@@ -14,18 +14,19 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.boot_options import read_boot_options
-from runners.cpufreq import CPUS, Cpufreq
+from runners.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
 from runners.evidence.tiers import CAPACITY, HIGHEST_PERF, read_sign
 from runners.power_limits import read_power_limits
 from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.topology import Topology, topology_json
 
+SMT = f"{CPUS}/smt/control"
 _TEXTS = {
     "architecture": "/proc/sys/kernel/arch",
     "kernel_build": "/proc/sys/kernel/version",
     "firmware": "/sys/class/dmi/id/bios_version",
     "product": "/sys/class/dmi/id/product_name",
-    "smt": f"{CPUS}/smt/control",
+    "smt": SMT,
 }
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
@@ -104,6 +105,25 @@ def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
         **{name: facts["topology"][name] for name in _SETTLED_TOPOLOGY},
         **{name: facts["cpufreq"].get(name) for name in _SETTLED_CPUFREQ},
         **{name: facts.get(name) for name in _SETTLED},
+    }
+
+
+def switchable(of: Mapping[str, Any] | Tree) -> dict[str, Any]:
+    """Return what makes the whole node another one and can be switched at any time, by name.
+
+    It is taken `of` the node's facts, or read from its files now.
+    """
+    if not isinstance(of, Tree):
+        return {
+            "turbo": of["cpufreq"].get("turbo"),
+            "mode": of["cpufreq"].get("mode"),
+            "transparent_hugepages": of.get("transparent_hugepages"),
+        }
+    pages = _chosen(of, _THP)
+    return {
+        "turbo": read_turbo(of),
+        "mode": read_mode(of),
+        "transparent_hugepages": None if isinstance(pages, Absent) else pages,
     }
 
 

@@ -1,31 +1,93 @@
-"""Whether this process may use the CPUs of a case: what a batch job asked for is not what it has.
+"""Whether a case can run now: what was asked for, or what a study began with, may be there no more.
 
 An allocation narrower than the places of a case is silent: libgomp puts all its threads on the CPUs
-that are left, and under a cpuset `taskset` is cut without a message.
+that are left, and under a cpuset `taskset` is cut without a message. CPUs go offline while a study
+runs, SMT and turbo are switched; runs before and after that must not be taken together.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 
 from configs.cpulist import format_cpulist
 from runners.case import Case
+from runners.changed_node import in_words
+from runners.discovery import CPUS
+from runners.facts import SMT, switchable
 from runners.node import Node
+from runners.sysfs import Absent, Tree
 
 
-def why_not_fitting(case: Case, node: Node) -> str | None:
-    """Return why not, with node, wanted and found; None when the process may use all of them."""
-    may_use = os.sched_getaffinity(0)
-    missing = [cpu for cpu in case.host_mask if cpu not in may_use]
-    if missing:
+class Fitting:
+    """Looks before each run whether its case fits the node as it was when the study began."""
+
+    def __init__(self, node: Node) -> None:
+        """Take what this process may use now for all that it should ever use."""
+        self._node = node
+        self._tree = Tree(node.root)
+        self._own = os.sched_getaffinity(0)
+        self._began = switchable(node.facts)
+
+    def why_not(self, case: Case) -> str | None:
+        """Return why not, with node, wanted and found; None when all of its CPUs can be used."""
+        problem = self._why_changed() or self._why_offline(case) or self._why_not_allowed(case)
+        return f"node {self._node.node_id}: {problem}" if problem else None
+
+    def _why_changed(self) -> str:
+        """Return what of the whole node was switched since the study began."""
+        then, now = self._began, switchable(self._tree)
+        changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
+        told = "; ".join(changed)
+        return f"it has changed since the study began: {told}; put it back" if changed else ""
+
+    def _why_offline(self, case: Case) -> str:
+        """Return which CPUs of the case's cores, SMT siblings included, are not there any more."""
+        online = self._tree.cpulist(f"{CPUS}/online")
+        if isinstance(online, Absent):
+            return ""
+        used = set(case.host_mask)
+        cores = [core.cpus for core in self._node.topology.cores if used.intersection(core.cpus)]
+        gone = sorted(used.union(*cores).difference(online))
+        if not gone:
+            return ""
+        path = f"{CPUS}/cpu{gone[0]}/online"
+        back = f"echo 1 > {path}"
+        if self._tree.text(SMT) in ("off", "forceoff"):
+            path, back = SMT, f"echo on > {SMT}"
+        what = f"CPU {gone[0]} is" if len(gone) == 1 else f"CPUs {format_cpulist(gone)} are"
         return (
-            f"node {node.node_id}: this process may use CPUs {format_cpulist(sorted(may_use))}, "
-            f"the case needs {format_cpulist(case.host_mask)}; missing: {format_cpulist(missing)}. "
-            "In a batch job ask for the whole node (Slurm: --exclusive)"
+            f"{what} offline, and the case runs on CPUs {format_cpulist(case.host_mask)} or their "
+            f"SMT siblings; bring back what is missing (`{back}`)"
         )
-    if case.mechanism == "likwid-pin" and not may_use.issuperset(node.topology.online):
-        return (
-            f"node {node.node_id}: inside a restricted CPU set "
-            f"({format_cpulist(sorted(may_use))}) likwid-pin takes CPU numbers as logical ones"
-        )
-    return None
+
+    def _why_not_allowed(self, case: Case) -> str:
+        may_use = os.sched_getaffinity(0)
+        if not may_use.issuperset(case.host_mask):
+            may_use = _regained(may_use, self._own)
+        missing = [cpu for cpu in case.host_mask if cpu not in may_use]
+        if missing:
+            return (
+                f"this process may use CPUs {format_cpulist(sorted(may_use))}, the case needs "
+                f"{format_cpulist(case.host_mask)}; missing: {format_cpulist(missing)}. "
+                "In a batch job ask for the whole node (Slurm: --exclusive)"
+            )
+        online = self._node.topology.online
+        if case.mechanism == "likwid-pin" and not may_use.issuperset(online):
+            return (
+                f"inside a restricted CPU set ({format_cpulist(sorted(may_use))}) likwid-pin takes "
+                "CPU numbers as logical ones"
+            )
+        return ""
+
+
+def _regained(may_use: set[int], own: Iterable[int]) -> set[int]:
+    """Return the CPUs that this process may use once it has taken back its own.
+
+    A mask that was set while a CPU was offline lacks it for ever (Linux 6.1 kernel/sched/core.c,
+    __sched_setaffinity), and a run sets masks. A cpuset still cuts what is asked for.
+    """
+    with suppress(OSError):
+        os.sched_setaffinity(0, may_use.union(own))
+    return os.sched_getaffinity(0)

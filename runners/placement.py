@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,14 +50,24 @@ class PlacementSampler:
         self._proc = str(proc)
         listed = _cpus(_read(str(online)))
         self._online = frozenset(listed) if listed else None
+        self._online_file = str(online)
         self._root_pid = pid
         self._pids = [pid]
         self.samples = 0
         self.threads: dict[int, ThreadTrace] = {}
+        self._plugged: set[int] = set()
+
+    @property
+    def plugged(self) -> tuple[int, ...]:
+        """CPUs that went offline or came back between the looks."""
+        return tuple(sorted(self._plugged))
 
     def sample(self) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before."""
         self.samples += 1
+        online = _cpus(_read(self._online_file))
+        if online and self._online is not None:
+            self._plugged |= self._online.symmetric_difference(online)
         pids = [self._root_pid]
         for pid in pids:
             for tid in self._tids(pid):
@@ -135,29 +145,39 @@ def program_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
     return sorted(largest, key=lambda thread: thread.tid)
 
 
+def why_plugged(cpus: Collection[int]) -> str:
+    """Return in words that CPUs were not there all the time; empty when there are none."""
+    listed = format_cpulist(sorted(cpus))
+    return f"CPU {listed} went offline or came back while the program ran" if cpus else ""
+
+
 def prove(
     threads: Iterable[ThreadTrace],
     tightness: str,
     cpus: tuple[int, ...],
     wanted_threads: int,
     elapsed_s: float,
+    plugged: Iterable[int] = (),
 ) -> Proof:
     """Compare what was seen with what the mapping says.
 
     `cpus` are those that the mapping gives the program, in any order. Under `none` and `set` every
     thread must be allowed exactly these; under `pin` each of the `wanted_threads` threads must be
-    allowed exactly one of them, and no CPU may have more threads than times it stands there.
+    allowed exactly one of them, and no CPU may have more threads than times it stands there. None
+    of them may be `plugged`, gone or come meanwhile: a mask does not tell of it.
     """
     mask = tuple(sorted(set(cpus)))
+    if problem := why_plugged(set(plugged).intersection(mask)):
+        return Proof("violated", problem)
     everyone = list(threads)
     team = program_threads(everyone)
     if not team:
         return Proof("unproved", f"no thread was seen: the run lasted {elapsed_s:.4g} s")
-    problem = _outside(everyone, mask) or (
+    stray = _outside(everyone, mask) or (
         _not_pinned(team, Counter(cpus)) if tightness == "pin" else _not_free(team, mask)
     )
-    if problem:
-        thread, reason = problem
+    if stray:
+        thread, reason = stray
         if elapsed_s < TOO_SHORT_S and thread.seen.total() == 1:
             # Runtimes bind a thread just after its birth; one look may have come before.
             return Proof("unproved", f"{reason}, seen once in a run of {elapsed_s:.4g} s")

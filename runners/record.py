@@ -17,7 +17,7 @@ from runners.judge import judge, read_metrics, stderr_tail
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
-from runners.placement import Proof, ThreadTrace, prove
+from runners.placement import Proof, ThreadTrace, prove, why_plugged
 from runners.shards import SCHEMA
 from runners.state import changes
 from runners.statuses import BASELINE, LEFT_OUT
@@ -29,7 +29,8 @@ class Origin:
 
     `node` is `virtual` for a test's model; `repetition_rule` is what ends a case's repetitions,
     where that is more than their number; `pool` names the interchangeable nodes over which the
-    study's blocks are divided, where they are.
+    study's blocks are divided, where they are; `program_uid` is the user of the programs, where
+    that is not pinstudy's own.
     """
 
     study: str
@@ -43,6 +44,7 @@ class Origin:
     node: str | None = None
     repetition_rule: dict[str, Any] | None = None
     pool: str | None = None
+    program_uid: int | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
@@ -50,6 +52,7 @@ class Origin:
             "node": self.node,
             "repetition_rule": self.repetition_rule,
             "pool": self.pool,
+            "program_uid": self.program_uid,
         }
         known = {name: value for name, value in self.__dict__.items() if name not in sometimes}
         return {"schema": SCHEMA} | known | {name: it for name, it in sometimes.items() if it}
@@ -71,8 +74,16 @@ def run_record(
     """
     before, after = states
     ending = seen.ending
-    proof = prove(seen.threads, case.mapping.tightness, case.cpus, case.threads, ending.elapsed_s)
-    status, reason = judge(case, seen, proof, changes(before.fields, after.fields))
+    proof = prove(
+        seen.threads,
+        case.mapping.tightness,
+        case.cpus,
+        case.threads,
+        ending.elapsed_s,
+        seen.plugged,
+    )
+    changed = why_plugged(seen.plugged) or changes(before.fields, after.fields)
+    status, reason = judge(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
     if proof.verdict == "unproved":

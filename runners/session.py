@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,10 @@ from configs.errors import StudyError, UserError
 from configs.model import Study
 from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
-from runners.fitting import why_not_fitting
+from runners.fitting import Fitting
 from runners.governors import Governors
 from runners.installation import for_guests, for_programs
+from runners.invoker import works_for
 from runners.leftover import told_problems
 from runners.lstopo import keep_picture, picture_path
 from runners.node_lock import NodeLock
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from runners.c2c import ContendedLines
     from runners.case import Case
     from runners.collect import Collectors
+
+# Makes the node ready for a case, or says why that is not possible.
+Settle = Callable[["Case"], "str | None"]
 
 
 @dataclass
@@ -100,24 +105,25 @@ class Session:
             return
         with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
             governors = self.workplace.governors()
+            settle = partial(self._settle, Fitting(self.workplace.node), governors)
             try:
                 with UnderWay(Tree(self.workplace.node.root)) as under_way:
                     if self.outline.left:
-                        self._run(progress, governors, under_way)
+                        self._run(progress, settle, under_way)
                     lines.make(
                         self._witness(),
                         self.outline.launch,
-                        partial(self._settle, governors),
+                        settle,
                         self.share.may_start,
                         progress,
                     )
             finally:
                 self._restore(governors)
 
-    def _settle(self, governors: Governors, case: Case) -> str | None:
+    @staticmethod
+    def _settle(fitting: Fitting, governors: Governors, case: Case) -> str | None:
         """Make the node ready for a case; return why that is not possible."""
-        problem = why_not_fitting(case, self.workplace.node)
-        return problem or governors.settle(case.governor, case.host_cpus)
+        return fitting.why_not(case) or governors.settle(case.governor, case.host_cpus)
 
     def raise_if_failed(self) -> None:
         """Raise StudyError when settings stay changed, or the study has not a single good run."""
@@ -129,7 +135,7 @@ class Session:
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, governors: Governors, under_way: UnderWay) -> None:
+    def _run(self, progress: Progress, settle: Settle, under_way: UnderWay) -> None:
         node = self.workplace.node
         share = self.share
         shard = Shard(self.folder / "records", node.node_id, share.attempt, share.fenced)
@@ -146,7 +152,7 @@ class Session:
                 self.outline.history,
                 shard,
                 self._origin(shard.attempt),
-                self._bench(engine, collectors, governors),
+                self._bench(engine, collectors, settle),
                 progress,
             )
         finally:
@@ -193,6 +199,7 @@ class Session:
             node=node.facts.get("node"),
             repetition_rule=repetition_rule(study),
             pool=self.share.pool or None,
+            program_uid=works_for(),
         )
 
     def _collectors(self) -> Collectors:
@@ -211,12 +218,12 @@ class Session:
         consoles = self.folder / "consoles"
         return open_engine(study.vm, self.workplace.without_kvm, collectors, consoles, attempt)
 
-    def _bench(self, engine: Engine, collectors: Collectors, governors: Governors) -> Bench:
+    def _bench(self, engine: Engine, collectors: Collectors, settle: Settle) -> Bench:
         return Bench(
             launch=self.outline.launch,
             execute=engine.execute,
             collect=engine.measured,
-            settle=partial(self._settle, governors),
+            settle=settle,
             may_start=self.share.may_start,
             state=lambda case: read_state(self.workplace.node, case.host_cpus),
             idle=collectors.idle,

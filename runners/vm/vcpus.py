@@ -66,8 +66,9 @@ class VcpuSampler:
 
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""
-        vcpus, wanted = self._vcpus, len(self._threads)
-        found = prove(self._traces(), vcpus.mapping.tightness, vcpus.cpus, wanted, elapsed_s)
+        vcpus, wanted, plugged = self._vcpus, len(self._threads), self._sampler.plugged
+        tightness = vcpus.mapping.tightness
+        found = prove(self._traces(), tightness, vcpus.cpus, wanted, elapsed_s, plugged)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:

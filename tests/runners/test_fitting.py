@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from configs.errors import UserError
-from runners.fitting import why_not_fitting
+from runners.fitting import Fitting
 from runners.node import Node, open_node, whole_node
 from tests.runners.cases import case
+from tests.trees import CPU, Machine, build_tree, write
+
+THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
 @pytest.fixture
@@ -25,16 +28,88 @@ def node() -> Iterator[Node]:
 
 def test_a_case_on_the_cpus_of_this_process_fits(node: Node) -> None:
     cpu = min(os.sched_getaffinity(0))
-    assert why_not_fitting(case(cpus=(cpu,)), node) is None
+    assert Fitting(node).why_not(case(cpus=(cpu,))) is None
 
 
 def test_a_missing_cpu_is_named_with_node_wanted_and_found(node: Node) -> None:
     cpu = min(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpu})
-    refused = why_not_fitting(case(cpus=(cpu, 4000)), node)
+    if len(node.topology.online) < 2:
+        pytest.skip("needs 2 CPUs")
+    other = next(other for other in sorted(node.topology.online) if other != cpu)
+    refused = Fitting(node).why_not(case(cpus=(cpu, other)))
     assert refused is not None
     assert f"node {node.node_id}: this process may use CPUs {cpu}, the case needs" in refused
-    assert "missing: 4000" in refused
+    assert f"missing: {other}" in refused
+
+
+def test_a_cpu_that_was_lost_while_it_was_offline_is_taken_back(node: Node) -> None:
+    own = os.sched_getaffinity(0)
+    if len(own) < 2:
+        pytest.skip("needs 2 CPUs")
+    fitting = Fitting(node)
+    # As the kernel leaves a mask that was set while the others were offline.
+    os.sched_setaffinity(0, {min(own)})
+    assert fitting.why_not(case(cpus=tuple(own))) is None
+    assert os.sched_getaffinity(0) == own
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Node:
+    """A node of two cores, one with SMT, whose first CPUs are this machine's."""
+    root = build_tree(tmp_path, Machine(cores=("0-1", "2")))
+    write(root, f"{CPU}/smt/control", "on")
+    write(root, f"{CPU}/intel_pstate/no_turbo", 0)
+    write(root, f"{CPU}/intel_pstate/status", "active")
+    write(root, THP, "always [madvise] never")
+    return open_node(root)
+
+
+ON_THE_FIRST = case(cpus=(min(os.sched_getaffinity(0)),))
+
+
+def test_a_cpu_that_went_offline_stops_its_cases_and_no_others(recorded: Node) -> None:
+    fitting = Fitting(recorded)
+    write(recorded.root, f"{CPU}/online", "0-1")
+    told = fitting.why_not(case(cpus=(2,)))
+    assert told is not None
+    assert "CPU 2 is offline" in told
+    assert "`echo 1 > /sys/devices/system/cpu/cpu2/online`" in told
+    assert "batch" not in told
+    assert fitting.why_not(ON_THE_FIRST) is None
+    write(recorded.root, f"{CPU}/online", "0-2")
+    assert "offline" not in (fitting.why_not(case(cpus=(2,))) or "")
+
+
+@pytest.mark.skipif(0 not in os.sched_getaffinity(0), reason="the tree's first CPU is CPU 0")
+def test_a_case_does_not_run_without_the_sibling_that_it_began_with(recorded: Node) -> None:
+    fitting = Fitting(recorded)
+    assert fitting.why_not(ON_THE_FIRST) is None
+    write(recorded.root, f"{CPU}/online", "0,2")
+    write(recorded.root, f"{CPU}/smt/control", "off")
+    told = fitting.why_not(ON_THE_FIRST)
+    assert told is not None
+    assert "CPU 1 is offline" in told
+    assert "`echo on > /sys/devices/system/cpu/smt/control`" in told
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "told"),
+    [
+        (f"{CPU}/intel_pstate/no_turbo", "1", "turbo was on, now off"),
+        (f"{CPU}/intel_pstate/status", "passive", "the driver's mode was 'active', now 'passive'"),
+        (THP, "[always] madvise never", "transparent hugepages were 'madvise', now 'always'"),
+    ],
+)
+def test_no_case_runs_while_what_concerns_the_whole_node_is_switched(
+    recorded: Node, path: str, text: str, told: str
+) -> None:
+    fitting = Fitting(recorded)
+    before = (recorded.root / path).read_text()
+    write(recorded.root, path, text)
+    assert told in (fitting.why_not(ON_THE_FIRST) or "")
+    write(recorded.root, path, before)
+    assert fitting.why_not(ON_THE_FIRST) is None
 
 
 def test_likwid_pin_is_refused_inside_a_restricted_set(node: Node) -> None:
@@ -42,10 +117,11 @@ def test_likwid_pin_is_refused_inside_a_restricted_set(node: Node) -> None:
         pytest.skip("needs 2 CPUs")
     cpu = min(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpu})
-    refused = why_not_fitting(case(cpus=(cpu,), mechanism="likwid-pin"), node)
+    fitting = Fitting(node)
+    refused = fitting.why_not(case(cpus=(cpu,), mechanism="likwid-pin"))
     assert refused is not None
     assert "takes CPU numbers as logical ones" in refused
-    assert why_not_fitting(case(cpus=(cpu,), mechanism="omp-places"), node) is None
+    assert fitting.why_not(case(cpus=(cpu,), mechanism="omp-places")) is None
 
 
 def test_a_whole_node_has_all_its_cpus_but_the_reserved_ones(node: Node) -> None:

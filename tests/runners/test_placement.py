@@ -77,6 +77,25 @@ def test_threads_bound_by_somebody_else_violate_scheduler_and_set() -> None:
         assert "thread 101 was bound to CPU 1" in prove(team, tightness, (0, 1), 2, 1.0).reason
 
 
+def test_a_cpu_of_the_mapping_that_was_away_is_a_violation_whatever_the_masks_say() -> None:
+    team = [trace(100, (0, 1), {0: 5}), trace(101, (0, 1), {0: 5})]
+    assert prove(team, "set", (0, 1), 2, 1.0, plugged=(7,)).verdict == "proved"
+    away = prove(team, "set", (0, 1), 2, 1.0, plugged=(1, 7))
+    assert away.verdict == "violated"
+    assert away.reason == "CPU 1 went offline or came back while the program ran"
+
+
+def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
+    online = online_file(tmp_path, "0-3,5")
+    sampler = PlacementSampler(10, tmp_path, online)
+    sampler.sample()
+    assert not sampler.plugged
+    for cpus in ("0-2,5", "0-5", "", "0-3,5"):
+        online.write_text(f"{cpus}\n")
+        sampler.sample()
+    assert sampler.plugged == (3, 4)
+
+
 def test_a_waiting_shell_beside_the_program_is_no_violation() -> None:
     shell = trace(90, (0, 1), {0: 5}, pid=90)
     team = [trace(100, (0,), {0: 9}), trace(101, (1,), {1: 8})]
