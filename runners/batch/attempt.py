@@ -6,9 +6,11 @@ The records say which runs were made; this says who is at work on which, and wha
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from runners.utc import utc_now
 # The environment variables in which the systems name a job; for people, it identifies nothing.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
 _MOST_CHARACTERS = 80
+# What is left, and when, of a worker that was killed; which runs it made the records say.
+TOLD_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,16 @@ class AttemptFile:
     def __init__(self, folder: Path, attempt: Attempt) -> None:
         self._path = folder / f"w{attempt.worker:03d}.g{attempt.generation:04d}.json"
         self.attempt = attempt
+        self._told_s = -inf
+
+    def tell_soon(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
+        """Remember these changes, and write them down unless that was done just now.
+
+        Runs may be shorter than this takes: the file holds all of the study's cases.
+        """
+        self.keep(**changes)
+        if time.monotonic() - self._told_s >= TOLD_EVERY_S:
+            self.tell()
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Remember these changes; they are written down with the next that is told."""
@@ -69,6 +83,7 @@ class AttemptFile:
     def tell(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Write the attempt down with these changes; that it cannot be told stops nothing."""
         self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
+        self._told_s = time.monotonic()
         with suppress(StudyError):
             write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
 

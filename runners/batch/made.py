@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
 from runners.run_keys import RunKey
 from runners.shards import LATE, read_progress
-from runners.statuses import FINAL, LEFT_OUT
+from runners.statuses import FINAL, LEFT_OUT, OK
+
+# By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
+Blocks = Mapping[int, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,15 @@ class Made:
     runs: dict[RunKey, str]
     refused: dict[Refusal, int]
     late: int = 0
+
+    def blocks(self) -> Blocks:
+        """Return how many runs of each block ended, and how many of these were good."""
+        counts: dict[int, tuple[int, int]] = {}
+        for (_, warmup, repetition), status in self.runs.items():
+            block = 0 if warmup else repetition
+            ended, good = counts.get(block, (0, 0))
+            counts[block] = ended + 1, good + (status == OK)
+        return counts
 
 
 def read_made(folder: Path, study_digest: str) -> Made:

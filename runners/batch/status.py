@@ -10,12 +10,10 @@ from typing import Any
 
 from configs.words import plural
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.made import Made, read_made
+from runners.batch.made import Blocks, Made, read_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
-from runners.run_keys import RunKey
-from runners.statuses import OK
 
 
 @dataclass(frozen=True)
@@ -107,17 +105,24 @@ class SubmissionStatus:
 def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionStatus:
     """Return how a submission stands now, whose jobs are in these states."""
     at = datetime.datetime.now(datetime.timezone.utc)
-    attempts = read_attempts(submission.attempts)
+    attempts: dict[int, list[Attempt]] = {}
+    for attempt in read_attempts(submission.attempts):
+        attempts.setdefault(attempt.worker, []).append(attempt)
+    jobs: dict[int, list[JobState]] = {}
+    for state in states:
+        jobs.setdefault(state.worker, []).append(state)
     made: dict[str, Made] = {}
+    blocks: dict[str, Blocks] = {}
     workers = []
     for worker in submission.workers:
-        mine = [attempt for attempt in attempts if attempt.worker == worker.number]
+        mine = attempts.get(worker.number, [])
         newest = max(mine, key=lambda attempt: attempt.generation, default=None)
-        jobs = tuple(state for state in states if state.worker == worker.number)
         if newest and newest.folder not in made:
             made[newest.folder] = read_made(Path(newest.folder), submission.digest)
-        done = made[newest.folder].runs if newest else {}
-        workers.append(_worker_status(submission, worker, jobs, mine, newest, done, at))
+            blocks[newest.folder] = made[newest.folder].blocks()
+        done = blocks[newest.folder] if newest else {}
+        of_worker = tuple(jobs.get(worker.number, ()))
+        workers.append(_worker_status(submission, worker, of_worker, mine, newest, done, at))
     return SubmissionStatus(submission, tuple(workers), made)
 
 
@@ -127,29 +132,27 @@ def _worker_status(
     jobs: tuple[JobState, ...],
     attempts: Sequence[Attempt],
     newest: Attempt | None,
-    made: Mapping[RunKey, str],
+    made: Blocks,
     at: datetime.datetime,
 ) -> WorkerStatus:
-    mine = {key: status for key, status in made.items() if _is_of(key, submission, worker)}
+    # Warm-up runs are a node's own and not counted where nodes divide a study.
+    mine = worker.blocks if submission.how == SPLIT else tuple(made)
+    counts = [made.get(block, (0, 0)) for block in mine]
+    done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
     runs = None
     if newest and newest.case_ids:
-        # Warm-up runs are a node's own and not counted: another node makes them again.
         blocks = len(worker.blocks) if submission.how == SPLIT else None
-        runs = _planned(newest, blocks, len(mine))
+        runs = _planned(newest, blocks, done)
     return WorkerStatus(
         worker=worker,
         jobs=jobs,
         attempt=newest,
         attempts=len(attempts),
         runs=runs,
-        done=len(mine),
-        failed=sum(1 for status in mine.values() if status != OK),
+        done=done,
+        failed=done - good,
         left_s=_left_s(newest, jobs, at),
     )
-
-
-def _is_of(key: RunKey, submission: Submission, worker: Worker) -> bool:
-    return submission.how != SPLIT or (not key[1] and key[2] in worker.blocks)
 
 
 def _planned(newest: Attempt, blocks: int | None, made: int) -> int:

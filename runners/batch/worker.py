@@ -94,7 +94,7 @@ class _Told:
         self.refused: set[str] = set()
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        self._file.tell(left_s=left_s)
+        self._file.tell_soon(left_s=left_s)
         self._shown.starting(case, planned, left_s)
 
     def finished(self, record: Mapping[str, Any]) -> None:
