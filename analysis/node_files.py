@@ -97,6 +97,7 @@ def _sheet(node: Mapping[str, Any], path: Path, pool: str) -> NodeSheet:
         ("highest performance (CPPC)", _grouped(_table(node, "highest_perf"))),
         ("capacities", _grouped(_table(node, "cpu_capacity"))),
         ("ITMT", _word(node, "itmt_enabled")),
+        ("scheduler of sched_ext", _word(node, "sched_ext_scheduler")),
         ("autogroups", _word(node, "sched_autogroup")),
         ("NMI watchdog", _word(node, "nmi_watchdog")),
         ("boot options", _word(node, "boot_options")),

@@ -27,12 +27,19 @@ _TEXTS = {
     "firmware": "/sys/class/dmi/id/bios_version",
     "product": "/sys/class/dmi/id/product_name",
     "smt": SMT,
+    # A scheduler in place of the kernel's own: Linux Documentation/scheduler/sched-ext.rst.
+    "sched_ext": "/sys/kernel/sched_ext/state",
+    "sched_ext_scheduler": "/sys/kernel/sched_ext/root/ops",
+    "idle_driver": f"{CPUS}/cpuidle/current_driver",
+    "idle_governor": f"{CPUS}/cpuidle/current_governor",
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
     "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",
     "sched_autogroup": "/proc/sys/kernel/sched_autogroup_enabled",
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
+    "address_randomisation": "/proc/sys/kernel/randomize_va_space",
 }
 # Up to Linux 6.12, and after it.
 _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")

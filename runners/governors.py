@@ -19,7 +19,7 @@ from runners.restore import Restored, restore
 from runners.settings import EPP, GOVERNOR, Setting, put_in_force, read_scaling
 from runners.site_command import SiteCommand
 from runners.sysfs import Absent, Tree
-from runners.topology import Core
+from runners.topology import Core, with_siblings
 
 # Set in every job step that was started with --cpu-freq (srun(1)).
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
@@ -70,7 +70,7 @@ class Governors:
         if self._before is None:
             self._before = read_scaling(self._tree)
         now = read_cpufreq(self._root)
-        needed = now.directories(self._with_siblings(cpus))
+        needed = now.directories(with_siblings(self._cores, cpus))
         if not self._saved:
             if governor == CURRENT_GOVERNOR:
                 return None
@@ -93,11 +93,6 @@ class Governors:
         self._saved = False
         return restore(self._root, self.journal)
 
-    def _with_siblings(self, cpus: Sequence[int]) -> tuple[int, ...]:
-        used = set(cpus)
-        shared = (core.cpus for core in self._cores if used.intersection(core.cpus))
-        return tuple(sorted(used.union(*shared)))
-
     def _why_not_settable(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
         """Return the problem that the governor is not in force, with why it cannot be set.
 
@@ -111,7 +106,7 @@ class Governors:
             return f"{problem}; at this site nobody sets it"
         # Who plans for a recorded node will have its root's permissions there.
         if self._rule.by == "pinstudy" and self._tree.live:
-            files = [f"{of}/{GOVERNOR}" for of in now.directories(self._with_siblings(cpus))]
+            files = [f"{of}/{GOVERNOR}" for of in now.directories(with_siblings(self._cores, cpus))]
             locked = next((path for path in files if not self._tree.writable(path)), None)
             if locked is not None:
                 return f"{problem}; no permission to write {locked}: run as root"

@@ -74,6 +74,8 @@ _WANTED = (
     ("/sys/class/dmi/id", "product_name bios_version"),
     ("/sys/kernel/mm/transparent_hugepage", "enabled"),
     ("/sys/kernel/debug/x86", "sched_itmt_enabled"),
+    ("/sys/kernel/sched_ext", "state"),
+    ("/sys/kernel/sched_ext/root", "ops"),
     ("/proc", "cmdline cpuinfo meminfo version"),
     (
         "/proc/sys/kernel",

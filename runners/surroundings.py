@@ -20,6 +20,7 @@ from runners.power_note import power_limit_note
 from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter, Thermometer
 from runners.throttle import ThrottleMeter
+from runners.topology import with_siblings
 
 LOADAVG = "/proc/loadavg"
 
@@ -33,6 +34,7 @@ class Surroundings:
         """Find the sensors and the daemons that run now."""
         tree = Tree(node.root)
         self._tree = tree
+        self._cores = node.topology.cores
         self.thermometer = Thermometer(tree, node.topology)
         self._daemons = find_daemons(tree)
         self._load: float | Absent = Absent("not measured")
@@ -66,7 +68,11 @@ class Surroundings:
         self._limits = read_power_limits(self._tree)
 
     def measured(self, cpus: tuple[int, ...], seen: Observation, power_w: object) -> Measured:
-        """Return the record's fields for a run on these CPUs, of this average package power."""
+        """Return the record's fields for a run on these CPUs, of this average package power.
+
+        A task on an SMT sibling of theirs slows the program as one on its own CPU does.
+        """
+        cpus = with_siblings(self._cores, cpus)
         own_s = seen.ending.user_s + seen.ending.system_s
         if seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
             own_s += seen.cost.cpu_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,13 @@ class Topology:
     def hybrid(self) -> bool:
         """Whether the node has more than one core kind."""
         return len(self.kinds) > 1
+
+
+def with_siblings(cores: Iterable[Core], cpus: Iterable[int]) -> tuple[int, ...]:
+    """Return these CPUs and their SMT siblings, ascending."""
+    used = set(cpus)
+    shared = (core.cpus for core in cores if used.intersection(core.cpus))
+    return tuple(sorted(used.union(*shared)))
 
 
 def flat_topology(cpus: int) -> Topology:

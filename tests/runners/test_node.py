@@ -49,6 +49,12 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     write(root, "proc/sys/kernel/sched_itmt_enabled", "1")
     write(root, "proc/sys/kernel/sched_autogroup_enabled", "1")
     write(root, "proc/sys/kernel/numa_balancing", "0")
+    write(root, "proc/sys/kernel/randomize_va_space", "2")
+    write(root, "sys/kernel/sched_ext/state", "enabled")
+    write(root, "sys/kernel/sched_ext/root/ops", "lavd")
+    write(root, f"{CPU}/cpuidle/current_driver", "intel_idle")
+    write(root, f"{CPU}/cpuidle/current_governor", "menu")
+    write(root, "sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc")
     write(root, "sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never")
     write(root, f"{CPU}/smt/control", "on")
     write(root, f"{CPU}/isolated", "")
@@ -63,6 +69,10 @@ def test_system_settings_are_facts_with_units_in_their_names(tmp_path: Path) -> 
     assert facts["itmt_enabled"] == 1
     assert facts["sched_autogroup"] == 1
     assert facts["numa_balancing"] == 0
+    assert facts["address_randomisation"] == 2
+    assert (facts["idle_driver"], facts["idle_governor"]) == ("intel_idle", "menu")
+    assert facts["clock_source"] == "tsc"
+    assert (facts["sched_ext"], facts["sched_ext_scheduler"]) == ("enabled", "lavd")
     assert facts["transparent_hugepages"] == "madvise"
     assert facts["smt"] == "on"
     assert facts["isolated"] == ""

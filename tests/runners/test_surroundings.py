@@ -86,6 +86,20 @@ def test_power_is_held_against_the_limit_that_is_in_force_at_the_run(root: Path)
     assert note.startswith("at PL1: average package power 44.5 W, PL1 45.0 W")
 
 
+def test_a_task_on_an_smt_sibling_is_foreign_too(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    write(root, "proc/stat", "cpu2 100 0 0 0 0 0 0 0\ncpu3 100 0 0 0 0 0 0 0\n")
+    around = Surroundings(open_node(root))
+    around.start()
+    write(root, "proc/stat", "cpu2 200 0 0 0 0 0 0 0\ncpu3 150 0 0 0 0 0 0 0\n")
+    process(root, 90, "noise", user=50, threads=(3,))
+    around.stop()
+    seen = Observation(Ending(0, 1.0, 1.0, 0.0, 0), False, "", "", (), 1, "", "", ())
+    found = around.measured((2,), seen, None).fields
+    assert found["foreign_cpu_s"] == pytest.approx(0.5)
+    assert found["foreign_tasks"] == [{"command": "noise", "cpu_s": 0.5}]
+
+
 def test_the_harness_is_not_foreign_where_it_shares_the_cpus(root: Path) -> None:
     found, _ = fields(root, 0.6, HarnessCost(0.05, 30, (3, 4)))
     assert found["foreign_cpu_s"] == pytest.approx(0.25)
