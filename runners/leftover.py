@@ -75,10 +75,10 @@ def told_reboot(entry: Entry) -> str:
 
 def told_problems(journal: Journal, entry: Entry, problems: Mapping[str, str]) -> str:
     """Return in one line what could not be put back, and what to do."""
-    reasons = list(problems.values())
+    reasons = list(dict.fromkeys(problems.values()))
     more = f" and {len(reasons) - _MAX_SHOWN} more" if len(reasons) > _MAX_SHOWN else ""
     return (
-        f"{len(reasons)} of {len(entry.settings)} settings could not be put back: "
+        f"{len(problems)} of {len(entry.settings)} settings could not be put back: "
         f"{'; '.join(reasons[:_MAX_SHOWN])}{more}; {journal.path} keeps what they were: "
         "try `pinstudy restore` (as the user who changed them), or give up with "
         "`pinstudy restore --forget`"

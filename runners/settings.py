@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from runners.cpufreq import BOOST, NO_TURBO, POLICIES, policy_directories
+from runners.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 from runners.sysfs import Absent, Tree
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
@@ -115,7 +115,20 @@ def _write(
 
 
 def _why(setting: Setting, refused: Absent | None, found: str | Absent) -> str:
+    # Read, not written: an EPP is busy for writers under the governor performance.
+    if isinstance(found, Absent) and found.busy:
+        return _why_offline(setting)
     reason = refused or (found if isinstance(found, Absent) else None)
     if reason is not None:
         return f"{reason.reason} (wanted: {setting.value})"
     return f"{setting.path} is {found}, not {setting.value}, after it was written"
+
+
+def _why_offline(setting: Setting) -> str:
+    """Return in words that a policy's CPUs are offline, the same for each of its settings.
+
+    A policy has the number of one of its CPUs (Linux drivers/cpufreq/cpufreq.c).
+    """
+    policy = setting.path.split("/")[-2]
+    cpu = f"{CPUS}/cpu{policy.removeprefix('policy')}"
+    return f"the CPUs of {policy} are offline (`echo 1 > {cpu}/online`)"

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runners.cpufreq import read_cpufreq
+from runners.facts import SMT
 from runners.measured import Measured
 from runners.node import Node
 from runners.power_limits import limits_by_domain, read_power_limits
 from runners.sysfs import Absent, Tree
 
 # The same for every run of a boot, and repeated in every record, which may travel alone.
-_FACTS = ("smt", "kernel", "microcode")
+_FACTS = ("kernel", "microcode")
 # A run whose settings were changed meanwhile is of no case.
 _SETTLED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
 
@@ -23,7 +24,13 @@ def read_state(node: Node, cpus: Sequence[int]) -> Measured:
     fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
     absent = node.facts["unavailable"]
     unavailable = {name: absent[name] for name in _FACTS if name in absent}
-    limits = read_power_limits(Tree(node.root))
+    tree = Tree(node.root)
+    siblings = tree.text(SMT)
+    if isinstance(siblings, Absent):
+        unavailable["smt"] = siblings.reason
+    else:
+        fields["smt"] = siblings
+    limits = read_power_limits(tree)
     if isinstance(limits, Absent):
         unavailable["power_limits"] = limits.reason
     elif known := limits_by_domain(limits):

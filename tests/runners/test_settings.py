@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.settings import Setting, put_in_force, read_scaling, read_settings
-from runners.sysfs import Absent, Tree
+from runners.sysfs import TEXT_LIMIT, Absent, Tree
 from tests.trees import CPU, build_tree, write
 
 POLICY = f"/{CPU}/cpufreq/policy3"
@@ -50,6 +50,29 @@ def test_settings_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     (root / POLICY[1:] / "energy_performance_preference").unlink()
     paths = [GOVERNOR, f"{POLICY}/energy_performance_preference"]
     assert read_settings(Tree(root), paths) == (Setting(GOVERNOR, "powersave"),)
+
+
+class Offline(Tree):
+    """A tree in which the kernel answers for policy 3 as it does when its CPUs are offline."""
+
+    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Absent:
+        if path.startswith(POLICY):
+            return Absent(f"cannot read {path}: Device or resource busy", busy=True)
+        return super().text(path, limit)
+
+
+def test_settings_of_cpus_that_are_offline_have_one_reason_and_stop_no_others(
+    tmp_path: Path,
+) -> None:
+    root = build_tree(tmp_path, "adl0")
+    other = GOVERNOR.replace("policy3", "policy4")
+    epp = f"{POLICY}/energy_performance_preference"
+    wanted = [Setting(path, "performance") for path in (GOVERNOR, epp, other)]
+    problems = put_in_force(Offline(root), wanted)
+    assert set(problems) == {GOVERNOR, epp}
+    (reason,) = set(problems.values())
+    assert reason == f"the CPUs of policy3 are offline (`echo 1 > /{CPU}/cpu3/online`)"
+    assert (root / other[1:]).read_text() == "performance\n"
 
 
 def test_what_differs_is_written_and_read_back(tmp_path: Path) -> None:
