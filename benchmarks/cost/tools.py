@@ -1,0 +1,252 @@
+"""The tools that are beside pinstudy: how each runs a program so often, and what it reports.
+
+Each is used as its manual says to time a command, without a shell and without warm-up runs where
+it has such options, so that all of them start the program equally often.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from runners.perf_events import event_list
+from runners.perf_output import parse_perf_output
+
+# perf's own event for the time of a run, in nanoseconds (perf-stat(1)).
+DURATION = "duration_time"
+_ELAPSED = re.compile(r"^\s*([0-9.]+)(?: \+- [0-9.]+)? seconds time elapsed", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Used:
+    """One use of a tool: when it began and ended, in seconds of CLOCK_MONOTONIC.
+
+    `reported_s` are the times that it reports, in seconds; one alone from a tool that only tells
+    their mean.
+    """
+
+    began_s: float
+    ended_s: float
+    reported_s: tuple[float, ...] = ()
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds from its begin to its end."""
+        return self.ended_s - self.began_s
+
+
+class Tool(Protocol):
+    """What runs programs and times them; `missing` says why it cannot, empty when it can."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+
+    @property
+    def what(self) -> str:
+        """How it is used here, in a few words."""
+
+    @property
+    def missing(self) -> str:
+        """Why it is not used."""
+
+    def use(self, command: Sequence[str], runs: int) -> Used:
+        """Let it run the command so often."""
+
+    def line(self, command: Sequence[str], runs: int) -> list[str]:
+        """Return the command line that lets it run the command so often; empty without one.
+
+        It serves once: what the tool wrote before is gone.
+        """
+
+
+class Bare:
+    """No tool: what every one of them pays."""
+
+    name = "bare"
+    what = "posix_spawn and waitpid in a loop; it reports the time between both"
+    missing = ""
+
+    def use(self, command: Sequence[str], runs: int) -> Used:
+        """Start the command and wait for its end, so often."""
+        quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+        program = shutil.which(command[0]) or command[0]
+        times = []
+        began_s = time.monotonic()
+        for _ in range(runs):
+            started_s = time.monotonic()
+            pid = os.posix_spawn(program, list(command), os.environ, file_actions=quiet)
+            os.waitpid(pid, 0)
+            times.append(time.monotonic() - started_s)
+        return Used(began_s, time.monotonic(), tuple(times))
+
+    def line(self, _command: Sequence[str], _runs: int) -> list[str]:
+        """Return nothing: there is no process but the benchmark's own."""
+        return []
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool that writes what it reports to a file; with `one_a_run` it is started for each run.
+
+    `options` are the command with an output file and a number of runs, `reported` reads that file.
+    A tool that takes commands apart itself gets them `in_one_word`.
+    """
+
+    name: str
+    what: str
+    missing: str
+    output: Path
+    options: Callable[[str, int], list[str]]
+    reported: Callable[[str], tuple[float, ...]]
+    one_a_run: bool = False
+    in_one_word: bool = False
+
+    def use(self, command: Sequence[str], runs: int) -> Used:
+        """Let it run the command so often."""
+        each = 1 if self.one_a_run else runs
+        written = []
+        began_s = time.monotonic()
+        for _ in range(runs // each):
+            run_quietly(self.line(command, each))
+            written.append(self.output.read_text(encoding="utf-8"))
+        ended_s = time.monotonic()
+        return Used(began_s, ended_s, tuple(s for text in written for s in self.reported(text)))
+
+    def line(self, command: Sequence[str], runs: int) -> list[str]:
+        """Return its command line, with nothing left of what it wrote before."""
+        self.output.unlink(missing_ok=True)
+        words = [" ".join(command)] if self.in_one_word else command
+        return [*self.options(str(self.output), runs), *words]
+
+
+def peers(folder: Path) -> list[Tool]:
+    """Return all tools but pinstudy; what they write goes to the folder."""
+    no_perf = "" if shutil.which("perf") else "perf is not installed"
+    return [
+        Bare(),
+        Peer(
+            name="perf stat",
+            what="one for each run, with pinstudy's events",
+            missing=no_perf,
+            output=folder / "perf.csv",
+            options=lambda output, _runs: _perf_stat(output),
+            reported=perf_seconds,
+            one_a_run=True,
+        ),
+        Peer(
+            name="perf stat -r",
+            what="one for all runs, with the same events; it reports the mean of their times",
+            missing=no_perf,
+            output=folder / "perf-r.txt",
+            options=lambda output, runs: [*_perf_stat_r(output), "-r", str(runs)],
+            reported=perf_r_seconds,
+        ),
+        Peer(
+            name="hyperfine",
+            what="-N (no shell) --warmup 0",
+            missing="" if shutil.which("hyperfine") else "hyperfine is not installed",
+            output=folder / "hyperfine.json",
+            options=_hyperfine,
+            reported=hyperfine_seconds,
+            in_one_word=True,
+        ),
+        Peer(
+            name="pyperf",
+            what="command -p 1 -w 0 -l 1: its worker starts a Python for each value, which starts "
+            "the program",
+            missing="" if find_spec("pyperf") else "pyperf is not installed",
+            output=folder / "pyperf.json",
+            options=_pyperf,
+            reported=pyperf_seconds,
+        ),
+    ]
+
+
+def _perf_stat(output: str) -> list[str]:
+    return ["perf", "stat", "-x", ";", "-o", output, "-e", f"{DURATION},{event_list()}"]
+
+
+def _perf_stat_r(output: str) -> list[str]:
+    # Its text, because of repeated runs duration_time is the last one's alone (perf 6.1).
+    return ["perf", "stat", "-o", output, "-e", event_list()]
+
+
+def _hyperfine(output: str, runs: int) -> list[str]:
+    few = ["-N", "--warmup", "0", "--style", "none"]
+    return ["hyperfine", *few, "--runs", str(runs), "--export-json", output]
+
+
+def _pyperf(output: str, runs: int) -> list[str]:
+    few = ["-q", "-p", "1", "-w", "0", "-l", "1"]
+    return [sys.executable, "-m", "pyperf", "command", *few, "-n", str(runs), "-o", output]
+
+
+def run_quietly(line: Sequence[str]) -> None:
+    """Run a command line to its end; SystemExit with what it said when it fails."""
+    done = subprocess.run(
+        line,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"LC_ALL": "C"},
+    )
+    if done.returncode:
+        raise SystemExit(f"{shlex.join(line)}: {done.stderr.strip()}")
+
+
+def perf_seconds(output: str) -> tuple[float, ...]:
+    """Return the time of a run from `perf stat -x`; ValueError without one."""
+    for row in parse_perf_output(output).rows:
+        if row.event == DURATION and row.value is not None:
+            return (row.value / 1e9,)
+    raise ValueError(f"perf printed no {DURATION}")
+
+
+def perf_r_seconds(output: str) -> tuple[float, ...]:
+    """Return the mean time of the runs from the text of `perf stat -r`; ValueError without one."""
+    found = _ELAPSED.search(output)
+    if not found:
+        raise ValueError("perf printed no time elapsed")
+    return (float(found[1]),)
+
+
+def hyperfine_seconds(exported: str) -> tuple[float, ...]:
+    """Return the times of the runs of the only command in what `--export-json` writes."""
+    (result,) = json.loads(exported)["results"]
+    return tuple(result["times"])
+
+
+def pyperf_seconds(suite: str) -> tuple[float, ...]:
+    """Return the values of the only benchmark in pyperf's file, of all its workers in order."""
+    (benchmark,) = json.loads(suite)["benchmarks"]
+    return tuple(value for run in benchmark["runs"] for value in run.get("values", ()))
+
+
+def versions() -> list[str]:
+    """Return name and version of each peer, or why there is none."""
+    asked = {
+        "perf": ["perf", "--version"],
+        "hyperfine": ["hyperfine", "--version"],
+        "pyperf": [sys.executable, "-c", "import pyperf; print('pyperf', pyperf.__version__)"],
+    }
+    found = []
+    for name, command in asked.items():
+        try:
+            said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        except (OSError, subprocess.CalledProcessError):
+            said = f"{name}: n/a, because it is not installed"
+        found.append(said.strip())
+    return found

@@ -1,0 +1,102 @@
+"""A study of two mappings that are one, where the program may have more to do under the second.
+
+Both bind the program's only thread to the same CPU by the same means; they differ in their name
+alone. Before each run the kernel's file of its factor gets 1, or the injected one: the slowdown is
+work, done by the program like its other work.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.find import find
+from analysis.sources import open_results
+from benchmarks.lib.kernel import Kernel
+from benchmarks.lib.one_program import write_study
+from configs.library import load_study
+from runners.case import Case
+from runners.order import PlannedRun
+from runners.session import Session
+from runners.workplace import open_workplace
+
+FIRST, SECOND = "one-name", "another-name"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a verdict said: its word, the ratio second / first, and the noise of one such ratio.
+
+    `noise` is the standard deviation of the logarithm of the ratio of one block.
+    """
+
+    word: str
+    ratio: float
+    noise: float
+
+
+class Injector:
+    """A study's progress that says before each run how much work it has."""
+
+    def __init__(self, file: Path, factor: float) -> None:
+        self._file, self._factor = file, factor
+        self.bad: list[str] = []
+
+    def starting(self, case: Case, _planned: PlannedRun, _left_s: float | None) -> None:
+        """Write the factor of the run that starts."""
+        factor = self._factor if case.mapping.name == SECOND else 1
+        self._file.write_text(f"{factor:.6f}\n")
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        """Keep why a run was not good."""
+        if record["status"] != "ok":
+            self.bad.append(f"{record['status']}: {record['reason']}")
+
+    def skipped(self, case: Case, reason: str) -> None:
+        """Nothing may be skipped here."""
+        raise SystemExit(f"{case.label}: {reason}")
+
+    def ended(self, case: Case, saved: int) -> None:
+        """No case ends early here."""
+
+    def waiting(self, reason: str) -> None:
+        """Nothing is waited for here."""
+
+    def warned(self, warning: str) -> None:
+        """What disturbs the runs shows in their noise."""
+
+
+def run_study(
+    kernel: Kernel, folder: Path, seconds: float, repetitions: int, factor: float, seed: int
+) -> Outcome:
+    """Run one study in an empty folder and return its verdict.
+
+    The second mapping's runs have `factor` times the work of the first's `seconds`. Raises
+    SystemExit when a run was not good.
+    """
+    file = folder / "factor"
+    command = kernel.command(seconds, "--factor", str(file))
+    same = {"selection": "pcores", "tightness": "pin"}
+    mappings = [{"name": name} | same for name in (FIRST, SECOND)]
+    path = write_study(folder, "names", command, mappings, repetitions, warmup=1, seed=seed)
+    session = Session.begin(
+        open_workplace(Path("/"), None), load_study(path), folder / "results", fresh=False
+    )
+    progress = Injector(file, factor)
+    session.run(progress)
+    if progress.bad:
+        raise SystemExit(f"not good: {'; '.join(progress.bad)}")
+    return outcome_of(session.folder)
+
+
+def outcome_of(results: Path) -> Outcome:
+    """Return what the verdict says of the second name against the first."""
+    (table,) = find(open_results(str(results)), baseline=FIRST).tables
+    (case,) = (case for case in table.cases if case.mapping == SECOND)
+    comparison = case.comparisons["time"]
+    found = comparison.difference
+    noise = found.standard_error * math.sqrt(found.n)
+    return Outcome(comparison.word, math.exp(found.log_ratio), noise)

@@ -1,0 +1,56 @@
+"""The program that benchmarks run: as much work as it is told, timed by its own clock."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent / "kernel" / "kernel.cpp"
+_COMPILE = ("g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
+_FIRST_STEPS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Span:
+    """From the first to the last line of the program's main, in seconds of CLOCK_MONOTONIC."""
+
+    began_s: float
+    ended_s: float
+
+    @property
+    def took_s(self) -> float:
+        """The program's own time in seconds."""
+        return self.ended_s - self.began_s
+
+
+def read_spans(log: Path) -> tuple[Span, ...]:
+    """Return the runs that the program has logged, in their order; none without a file."""
+    lines = log.read_text(encoding="ascii").splitlines() if log.exists() else []
+    return tuple(Span(*(int(word) / 1e9 for word in line.split())) for line in lines)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The built program and how many steps it makes a second here."""
+
+    program: Path
+    steps_per_s: float
+
+    @classmethod
+    def build(cls, folder: Path) -> Kernel:
+        """Compile it into a folder and find its speed, by the fastest of nine runs."""
+        program, log = folder / "kernel", folder / "calibration"
+        subprocess.run([*_COMPILE, "-o", program, SOURCE], check=True)
+        for _ in range(9):
+            subprocess.run([program, str(_FIRST_STEPS), "--log", log], check=True)
+        fastest_s = min(span.took_s for span in read_spans(log))
+        return cls(program, _FIRST_STEPS / fastest_s)
+
+    def steps(self, seconds: float) -> int:
+        """Return the steps that take so long on a CPU of its own."""
+        return round(self.steps_per_s * seconds)
+
+    def command(self, seconds: float, *options: str) -> list[str]:
+        """Return the command that works so long, with further options."""
+        return [str(self.program), str(self.steps(seconds)), *options]
