@@ -1,0 +1,211 @@
+"""Whom pinstudy works for, and which rights it has when."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.errors import UserError
+from runners.invoker import invoking_user, may_be_root, user_of
+from tests.ordinary_user import NOBODY, open_folder
+from tests.users_pinstudy import users_pinstudy
+
+UNKNOWN = "1987654321"
+
+
+def test_nobody_has_called_sudo() -> None:
+    assert invoking_user({}) is None
+    assert invoking_user({"SUDO_UID": "0", "SUDO_GID": "0"}) is None
+    assert invoking_user({"DOAS_USER": "root"}) is None
+
+
+def test_the_caller_has_the_groups_and_the_home_of_his_account() -> None:
+    account = pwd.getpwuid(NOBODY)
+    for told in (
+        {"SUDO_UID": str(NOBODY), "SUDO_GID": "0"},
+        {"PKEXEC_UID": str(NOBODY)},
+        {"DOAS_USER": account.pw_name},
+    ):
+        user = invoking_user(told)
+        assert user is not None, told
+        assert (user.uid, user.gid, user.home) == (NOBODY, account.pw_gid, account.pw_dir)
+        assert 0 not in user.groups
+        assert user.variables()["LOGNAME"] == account.pw_name
+
+
+def test_a_caller_without_an_account_has_the_one_group_that_sudo_tells() -> None:
+    user = invoking_user({"SUDO_UID": UNKNOWN, "SUDO_GID": "77"})
+    assert user is not None
+    assert (user.uid, user.gid, user.groups, user.home) == (int(UNKNOWN), 77, (77,), "/")
+    with pytest.raises(UserError, match="no account"):
+        invoking_user({"SUDO_UID": UNKNOWN})
+    with pytest.raises(UserError, match="no account"):
+        user_of(int(UNKNOWN))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"SUDO_UID": ""},
+        {"SUDO_UID": "-1"},
+        {"SUDO_UID": "1e3"},
+        {"SUDO_UID": " 7"},
+        {"SUDO_UID": "٣"},
+        {"SUDO_UID": "4294967295"},
+        {"SUDO_UID": "9" * 40},
+        {"SUDO_UID": UNKNOWN, "SUDO_GID": "x"},
+        {"PKEXEC_UID": "root"},
+        {"DOAS_USER": "no such user"},
+        {"DOAS_USER": ""},
+        {"SUDO_UID": str(NOBODY), "PKEXEC_UID": "0"},
+    ],
+)
+def test_what_names_no_user_or_two_is_refused(told: dict[str, str]) -> None:
+    with pytest.raises(UserError) as refused:
+        invoking_user(told)
+    assert "\n" not in str(refused.value)
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_whatever_the_variables_hold_is_a_user_or_refused(uid: str, gid: str) -> None:
+    try:
+        user = invoking_user({"SUDO_UID": uid, "SUDO_GID": gid})
+    except UserError:
+        return
+    assert user is None or 0 < user.uid < 2**32 - 1
+
+
+def test_without_a_caller_rights_are_those_of_the_process() -> None:
+    assert may_be_root() == (os.geteuid() == 0)
+
+
+# Tells by what a process is after `begin`, what it can do, and what it cannot.
+SCRIPT = """
+import json, os, subprocess, sys
+sys.path[0] = sys.argv[1]
+from runners import invoker
+from runners.sysfs import Tree
+from pathlib import Path
+os.umask(0)
+invoker.begin()
+ids = lambda: [os.getresuid(), os.getresgid()]
+child = lambda: subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip()
+def opens(path):
+    try:
+        return open(path).read()
+    except OSError as error:
+        return error.strerror
+said = {"ids": ids(), "groups": os.getgroups(), "child": child(), "secret": opens(sys.argv[2])}
+said["home"] = os.environ["HOME"]
+said["kernel"] = Tree(Path("/")).text(sys.argv[2])
+with invoker.as_root():
+    said |= {"root": ids(), "roots_child": child(), "roots_secret": opens(sys.argv[2])}
+with invoker.starting_as(1) as rights:
+    answer = subprocess.run(["id", "-u"], capture_output=True, text=True, **rights)
+    said["other"] = answer.stdout.strip()
+try:
+    with invoker.as_root():
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    said["after"] = ids()
+said["umask"] = os.umask(0)
+invoker.give_up_root()
+with invoker.as_root():
+    said["given_up"] = ids()
+try:
+    os.setresuid(0, 0, 0)
+except PermissionError:
+    said["never"] = ids()
+print(json.dumps(said, default=str))
+"""
+
+
+@pytest.fixture(scope="module")
+def said() -> Iterator[dict[str, Any]]:
+    """Give what a process that was started by sudo tells of itself."""
+    with open_folder() as folder:
+        root = users_pinstudy(folder).parents[1]
+        secret = folder / "secret"
+        secret.touch(mode=0o600)
+        secret.write_text("of root")
+        done = subprocess.run(
+            [root / ".venv/bin/python", "-c", SCRIPT, root, secret],
+            env={"PATH": os.environ["PATH"], "HOME": "/root", "SUDO_UID": str(NOBODY)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        told: dict[str, Any] = json.loads(done.stdout)
+        yield told
+
+
+HIS = [[NOBODY, NOBODY, 0], [NOBODY, NOBODY, 0]]
+ROOTS = [[0, 0, 0], [0, 0, 0]]
+
+
+def test_files_and_programs_are_the_callers(said: dict[str, Any]) -> None:
+    assert said["ids"] == HIS
+    assert said["groups"] == [NOBODY]
+    assert said["child"] == str(NOBODY)
+    assert said["secret"] == "Permission denied"
+    assert said["home"] == pwd.getpwuid(NOBODY).pw_dir
+
+
+def test_the_kernels_files_are_read_and_perf_is_started_as_root(said: dict[str, Any]) -> None:
+    assert said["kernel"] == "of root"
+    assert said["root"] == ROOTS
+    assert (said["roots_child"], said["roots_secret"]) == ("0", "of root")
+
+
+def test_a_program_of_a_third_user_is_his(said: dict[str, Any]) -> None:
+    assert said["other"] == "1"
+
+
+def test_an_interruption_leaves_nothing_as_root(said: dict[str, Any]) -> None:
+    assert said["after"] == HIS
+
+
+def test_rights_that_were_given_up_do_not_come_back(said: dict[str, Any]) -> None:
+    assert said["given_up"] == [[NOBODY] * 3, [NOBODY] * 3]
+    assert said["never"] == said["given_up"]
+
+
+def test_not_everybody_may_write_what_is_made(said: dict[str, Any]) -> None:
+    assert said["umask"] == 0o002
+
+
+def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = users_pinstudy(folder)
+    return subprocess.run(
+        [command, "apps"],
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_command_says_in_one_line_that_it_does_not_know_for_whom_it_is() -> None:
+    with open_folder() as folder:
+        done = run(folder, SUDO_UID="x\x1b[2J")
+    assert done.returncode == 2
+    assert done.stderr.startswith("pinstudy: SUDO_UID in the environment is ")
+    assert done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
+
+
+def test_a_checkout_that_its_caller_may_not_read_is_said() -> None:
+    with open_folder() as folder:
+        folder.chmod(0o700)
+        done = run(folder, SUDO_UID=str(NOBODY))
+    assert done.returncode == 2
+    assert "may not be read by" in done.stderr and done.stderr.count("\n") == 1

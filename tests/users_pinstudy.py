@@ -1,0 +1,55 @@
+"""A pinstudy that an ordinary user may read and start, wherever the tests' own is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ordinary_user import NOBODY
+from tests.tools import ROOT, missing, need_tool
+
+# What a study needs without its tables: the packages below are Python only, or can be.
+_TREE = ("bin", "configs", "runners", "pinstudy")
+_PACKAGES = ("click", "marshmallow", "rich", "yaml", "markdown_it", "mdurl", "pygments")
+# Of subprocess: the arguments for a command of nobody's.
+AS_NOBODY: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
+
+
+def users_pinstudy(folder: Path) -> Path:
+    """Make a checkout of nobody's in a folder that he may enter; return its `bin/pinstudy`."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to work for somebody else")
+    root = folder / "checkout"
+    for name in _TREE:
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in _PACKAGES:
+        found = find_spec(name)
+        if found is not None and found.origin is not None:
+            shutil.copytree(Path(found.origin).parent, root / name)
+    (root / "CMakeLists.txt").touch()
+    (root / "build" / "bin").mkdir(parents=True)
+    witness = need_tool(str(ROOT / "build" / "bin" / "pinstudy-witness"))
+    shutil.copy(witness, root / "build" / "bin")
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "bin" / "python").symlink_to(_users_python())
+    (root / ".venv" / "requirements.stamp").touch()
+    subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", root], check=True)
+    return root / "bin" / "pinstudy"
+
+
+def _users_python() -> str:
+    """Return an interpreter that nobody may start: root's own may be in a home of his."""
+    for python in (os.path.realpath(sys.executable), "/usr/bin/python3"):
+        asked = [python, "-c", "import sys; sys.exit(sys.version_info < (3, 10))"]
+        with suppress(OSError):
+            if subprocess.run(asked, check=False, **AS_NOBODY).returncode == 0:
+                return python
+    return missing("there is no Python 3.10 or newer that an ordinary user may start")
