@@ -35,9 +35,11 @@ def read_json(path: Path) -> object:
 
 
 def read_limited(path: Path) -> bytes | None:
-    """Return a file's bytes; None when it cannot be read or is too large."""
+    """Return a file's bytes; None when it cannot be read, is too large, or is a link."""
     try:
-        data = read_given(path, MOST_BYTES)
+        # What these files hold is shown in reports that are passed on: a link could lead to what
+        # is nobody's business.
+        data = read_given(path, MOST_BYTES, links=False)
     except (OSError, ValueError):
         return None
     return data if len(data) <= MOST_BYTES else None

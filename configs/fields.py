@@ -26,8 +26,11 @@ MAX_ITEMS = 1000
 
 # Names become parts of file names and columns of tables.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+# What no program can be given: the end of an argument, and what is no text.
+_UNTOLD = re.compile("[\x00\ud800-\udfff]")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_WHOLE_NUMBER = re.compile(r"\d{1,18}", re.ASCII)
+# No zero in front: to YAML 1.1 010 is eight, to YAML 1.2 and most people ten.
+_WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
 class AtKey(str):
@@ -154,6 +157,8 @@ class Arguments(ValueField):
 
     def _convert(self, value: object) -> tuple[str, ...]:
         if isinstance(value, str):
+            if _UNTOLD.search(value):
+                raise self.refuse(value)
             try:
                 return tuple(shlex.split(value))
             except ValueError:
@@ -163,7 +168,7 @@ class Arguments(ValueField):
         errors = {
             index: [f"{shown(item)} is not an argument; put an empty one in quotes"]
             for index, item in enumerate(value)
-            if not isinstance(item, str)
+            if not isinstance(item, str) or _UNTOLD.search(item)
         }
         if errors:
             raise ValidationError(errors)

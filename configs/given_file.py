@@ -19,14 +19,14 @@ class NotAFileError(OSError):
         super().__init__(errno.EINVAL, "not a regular file")
 
 
-def open_given(path: str | Path) -> int:
-    """Return a descriptor of a regular file to read from; links are followed.
+def open_given(path: str | Path, links: bool = True) -> int:
+    """Return a descriptor of a regular file to read from, also behind a link if `links`.
 
     Raises OSError when there is none or it cannot be read, ValueError for a name with a NUL.
     """
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the hot path of sysfs
+    if not stat.S_ISREG(os.stat(path, follow_symlinks=links).st_mode):  # noqa: PTH116
         raise NotAFileError
-    descriptor = os.open(path, _FLAGS)
+    descriptor = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW)
     # Looked at again, for it may have been exchanged meanwhile.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -34,9 +34,9 @@ def open_given(path: str | Path) -> int:
     return descriptor
 
 
-def read_given(path: str | Path, most: int) -> bytes:
+def read_given(path: str | Path, most: int, links: bool = True) -> bytes:
     """Return a file's bytes, at most one more than `most` of them; raises as `open_given` does."""
-    descriptor = open_given(path)
+    descriptor = open_given(path, links)
     try:
         pieces: list[bytes] = []
         left = most + 1

@@ -212,7 +212,7 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
         return value
 
     def khz(name: str, file: str) -> int | None:
-        value = tree.integer(f"{directory}/{file}")
+        value = tree.natural(f"{directory}/{file}")
         if isinstance(value, Absent):
             unavailable[name] = value.reason
             return None

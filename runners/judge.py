@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
+from math import isfinite
 
 from runners.case import Case
 from runners.execute import Observation
@@ -19,6 +21,12 @@ from runners.statuses import (
 )
 
 STDERR_TAIL_CHARACTERS = 2000
+
+# What a program prints by printf, C++ streams or Python's str; not all that float() takes: no
+# underscores, no digits of other scripts.
+_NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
+# `12` of `12,5` or `12.5`, `1` of `1e9` or `1_000`.
+_GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
 def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
@@ -66,18 +74,28 @@ def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[
         why = f"the size {case.size.name} silences the program"
         return values, {metric.name: why for metric in case.app.metrics}
     for metric in case.app.metrics:
-        matches = re.findall(metric.pattern, _stream(seen, metric.stream), re.MULTILINE)
-        try:
-            last = matches[-1]
-            number = float(last if isinstance(last, str) else last[0])
-            if number - number != 0:
-                raise ValueError(f"{number} is not a finite number")
-            values[metric.name] = number
-        except IndexError:
+        matches = re.finditer(metric.pattern, _stream(seen, metric.stream), re.MULTILINE)
+        last = deque(matches, maxlen=1)
+        if not last:
             absent[metric.name] = f"{metric.stream} has nothing that matches {metric.pattern!r}"
-        except ValueError:
-            absent[metric.name] = f"what {metric.pattern!r} matched is not a finite number"
+            continue
+        number = _number(last[0])
+        if isinstance(number, str):
+            absent[metric.name] = f"what {metric.pattern!r} matched is {number}"
+        else:
+            values[metric.name] = number
     return values, absent
+
+
+def _number(match: re.Match[str]) -> float | str:
+    """Return the number that a pattern has picked, or what it is instead."""
+    text = (match[1] or "").strip()
+    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+        return "not a finite number"
+    # A pattern that says what follows the number knows where it ends.
+    if match.end(1) == match.end() and _GOES_ON.match(match.string, match.end()):
+        return "a part of a number; let the pattern say what follows it"
+    return float(text)
 
 
 def stderr_tail(stderr: str) -> str:

@@ -41,6 +41,11 @@ _MODIFIERS = re.compile(r"[ukhIGHpPSDWebRX]+", re.ASCII)
 # "a.out-1234" (-A, --per-*), then how many counts are summed in it.
 MAX_LEADING = 3
 _AGGREGATE = re.compile(r"[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+|.+-\d+", re.ASCII)
+_PLACES = ("cpu", "core", "die", "socket", "node", "thread")
+_ROW_NAMES = {
+    *("event", "counter-value", "unit", "event-runtime", "pcnt-running", "variance", "interval"),
+    *_PLACES,
+}
 # perf 6.1 writes metric values that are not JSON: nan, -nan, inf.
 _NOT_JSON = re.compile(r":\s*-?(?:nan|inf)\b", re.IGNORECASE)
 
@@ -232,7 +237,7 @@ def _json_row(line: str) -> Row | _MetricLine | None:
     if "event" not in table and "counter-value" not in table:
         return _MetricLine() if "metric-value" in table or "metricgroup" in table else None
     time_s = table.get("interval")
-    places = (table.get(key) for key in ("cpu", "core", "die", "socket", "node", "thread"))
+    places = (table.get(key) for key in _PLACES)
     aggregate = next((str(place) for place in places if place is not None), None)
     row = _row(
         _text(table, "counter-value"),
@@ -249,11 +254,19 @@ def _json_row(line: str) -> Row | _MetricLine | None:
 def _json_object(line: str) -> Mapping[str, Any] | None:
     for attempt in (line, _NOT_JSON.sub(": null", line)):
         try:
-            found = json.loads(attempt.rstrip(","))
+            found = json.loads(attempt.rstrip(","), object_pairs_hook=_each_once)
         except (ValueError, RecursionError):
             continue
         return found if isinstance(found, dict) else None
     return None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table; raises ValueError where two values have one name of a row's."""
+    names = [name for name, _ in pairs if name in _ROW_NAMES]
+    if len(set(names)) != len(names):
+        raise ValueError("a name is there twice")
+    return dict(pairs)
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:

@@ -34,8 +34,8 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
         for number in _CONSTRAINTS:
             constraint = f"{_POWERCAP}/{zone}/constraint_{number}"
             name = tree.text(f"{constraint}_name")
-            power = tree.integer(f"{constraint}_power_limit_uw")
-            window = tree.integer(f"{constraint}_time_window_us")
+            power = tree.natural(f"{constraint}_power_limit_uw")
+            window = tree.natural(f"{constraint}_time_window_us")
             if isinstance(power, Absent) and power.missing:
                 continue
             limit: dict[str, Any] = {

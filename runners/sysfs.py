@@ -101,6 +101,13 @@ class Tree:
             return Absent(f"{path} holds {_shown(text)}, not a whole number")
         return int(text)
 
+    def natural(self, path: str) -> int | Absent:
+        """Return the whole number that the file holds; `Absent` for one below 0."""
+        found = self.integer(path)
+        if isinstance(found, Absent) or found >= 0:
+            return found
+        return Absent(f"{path} holds {found}, which cannot be below 0")
+
     def hexadecimal(self, path: str) -> int | Absent:
         """Return the hexadecimal number, with or without 0x, that the file holds."""
         text = self.text(path)

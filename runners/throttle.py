@@ -84,7 +84,7 @@ class ThrottleMeter:
         return total
 
     def _read(self) -> _Values:
-        return {path: self._tree.integer(path) for paths in self._files.values() for path in paths}
+        return {path: self._tree.natural(path) for paths in self._files.values() for path in paths}
 
 
 def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:

@@ -57,11 +57,12 @@ def _draw(sheet: NodeSheet, name: str) -> Drawing | NotDrawn:
 
 def _redrawn(svg: bytes) -> Figure | None:
     """Return the shapes of lstopo's picture as a figure; None when it is no such picture."""
-    # Declarations could define entities without end; lstopo writes none.
-    if b"<!" in svg:
-        return None
     try:
-        root = ElementTree.fromstring(svg)
+        text = svg.decode("utf-8")
+        # Declarations could define entities without end; lstopo writes none.
+        if "<!" in text:
+            return None
+        root = ElementTree.fromstring(text)
         width, height = _number(root, "width"), _number(root, "height")
         shapes = list(root)
         if not (0 < width <= _MOST_PIXELS and 0 < height <= _MOST_PIXELS):

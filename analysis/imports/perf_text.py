@@ -16,19 +16,23 @@ from runners.perf_output import Row, State, split_event
 from runners.raw_counts import SOFTWARE_EVENTS, canonical_event
 
 HEADER = re.compile(
-    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>\d{1,9}) runs\))?:\s*"
+    r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"
 )
 _INTERVALS = re.compile(r"#\s+time\s+counts\b.*")
-# The widest group of digits is what a 64-bit count needs.
-_GROUPED = r"\d{1,3}(?:[.,'\u2019\xa0\u202f ]\d{3}){1,7}(?:[.,]\d{1,9})?"
-_NUMBER = rf"{_GROUPED}|\d{{1,20}}(?:[.,]\d{{1,9}})?"
-_SECONDS = r"\d{1,12}(?:[.,]\d{1,12})?"
+# As many groups of digits as a 64-bit count needs, with one sign between all of them, and another
+# one before the decimals.
+_GROUPED = (
+    r"[0-9]{1,3}(?P<sign>[.,'\u2019\xa0\u202f ])[0-9]{3}(?:(?P=sign)[0-9]{3}){0,6}"
+    r"(?:(?!(?P=sign))[.,][0-9]{1,9})?"
+)
+_NUMBER = rf"{_GROUPED}|[0-9]{{1,20}}(?:[.,][0-9]{{1,9}})?"
+_SECONDS = r"[0-9]{1,12}(?:[.,][0-9]{1,12})?"
 _COUNT = re.compile(
-    r"\s*(?:(?P<place>[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+)\s+(?:\d{1,6}\s+(?=\S+\s+\D))?)?"
+    r"\s*(?:(?P<place>[SDLCN][0-9]+(?:-[A-Z]+[0-9]+)*|CPU[0-9]+)\s+(?:[0-9]{1,6}\s+(?=\S+\s+\D))?)?"
     rf"(?P<value>{_NUMBER}|<not counted>|<not supported>)\s+(?P<what>\S.*)"
 )
-_SHARE = re.compile(r"\s+[(\[]\s*(?P<percent>\d{1,3}[.,]\d{1,2})%\s*[)\]]\s*$")
-_ERROR = re.compile(r"\s+\(\s*\+-\s*(?P<percent>\d{1,9}[.,]\d{1,2})%\s*\)\s*$")
+_SHARE = re.compile(r"\s+[(\[]\s*(?P<percent>[0-9]{1,3}[.,][0-9]{1,2})%\s*[)\]]\s*$")
+_ERROR = re.compile(r"\s+\(\s*\+-\s*(?P<percent>[0-9]{1,9}[.,][0-9]{1,2})%\s*\)\s*$")
 _ELAPSED = re.compile(
     rf"\s*(?P<mean>{_SECONDS})(?: \+- (?P<error>{_SECONDS}))? seconds time elapsed(?P<rest>.*)"
 )
@@ -170,12 +174,14 @@ def _unit_and_event(what: str) -> tuple[str, str]:
 def localised(text: str) -> float:
     """Return the number that a locale wrote with its signs for thousands and decimals.
 
-    perf groups by threes and has 2 decimals, or 6 in old versions: never 3.
+    perf groups by threes and has 2 decimals, or 6 in old versions: 3 are decimals only where the
+    groups before them have another sign.
     """
-    *groups, last = re.split(r"[^\d]", text)
-    if groups and len(last) != 3:
-        return float("".join(groups) + "." + last)
-    return float("".join((*groups, last)))
+    text = re.sub("[\xa0\u202f]", " ", text)
+    groups, signs = re.split("[^0-9]", text), re.findall("[^0-9]", text)
+    if signs and (len(groups[-1]) != 3 or len(set(signs)) > 1):
+        return float("".join(groups[:-1]) + "." + groups[-1])
+    return float("".join(groups))
 
 
 def seconds(text: str) -> float:

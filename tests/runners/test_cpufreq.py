@@ -110,7 +110,7 @@ def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
     assert mixed["max_khz"] == {"5700000": "7", "4400000": "8-9"}
 
 
-@pytest.mark.parametrize("spoil", ["", "garbage"])
+@pytest.mark.parametrize("spoil", ["", "garbage", "-1", "1e6", "5.2", "5_000", "\u0663"])
 def test_what_cannot_be_read_is_absent_with_its_reason(tmp_path: Path, spoil: str) -> None:
     root = build_tree(tmp_path, "adl0")
     write(root, f"{POLICIES}/policy0/cpuinfo_max_freq", spoil)

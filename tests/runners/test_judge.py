@@ -111,11 +111,46 @@ def test_the_last_match_is_the_metric() -> None:
     assert not absent
 
 
-@pytest.mark.parametrize("stdout", ["", "time = soon", "time = nan", "time = inf"])
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        *("", "time = soon", "time = nan", "time = inf", "time = 1e999", "time = 1_000"),
+        *("time = 0x1p3", "time = \u0663.\u0665", "time = 1,000.5", "time = 12,5", "time = ."),
+    ],
+)
 def test_what_is_no_finite_number_is_absent_with_a_reason(stdout: str) -> None:
     values, absent = read_metrics(case(), seen(stdout=stdout))
     assert not values
     assert absent["elapsed_s"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "stdout", "value"),
+    [
+        (r"time = (\d+)", "time = 12", 12.0),
+        (r"time = (\d+)", "time = 12 s, 13 threads", 12.0),
+        (r"time = (\d+)", "time = 12, 13, 14.", 12.0),
+        (r"time = (\d+)", "time = 12.", 12.0),
+        # What follows belongs to the number: a part of it would be a wrong one.
+        (r"time = (\d+)", "time = 12.5", None),
+        (r"time = (\d+)", "time = 12,5", None),
+        (r"time = (\d+)", "time = 1'200", None),
+        (r"time = (\d+)", "time = 1_200", None),
+        (r"time = ([\d.]+)", "time = 1.2e9", None),
+        (r"time = (\d{2})", "time = 123", None),
+        # Such a pattern knows what follows.
+        (r"time = (\d+),\d+ or", "time = 12,13 or", 12.0),
+        (r"time = (\d+),", "time = 12,13", 12.0),
+        (r"time =( \d+)?", "time =", None),
+    ],
+)
+def test_a_part_of_a_number_is_no_number(pattern: str, stdout: str, value: float | None) -> None:
+    app = replace(DEMO, metrics=(Metric("t", pattern, "s"),))
+
+    values, absent = read_metrics(case(app=app), seen(stdout=stdout))
+
+    assert values.get("t") == value
+    assert ("t" in absent) == (value is None)
 
 
 def test_a_quiet_size_has_no_metrics_and_says_why() -> None:

@@ -140,6 +140,15 @@ def test_an_event_name_may_hold_the_separator() -> None:
     assert (row.event, row.run_ns) == ("event=0x3c,umask=0", 7)
 
 
+@pytest.mark.parametrize("name", ["event", "counter-value", "unit", "event-runtime", "cpu"])
+def test_a_json_row_that_says_two_things_is_none(name: str) -> None:
+    line = (
+        '{"cpu": "0", "counter-value": "12.0", "unit": "", "event": "cycles", "event-runtime": 3, '
+        f'"pcnt-running": 100.00, "{name}": "7"}}'
+    )
+    assert parse_perf_output(line) == PerfOutput((), (line,))
+
+
 def test_metric_values_that_are_no_json_do_not_spoil_the_row() -> None:
     row = only_row(
         '{"counter-value" : "12.000000", "unit" : "", "event" : "cycles", "event-runtime" : 3, '

@@ -200,3 +200,8 @@ def test_no_content_makes_a_reader_raise(
     for read in (tree.text, tree.integer, tree.hexadecimal, tree.cpulist):
         answer = read(PATH)
         assert not isinstance(answer, Absent) or answer.reason.startswith(PATH)
+
+
+def test_a_number_that_cannot_be_below_zero_is_absent_when_it_is(tmp_path: Path) -> None:
+    assert tree_with(tmp_path, b"0\n").natural(PATH) == 0
+    assert "holds -1, which cannot be" in reason(tree_with(tmp_path, b"-1\n").natural(PATH))

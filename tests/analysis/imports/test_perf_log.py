@@ -131,10 +131,34 @@ def test_a_decimal_comma_in_csv_is_a_decimal_comma(tmp_path: Path) -> None:
         ("803.625123", 803.625123),
         ("1,234", 1234),
         ("0", 0),
+        ("1.234,567", 1234.567),
+        ("1'234.567890", 1234.56789),
     ],
 )
 def test_numbers_of_every_locale_are_the_same_numbers(text: str, number: float) -> None:
     assert localised(text) == number
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        *("1,234,56", "1.234,567.8", "1,234.567,890", "12,34", "1,23,456", "1,,234", "1_000"),
+        *("\u0661\u0662", "\uff11\uff12", "0x10", "1e3", "-5", "nan", "+5"),
+    ],
+)
+def test_what_no_locale_writes_is_no_number(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(
+        f"\n Performance counter stats for 'x':\n\n  {count}      cycles\n\n"
+        "       1.5 seconds time elapsed\n",
+        encoding="utf-8",
+    )
+    if count == "12,34":
+        # A decimal comma, which counts of events do not have, but clocks.
+        assert read_log(path)[0].rows[0].value == 12.34
+        return
+    with pytest.raises(ConfigError, match=":4:1: .* is no line of perf stat"):
+        read_log(path)
 
 
 def test_other_locales_times_and_shares_are_read() -> None:

@@ -178,6 +178,23 @@ def test_a_picture_that_is_none_is_not_shown(tmp_path: Path, picture: str) -> No
     assert "is no SVG picture" in page.of("nodes")
 
 
+def test_a_link_to_what_is_nobody_s_business_is_not_shown(tmp_path: Path) -> None:
+    folder = make_results(tmp_path / "made", apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    (tmp_path / "secret").write_text("<svg xmlns='http://www.w3.org/2000/svg'>$6$hash</svg>")
+    (tmp_path / "fact.json").write_text('{"kernel": "$6$hash", "cpu_model": "$6$hash"}')
+    for name, target in (
+        ("study.yaml", "secret"),
+        (f"nodes/{DIGEST}.lstopo.svg", "secret"),
+        (f"nodes/{DIGEST}.json", "fact.json"),
+    ):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(tmp_path / target)
+
+    html = write_report(str(folder), None).read_text()
+
+    assert "$6$hash" not in html
+
+
 @pytest.mark.parametrize("node", ["", "[]", "{}", '{"topology": 3}', "[" * 100_000, "\xff"])
 def test_a_damaged_node_file_is_no_obstacle(tmp_path: Path, node: str) -> None:
     make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
