@@ -130,10 +130,16 @@ print(json.dumps(said, default=str))
 
 
 @pytest.fixture(scope="module")
-def said() -> Iterator[dict[str, Any]]:
+def command() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield users_pinstudy(folder)
+
+
+@pytest.fixture(scope="module")
+def said(command: Path) -> Iterator[dict[str, Any]]:
     """Give what a process that was started by sudo tells of itself."""
     with open_folder() as folder:
-        root = users_pinstudy(folder).parents[1]
+        root = command.parents[1]
         secret = folder / "secret"
         secret.touch(mode=0o600)
         secret.write_text("of root")
@@ -184,8 +190,7 @@ def test_not_everybody_may_write_what_is_made(said: dict[str, Any]) -> None:
     assert said["umask"] == 0o002
 
 
-def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = users_pinstudy(folder)
+def run(command: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [command, "apps"],
         env={"PATH": os.environ["PATH"], **variables},
@@ -195,17 +200,19 @@ def run(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_command_says_in_one_line_that_it_does_not_know_for_whom_it_is() -> None:
-    with open_folder() as folder:
-        done = run(folder, SUDO_UID="x\x1b[2J")
+def test_a_command_says_in_one_line_that_it_does_not_know_for_whom_it_is(command: Path) -> None:
+    done = run(command, SUDO_UID="x\x1b[2J")
     assert done.returncode == 2
     assert done.stderr.startswith("pinstudy: SUDO_UID in the environment is ")
     assert done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
 
 
-def test_a_checkout_that_its_caller_may_not_read_is_said() -> None:
-    with open_folder() as folder:
-        folder.chmod(0o700)
-        done = run(folder, SUDO_UID=str(NOBODY))
+def test_a_checkout_that_its_caller_may_not_read_is_said(command: Path) -> None:
+    folder = command.parents[2]
+    folder.chmod(0o700)
+    try:
+        done = run(command, SUDO_UID=str(NOBODY))
+    finally:
+        folder.chmod(0o755)
     assert done.returncode == 2
     assert "may not be read by" in done.stderr and done.stderr.count("\n") == 1

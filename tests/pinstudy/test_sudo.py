@@ -1,0 +1,212 @@
+"""A study that an ordinary user starts by sudo: his in everything, and no danger to root."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.shards import read_records
+from tests.ordinary_user import NOBODY, open_folder
+from tests.tools import need_tool
+from tests.users_pinstudy import AS_NOBODY, users_pinstudy
+
+# The program tells who it is.
+PROGRAM = """\
+#!/bin/sh
+{ grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/told"
+"""
+APP = """\
+title: who
+variants:
+  plain: {program: PROGRAM, runtime: none}
+sizes:
+  short: {arguments: '', estimate: 5 ms}
+limit: 20 s
+"""
+STUDY = """\
+title: who runs
+apps:
+  - {app: who, variants: plain, sizes: short, threads: 1}
+mappings: [scheduler, {name: one, selection: pcores, tightness: set, mechanism: taskset}]
+governors: current
+repetitions: 1
+warmup: 0
+"""
+SECRET = "this is of root\n"
+# Lets nobody call sudo, in a mount namespace: the machine's own rules stay as they are.
+SUDOERS = "nobody ALL=(ALL) NOPASSWD: ALL\nDefaults !use_pty\n"
+IN_NAMESPACE = 'mount --bind "$1" /etc/sudoers && shift && umask 0 && exec "$@"'
+
+
+class UsersWork:
+    """A folder of nobody's with a study, and root's things around it."""
+
+    def __init__(self, folder: Path, command: Path) -> None:
+        self.command = command
+        self.folder = folder / "work"
+        self.secret = folder / "secret"
+        self.secret.touch(mode=0o600)
+        self.secret.write_text(SECRET)
+        self.sudoers = folder / "sudoers"
+        self.sudoers.write_text(SUDOERS)
+        self.sudoers.chmod(0o440)
+        (self.folder / "apps").mkdir(parents=True)
+        program = self.folder / "who.sh"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        (self.folder / "apps/who.yaml").write_text(APP.replace("PROGRAM", str(program)))
+        (self.folder / "who.yaml").write_text(STUDY)
+        self.give()
+
+    @property
+    def results(self) -> Path:
+        """Where results are; there is one node."""
+        [folder] = self.folder.glob("results/who/*")
+        return folder
+
+    def give(self) -> None:
+        """Make all in the folder nobody's."""
+        subprocess.run(["chown", "-hR", f"{NOBODY}:{NOBODY}", self.folder], check=True)
+
+    def by_sudo(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run pinstudy as nobody does who calls sudo, with a umask that forbids nothing."""
+        namespace = ("unshare", "--mount", "sh", "-c", IN_NAMESPACE, "sh", str(self.sudoers))
+        nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+        return self._run(*namespace, *nobody, "sudo", "-n", str(self.command), *arguments)
+
+    def as_root(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run pinstudy with what sudo leaves in the environment."""
+        return self._run(str(self.command), *arguments, SUDO_UID=str(NOBODY))
+
+    def as_nobody(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run pinstudy as an ordinary user."""
+        return self._run(str(self.command), *arguments, rights=AS_NOBODY)
+
+    def _run(
+        self, *command: str, rights: dict[str, Any] | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PINSTUDY_REPORT": "0"}
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=environment | variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **(rights or {}),
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of the runs, oldest first."""
+        return list(read_records(self.results / "records"))
+
+
+@pytest.fixture(scope="module")
+def command() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield users_pinstudy(folder)
+
+
+@pytest.fixture
+def work(command: Path) -> Iterator[UsersWork]:
+    with open_folder() as folder:
+        yield UsersWork(folder, command)
+
+
+def below(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in sorted(folder.rglob("*")):
+        yield path, path.lstat()
+
+
+def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) -> None:
+    for tool in ("sudo", "unshare", "setpriv"):
+        need_tool(tool)
+
+    done = work.by_sudo("run", "who.yaml")
+
+    assert done.returncode == 0, done.stderr
+    told = (work.folder / "told").read_text().splitlines()
+    ids = "\t".join([str(NOBODY)] * 4)
+    assert set(told[:3]) == {f"Uid:\t{ids}", f"Gid:\t{ids}", "CapPrm:\t" + "0" * 16}
+    assert told[3].split()[1:] == ["nobody", "nobody"] and told[3].split()[0] != "/root"
+    assert [(r["status"], r["program_uid"]) for r in work.records()] == [("ok", NOBODY)] * 2
+    # perf, which a user of a closed node could not have attached, was root's.
+    assert all("migrations" in record for record in work.records())
+    for path, found in [*below(work.folder), *below(work.command.parents[1])]:
+        assert found.st_uid == found.st_gid == NOBODY, path
+        if not stat.S_ISLNK(found.st_mode):
+            assert not found.st_mode & stat.S_IWOTH, path
+
+    [shard] = (work.results / "records").iterdir()
+    shard.write_bytes(b"".join(shard.read_bytes().splitlines(keepends=True)[:1]))
+    again = work.as_nobody("run", "who.yaml")
+
+    assert again.returncode == 0, again.stderr
+    assert [r["status"] for r in work.records()] == ["ok", "ok"]
+    assert "program_uid" not in work.records()[1]
+
+
+def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
+    assert work.as_root("run", "who.yaml").returncode == 0
+    [shard] = (work.results / "records").iterdir()
+    shard.unlink()
+    kept = work.secret.with_name("kept")
+    kept.mkdir(mode=0o700)
+    (work.results / "study.yaml").unlink()
+    (work.results / "study.yaml").symlink_to(work.secret)
+    shard.symlink_to(work.secret)
+    [node] = (work.results / "nodes").glob("*.json")
+    node.unlink()
+    node.symlink_to(work.secret)
+    work.give()
+
+    done = work.as_root("run", "who.yaml")
+
+    assert "Traceback" not in done.stderr and SECRET.strip() not in done.stdout + done.stderr
+    assert work.secret.read_text() == SECRET
+    assert stat.S_IMODE(work.secret.stat().st_mode) == 0o600 and work.secret.stat().st_uid == 0
+
+    (work.results / "records").rename(work.results / "before")
+    (work.results / "records").symlink_to(kept)
+    refused = work.as_root("run", "who.yaml")
+
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1, refused.stderr
+    assert list(kept.iterdir()) == []
+
+
+def test_no_file_is_read_that_the_user_may_not_read(work: UsersWork) -> None:
+    (work.folder / "link.yaml").symlink_to(work.secret)
+
+    for arguments in (["run", "link.yaml"], ["plan", "link.yaml"], ["run", str(work.secret)]):
+        done = work.as_root(*arguments)
+
+        assert done.returncode == 2
+        assert "Permission denied" in done.stderr and SECRET.strip() not in done.stderr
+
+
+def test_a_folder_that_the_user_may_not_write_is_said_in_one_line(work: UsersWork) -> None:
+    done = work.as_root("run", "who.yaml", "--results", str(work.secret.parent / "results"))
+
+    assert done.returncode == 2, done.stderr
+    [line] = [line for line in done.stderr.splitlines() if "cannot write results" in line]
+    assert "--results" in line
+    assert not (work.secret.parent / "results").exists()
+
+
+def test_a_batch_worker_takes_no_notice_of_sudo(work: UsersWork) -> None:
+    submission = work.secret.with_name("submission")
+    submission.mkdir(mode=0o700)
+
+    done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
+
+    # Root may look into it, and finds nothing.
+    assert done.returncode == 2
+    assert "submission.json" in done.stderr and "Permission denied" not in done.stderr
