@@ -14,7 +14,7 @@ from configs.errors import ConfigError
 from configs.load import parse_app, parse_mappings
 from configs.model import App, Study
 from configs.yaml_text import MAX_BYTES
-from tests.configs.shelves import LU, MAPPINGS, STUDY, study_of
+from tests.configs.shelves import LU, MAPPINGS, STUDY, mistakes, study_of
 
 WORDS = [
     "title",
@@ -150,3 +150,22 @@ def test_a_small_file_cannot_keep_the_reader_busy(text: str) -> None:
 
     # Seconds where the time for reasonable input is milliseconds: the machine may be slow.
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    "number", ["010", "0o10", "0x10", "1_0", "1:30", "1e1", "10.0", "+10", "\u0663"]
+)
+def test_a_number_that_yaml_may_read_otherwise_is_refused(number: str) -> None:
+    text = STUDY.replace("repetitions: 10", f"repetitions: {number}")
+
+    assert [message.partition(" is not ")[0] for message in mistakes(text)] == [
+        f"x.yaml:9:14: {number!r}"
+    ]
+
+
+@pytest.mark.parametrize("argument", ["\\0", "\\ud800", "\\udcff"])
+def test_an_argument_that_no_program_can_be_given_is_refused(argument: str) -> None:
+    for arguments in (f'["{argument}"]', f'"{argument}"'):
+        app = LU.replace(b"'100'", arguments.encode())
+
+        assert "is not" in " ".join(mistakes(STUDY, {"lu": app}))

@@ -142,7 +142,7 @@ def test_numbers_of_every_locale_are_the_same_numbers(text: str, number: float) 
 @pytest.mark.parametrize(
     "count",
     [
-        *("1,234,56", "1.234,567.8", "1,234.567,890", "12,34", "1,23,456", "1,,234", "1_000"),
+        *("1,234,56", "1.234,567.8", "1,234.567,890", "1,23,456", "1,,234", "1_000"),
         *("\u0661\u0662", "\uff11\uff12", "0x10", "1e3", "-5", "nan", "+5"),
     ],
 )
@@ -153,11 +153,7 @@ def test_what_no_locale_writes_is_no_number(tmp_path: Path, count: str) -> None:
         "       1.5 seconds time elapsed\n",
         encoding="utf-8",
     )
-    if count == "12,34":
-        # A decimal comma, which counts of events do not have, but clocks.
-        assert read_log(path)[0].rows[0].value == 12.34
-        return
-    with pytest.raises(ConfigError, match=":4:1: .* is no line of perf stat"):
+    with pytest.raises(ConfigError, match=r":4:1: .* is no line of perf stat"):
         read_log(path)
 
 
