@@ -52,7 +52,7 @@ COLUMNS = (
 # Objects from names to numbers, of which only some records have any.
 _SPARSE = ("l1d_miss_rate", "metrics")
 # What is taken as it is, and the names of all that `_row` returns.
-_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at")
+_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, "started_at", "clock_set_s")
 _ROW = (*_PLAIN, *_VERDICTS, *_TOLD, *_OF_KINDS, "temperature_c", *_SPARSE, "unavailable")
 _NEEDED = ("case_id", "status", *TABLE_KEYS, *ROW_KEYS)
 _NEEDED_COUNTS = tuple(name for name in _NEEDED if name in _COUNTS)
@@ -151,7 +151,9 @@ class Growing:
         arrays |= {name: columns.counts(chunk[name]) for name in _COUNTS}
         arrays |= {name: columns.flags(chunk[name]) for name in _FLAGS}
         arrays |= {name: columns.numbers(chunk[name]) for name in _NUMBERS}
-        arrays["started_s"] = columns.unix_seconds(chunk["started_at"])
+        # By the clock as it was when the attempt began: one that is set must not misorder runs.
+        set_s = np.nan_to_num(columns.numbers(chunk["clock_set_s"]))
+        arrays["started_s"] = columns.unix_seconds(chunk["started_at"]) - set_s
         arrays[REASONS] = np.array(chunk["unavailable"], dtype=np.int32)
         return arrays
 

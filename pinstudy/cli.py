@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -113,6 +114,14 @@ def group(ctx: click.Context) -> None:
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _A_MOMENT_S = 0.01
 
+# What the system refuses through no fault of pinstudy's, wherever it comes up: a full or failing
+# disk, a folder that is gone or may not be entered, a limit of the user.
+_REFUSED = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
+    *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
+)
+
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
@@ -170,7 +179,8 @@ def _run() -> None:
         _drop_output()
         sys.exit(1)
     except OSError as error:
-        # A full disk, a folder that is gone or may not be entered, wherever that came up.
+        if error.errno not in _REFUSED:
+            raise
         _drop_output()
         with suppress(OSError):
             click.echo(f"pinstudy: {printable(_told(error))}", err=True)

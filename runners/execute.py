@@ -5,13 +5,15 @@ Nothing is interpreted here; the result is what was observed, for runners/record
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Protocol, cast
 
+from configs.errors import StudyError
 from runners.aside import step_aside
 from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
@@ -90,14 +92,11 @@ def execute(
 
     A run that is longer than `limit_s` seconds is ended. `on_start` is called with the program's
     process number once it runs. From when the program is launched to its end pinstudy and perf keep
-    off `cpus`, the program's, where they can. Raises LaunchError when the launcher refuses.
+    off `cpus`, the program's, where they can. Raises LaunchError when the launcher refuses,
+    StudyError when there is no room for what the program prints.
     Whatever happens, KeyboardInterrupt included, no process is left behind.
     """
-    with (
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
-        tempfile.TemporaryFile() as log,
-    ):
+    with _temporary_file() as out, _temporary_file() as err, _temporary_file() as log:
         process = WitnessProcess(
             harness.witness, launch.launcher, launch.program, launch.environment, out, err, log
         )
@@ -172,8 +171,30 @@ def _watch(
     return False
 
 
+def _temporary_file() -> IO[bytes]:
+    try:
+        return cast("IO[bytes]", tempfile.TemporaryFile())
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> StudyError:
+    where = tempfile.tempdir or "the folder for temporary files"
+    return StudyError(
+        f"{where}: what programs print cannot be kept ({error.strerror}); make room, or name "
+        "another folder in $TMPDIR, and start the same command again, it continues"
+    )
+
+
 def _kept(stream: IO[bytes]) -> str:
+    """Return what a program printed; raises StudyError when the disk may have refused some."""
     size = stream.seek(0, 2)
+    try:
+        # Programs seldom look whether what they print arrives: one more byte tells.
+        os.write(stream.fileno(), b"\n")
+        os.ftruncate(stream.fileno(), size)
+    except OSError as error:
+        raise _no_room(error) from None
     stream.seek(0)
     if size <= 2 * KEPT_OUTPUT_BYTES:
         return stream.read().decode(errors="replace")

@@ -7,6 +7,7 @@ CHECK_FAILED = "check-failed"
 PLACEMENT_VIOLATED = "placement-violated"
 SETTINGS_CHANGED = "settings-changed"
 CLOCK_DRIFTED = "clock-drifted"
+SUSPENDED = "suspended"
 INTERRUPTED = "interrupted"
 LEFT_OUT = "left-out"
 # No run: the record of an idle baseline.
@@ -15,5 +16,5 @@ BASELINE = "baseline"
 # A run with one of these is part of the study; an interrupted one is made again.
 FINAL = (
     *(OK, FAILED, TIMEOUT, CHECK_FAILED),
-    *(PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED),
+    *(PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED, SUSPENDED),
 )

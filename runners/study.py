@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from configs.errors import StudyError
 from runners.baseline import Baselines
 from runners.case import Case, LeftOut
+from runners.clocks import ClockWatch
 from runners.course import forecast, runs_left
 from runners.execute import Observation
 from runners.forecast import duration
@@ -33,7 +34,7 @@ from runners.record import (
 )
 from runners.shards import Shard
 from runners.share import StoppedError
-from runners.statuses import FAILED, INTERRUPTED
+from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
 from runners.temperature_gate import Gate
 from runners.unasked_end import unless_stopped
 from runners.utc import utc_now
@@ -87,7 +88,7 @@ class Bench:
     StoppedError when no further run of so many seconds must start; `state` reads what is in force;
     `idle` measures the node without a program under the case's governor, when `baselines` says
     that it is due. `gate` is what a run waits for, `warnings` are lines that a user should see
-    before the first one.
+    before the first one, `clocks` notices that the node's clock is set or the node sleeps.
     """
 
     launch: Callable[[Case], Launch]
@@ -100,6 +101,7 @@ class Bench:
     baselines: Baselines
     gate: Gate | None = None
     warnings: tuple[str, ...] = ()
+    clocks: ClockWatch = field(default_factory=ClockWatch)
 
 
 def run_study(
@@ -141,12 +143,19 @@ def run_study(
             progress.starting(
                 case, planned, None if ahead.left_s is None else ahead.left_s + idle_s
             )
+            _look_at_clocks(bench, progress)
             record = _one_run(planned, case, shard, origin, bench, waited, history.known_with)
             history.add(record)
             progress.finished(record)
             bench.baselines.run_made(case.governor)
         under[case.governor] -= 1
         ahead.made(planned.case_id, history.mean_s(planned.case_id))
+    _look_at_clocks(bench, progress)
+
+
+def _look_at_clocks(bench: Bench, progress: Progress) -> None:
+    for line in bench.clocks.look():
+        progress.warned(line)
 
 
 def _measure_idle(
@@ -181,9 +190,13 @@ def _one_run(
     started_at = utc_now("milliseconds")
     launch = bench.launch(case)
     before = bench.state(case)
+    began = bench.clocks.now()
     try:
         seen = unless_stopped(lambda: bench.execute(case, launch), bench.may_start)
-        collected = [waited, *bench.collect(case, seen)]
+        if slept_s := bench.clocks.now().slept_since(began):
+            reason = f"the node slept for {duration(slept_s)} meanwhile"
+            seen = replace(seen, objection=seen.objection or (SUSPENDED, reason))
+        collected = [waited, bench.clocks.measured(), *bench.collect(case, seen)]
         after = bench.state(case)
     except (KeyboardInterrupt, StoppedError):
         reason = "stopped by the user or a signal while it ran"

@@ -94,7 +94,7 @@ def _runs(results: Results) -> _Runs:
     frame = results.runs.frame
     good = good_runs(frame)
     good = good[np.isfinite(good["started_s"]) & np.isfinite(good["elapsed_s"])]
-    good = good.sort_values("started_s", kind="stable")
+    good = good.sort_values(["attempt", "started_s"], kind="stable")
     times = good["elapsed_s"]
     medians = times.groupby(good["case_id"], observed=True).transform("median")
     known = (medians > 0).to_numpy(dtype=bool)

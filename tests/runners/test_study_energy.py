@@ -16,6 +16,7 @@ import pytest
 from analysis.frame import read_runs
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.case import Case
+from runners.clocks import ClockWatch
 from runners.collect import Collectors
 from runners.engine import LocalEngine
 from runners.history import read_history
@@ -42,6 +43,7 @@ class Quiet:
         self.waits: list[str] = []
         self.saved: dict[str, int] = {}
         self.left_s: list[float | None] = []
+        self.warnings: list[str] = []
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
         del case, planned
@@ -57,7 +59,8 @@ class Quiet:
     def waiting(self, reason: str) -> None:
         self.waits.append(reason)
 
-    def warned(self, warning: str) -> None: ...
+    def warned(self, warning: str) -> None:
+        self.warnings.append(warning)
 
 
 @pytest.fixture
@@ -107,7 +110,13 @@ def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -
     return replace(made, **changes)
 
 
-def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -> None:
+def run(
+    study: Study,
+    node: Node,
+    folder: Path,
+    progress: Quiet | None = None,
+    clocks: ClockWatch | None = None,
+) -> None:
     """Make what is left of the study, as an attempt of its own."""
     plan = make_plan(study, node.topology, Path, (), lambda *_: None)
     witness = find_program(WITNESS)
@@ -126,6 +135,7 @@ def run(study: Study, node: Node, folder: Path, progress: Quiet | None = None) -
         baselines=collectors.baselines,
         gate=collectors.gate,
         warnings=collectors.warnings,
+        clocks=clocks or ClockWatch(),
     )
     origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
     try:
