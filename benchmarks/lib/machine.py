@@ -9,8 +9,12 @@ from pathlib import Path
 from configs.cpulist import format_cpulist
 from configs.version import VERSION
 from configs.words import plural
+from runners.capabilities import probe
 from runners.node import Node, open_node
 from runners.utc import utc_now
+
+# What a benchmark's numbers lack where the node lacks it.
+_COUNTED = ("hardware-counters", "energy")
 
 
 def describe_machine(root: Path = Path("/")) -> list[tuple[str, str]]:
@@ -21,12 +25,18 @@ def describe_machine(root: Path = Path("/")) -> list[tuple[str, str]]:
     node = open_node(root)
     facts = node.facts
     absent = facts["unavailable"]
+    lacking = {
+        found.name: f"n/a, because {found.why}"
+        for found in probe(root, root == Path("/"))
+        if found.state == "missing" and found.name in _COUNTED
+    }
     return [
         ("processor", facts.get("cpu_model") or f"n/a, because {absent['cpu_model']}"),
         ("CPUs", _cpus(node)),
         ("kernel", facts.get("kernel") or f"n/a, because {absent['kernel']}"),
-        ("governor", _governors(facts["cpufreq"])),
         ("virtual machine", _whether(facts.get("virtual_machine"))),
+        ("governors", _governors(facts["cpufreq"])),
+        *lacking.items(),
         ("pinstudy, Python", f"{VERSION}, {platform.python_version()}"),
         ("load before, of 1, 5 and 15 min", " ".join(f"{load:.2f}" for load in os.getloadavg())),
         ("began", utc_now("minutes").replace("+00:00", "Z")),

@@ -56,5 +56,5 @@ def test_a_machine_is_named_with_its_kinds_and_what_it_lacks_with_the_reason(
 ) -> None:
     lines = dict(describe_machine(build_tree(tmp_path, "i9-14900k")))
     assert lines["CPUs"] == "32 in 24 cores (P: 0-15, E: 16-31)"
-    assert lines["governor"] == "powersave (0-31)"
+    assert lines["governors"] == "powersave (0-31)"
     assert lines["kernel"].startswith("n/a, because /proc/")
