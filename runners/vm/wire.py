@@ -11,13 +11,17 @@ import select
 import time
 from collections import Counter
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from configs.cpulist import MAX_CPU, parse_cpulist
+from configs.words import shown
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.launch import Launch
 from runners.placement import ThreadTrace
 from runners.witness_process import Ending
+
+_Kind = TypeVar("_Kind")
 
 # The other side reads at once, unless it hangs.
 SAY_LIMIT_S = 60.0
@@ -123,27 +127,75 @@ def read_observation(message: Any) -> Observation:  # noqa: ANN401 - whatever th
 
 
 def _read_observation(message: dict[str, Any]) -> Observation:
-    threads = tuple(
-        ThreadTrace(
-            tid=trace["tid"],
-            pid=trace["pid"],
-            allowed=tuple(trace["allowed"]),
-            seen=Counter({int(cpu): looks for cpu, looks in trace["seen"].items()}),
-        )
-        for trace in message["threads"]
-    )
     cost = message["cost"]
     return Observation(
-        ending=Ending(**message["ending"]),
-        timed_out=bool(message["timed_out"]),
-        stdout=str(message["stdout"]),
-        stderr=str(message["stderr"]),
-        threads=threads,
-        looks=int(message["looks"]),
-        perf_output=str(message["perf_output"]),
-        perf_problem=str(message["perf_problem"]),
-        perf_command=tuple(message["perf_command"]),
-        cost=HarnessCost(cost["cpu_s"], cost["context_switches"], tuple(cost["cpus"]))
-        if cost
-        else None,
+        ending=_ending(message["ending"]),
+        timed_out=_is(bool, message["timed_out"]),
+        stdout=_is(str, message["stdout"]),
+        stderr=_is(str, message["stderr"]),
+        threads=tuple(_trace(trace) for trace in _is(list, message["threads"])),
+        looks=_count(message["looks"]),
+        perf_output=_is(str, message["perf_output"]),
+        perf_problem=_is(str, message["perf_problem"]),
+        perf_command=tuple(_is(str, word) for word in _is(list, message["perf_command"])),
+        cost=None
+        if cost is None
+        else HarnessCost(
+            _seconds(cost["cpu_s"]), _count(cost["context_switches"]), _cpus(cost["cpus"])
+        ),
+        plugged=_cpus(message["plugged"]),
     )
+
+
+def _ending(said: dict[str, Any]) -> Ending:
+    failed = said["exec_errno"]
+    return Ending(
+        wait_status=_count(said["wait_status"], 0xFFFF),
+        elapsed_s=_seconds(said["elapsed_s"]),
+        user_s=_seconds(said["user_s"]),
+        system_s=_seconds(said["system_s"]),
+        max_rss_bytes=_count(said["max_rss_bytes"]),
+        exec_errno=None if failed is None else _count(failed, 0xFFFF),
+    )
+
+
+def _trace(said: dict[str, Any]) -> ThreadTrace:
+    return ThreadTrace(
+        tid=_count(said["tid"]),
+        pid=_count(said["pid"]),
+        allowed=_cpus(said["allowed"]),
+        seen=Counter({_cpu(cpu): _count(looks) for cpu, looks in said["seen"].items()}),
+    )
+
+
+def _cpus(said: object) -> tuple[int, ...]:
+    return tuple(_count(cpu, MAX_CPU) for cpu in _is(list, said))
+
+
+def _cpu(text: str) -> int:
+    (cpu,) = parse_cpulist(text)
+    return cpu
+
+
+def _is(kind: type[_Kind], value: object) -> _Kind:
+    """Return a value of exactly this kind; raises TypeError for any other."""
+    if type(value) is not kind:
+        raise TypeError(f"{shown(value)} is no {kind.__name__}")
+    return value
+
+
+def _count(value: object, most: int = 2**62) -> int:
+    """Return a whole number from 0 on; raises TypeError or ValueError."""
+    number = _is(int, value)
+    if not 0 <= number <= most:
+        raise ValueError(f"{shown(number)} is out of range")
+    return number
+
+
+def _seconds(value: object) -> float:
+    """Return a time of no more than 300 years; raises TypeError or ValueError."""
+    number = float(value) if type(value) is int else _is(float, value)
+    # NaN is not in the range either.
+    if not 0 <= number <= 1e10:
+        raise ValueError(f"{number} is no time")
+    return number
