@@ -4,6 +4,9 @@
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+# shellcheck source=tools/caller.sh
+. tools/caller.sh
+! through_sudo || as_caller "$BASH" tools/lint.sh "$@"
 export PATH="$PWD/.venv/bin:$PATH"
 status=0
 

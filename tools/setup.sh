@@ -16,7 +16,11 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 root=$PWD
 log=build/setup.log
 stamps=build/stamps
+# Whether root only installs system packages here, and hands on to the user who called sudo.
+for_caller=""
 
+# shellcheck source=tools/caller.sh
+. tools/caller.sh
 # shellcheck source=tools/needs.sh
 . tools/needs.sh
 # shellcheck source=tools/packages.sh
@@ -96,8 +100,14 @@ main() {
     # would hide the locked packages.
     unset MAKEFLAGS MFLAGS MAKELEVEL PYTHONPATH PYTHONHOME
     trap 'echo; fail "interrupted; the same command goes on"' INT TERM
-    { mkdir -p "$stamps" && : >>"$log"; } || fail "cannot write $root/build"
-    only_one
+    case $target in
+        install | slurm) ;; # are root's own
+        *) ! through_sudo || for_caller=yes ;;
+    esac
+    if [ -z "$for_caller" ]; then
+        { mkdir -p "$stamps" && : >>"$log"; } || fail "cannot write $root/build"
+        only_one
+    fi
     case $target in
         setup)
             if in_spack; then
@@ -115,6 +125,7 @@ main() {
                 system_packages python build run
             fi
             install_all
+            ! through_sudo || chown -hR "$SUDO_UID" build
             ;;
         test)
             system_packages python build run test

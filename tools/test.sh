@@ -6,6 +6,9 @@
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
+# shellcheck source=tools/caller.sh
+. tools/caller.sh
+! through_sudo || as_caller "$BASH" tools/test.sh "$@"
 # Those of a loaded module would hide the locked packages.
 unset PYTHONPATH PYTHONHOME
 status=0

@@ -269,3 +269,74 @@ def test_linting_needs_no_programs(machine: FakeMachine) -> None:
 
     assert machine.set_up("lint").returncode == 0
     assert steps(machine) == ["requirements.txt", "requirements-dev.txt"]
+
+
+# `id` tells whether setpriv has made an ordinary user of root; that one notes what is there by then.
+CALLER = '[ -n "${IS_CALLER-}" ] && echo 1000 || echo 0'
+SETPRIV = """
+ls -A >found
+while [ "${1#--}" != "$1" ]; do shift; done
+export IS_CALLER=1
+exec "$@"
+"""
+
+
+@pytest.fixture
+def by_sudo(machine: FakeMachine) -> FakeMachine:
+    """Give root on a machine that lacks likwid, in a checkout of user 1000's."""
+    machine.put("id", CALLER)
+    machine.put("setpriv", SETPRIV)
+    machine.put(
+        "stat", 'case $* in "-c %u .") echo "${OWNER-1000}" ;; *) /usr/bin/stat "$@" ;; esac'
+    )
+    machine.put("getent", "echo alice:x:1000:100::/home/alice:/bin/sh")
+    machine.put("apt-cache", 'shift; for p in "$@"; do printf "%s:\\n  Candidate: 1\\n" $p; done')
+    machine.put("apt-get", "echo installing")
+    machine.remove("likwid-pin")
+    return machine
+
+
+SUDO = {"SUDO_UID": "1000", "SUDO_GID": "100", "SUDO_USER": "alice"}
+
+
+def test_by_sudo_root_installs_packages_and_the_caller_does_the_rest(by_sudo: FakeMachine) -> None:
+    before = {path.name for path in by_sudo.root.iterdir()}
+    done = by_sudo.set_up(PIP_SCRIPT='echo "$HOME $USER ${SUDO_UID-}" >seen', **SUDO)
+
+    assert done.returncode == 0, done.stderr
+    calls = by_sudo.calls()
+    [handed] = by_sudo.calls("setpriv --reuid=1000 --regid=100 --init-groups ")
+    [first, *_] = by_sudo.calls("apt-get")
+    assert "likwid" in first
+    assert calls.index(first) < calls.index(handed)
+    assert not [
+        call for call in calls[: calls.index(handed)] if "-m venv" in call or "cmake" in call
+    ]
+    # Root had made nothing in the checkout.
+    assert set((by_sudo.root / "found").read_text().split()) - {"found"} == {
+        word for name in before for word in name.split()
+    }
+    assert (by_sudo.root / "seen").read_text() == "/home/alice alice \n"
+    assert steps(by_sudo) == ["requirements.txt", "gcc", "clang"]
+
+
+def test_by_sudo_what_could_not_be_installed_is_not_tried_again(by_sudo: FakeMachine) -> None:
+    assert by_sudo.set_up(**SUDO).returncode == 0
+    by_sudo.forget_calls()
+
+    assert by_sudo.set_up(**SUDO).returncode == 0
+    assert by_sudo.calls("apt-get") == []
+    assert steps(by_sudo) == []
+
+
+def test_by_sudo_a_checkout_of_roots_stays_roots(by_sudo: FakeMachine) -> None:
+    assert by_sudo.set_up(OWNER="0", **SUDO).returncode == 0
+    assert by_sudo.calls("setpriv") == []
+    assert steps(by_sudo) == ["requirements.txt", "gcc", "clang"]
+
+
+def test_by_sudo_a_caller_who_is_no_number_is_refused(by_sudo: FakeMachine) -> None:
+    done = by_sudo.set_up(SUDO_UID="1000; reboot", SUDO_GID="1")
+    assert done.returncode == 2
+    assert "are no numbers" in done.stderr
+    assert by_sudo.calls("setpriv") == []
