@@ -271,7 +271,7 @@ def test_linting_needs_no_programs(machine: FakeMachine) -> None:
     assert steps(machine) == ["requirements.txt", "requirements-dev.txt"]
 
 
-# `id` tells whether setpriv has made an ordinary user of root; that one notes what is there by then.
+# `id` tells whether setpriv has made an ordinary user of root, and notes what is there by then.
 CALLER = '[ -n "${IS_CALLER-}" ] && echo 1000 || echo 0'
 SETPRIV = """
 ls -A >found
