@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from analysis.frame import read_runs
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.case import Case
 from runners.clocks import ClockWatch
@@ -250,6 +249,9 @@ def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node:
 
 
 def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
+    # Here, so that what else is in this module is had at once.
+    from analysis.frame import read_runs
+
     run(study_of(tmp_path, "sleep 0.02"), node, tmp_path)
     runs = read_runs(tmp_path)
     assert (len(runs.frame), runs.torn, runs.unusable) == (2, 0, 0)

@@ -1,0 +1,71 @@
+"""A study of which the governors are those of a tree, to be killed by a test.
+
+    python -m tests.faults.runner FOLDER ROOT REPETITIONS
+
+It does what a session does, with real programs on this node; what it sets is in the tree at ROOT.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from runners.collect import Collectors
+from runners.discovery import read_topology
+from runners.engine import LocalEngine
+from runners.governors import Governors
+from runners.history import read_history
+from runners.node import open_node
+from runners.node_lock import NodeLock
+from runners.plan import make_plan
+from runners.programs import WITNESS, find_program
+from runners.record import Origin
+from runners.shards import Shard
+from runners.state import read_state
+from runners.study import Bench, run_study
+from runners.sysfs import Tree
+from runners.under_way import UnderWay
+from tests.runners.test_study_energy import Quiet, launch_of, study_of
+
+
+def main(folder: Path, root: Path, repetitions: int) -> None:
+    governors = Governors(root, read_topology(root).cores, environment={})
+    study = replace(
+        study_of(folder, "exec sleep 0.01"),
+        governors=("performance", "powersave"),
+        baseline=None,
+        collect=(),
+        repetitions=repetitions,
+    )
+    node = open_node(Path("/"))
+    set_node = open_node(root)
+    plan = make_plan(study, node.topology, Path, (), lambda *_: None)
+    witness = find_program(WITNESS)
+    assert witness, "run `make setup`"
+    collectors = Collectors(study, node, witness, plan.programs, {})
+    with NodeLock(root), UnderWay(Tree(Path("/"))) as under_way:
+        shard = Shard(folder / "records", "node1")
+        under_way.begin(shard.path, "node1")
+        history = read_history(folder, study, "n1")
+        bench = Bench(
+            launch=lambda case: launch_of(plan, case),
+            execute=LocalEngine(collectors).execute,
+            collect=collectors.measured,
+            settle=lambda case: governors.settle(case.governor, (0, 1, 2, 3)),
+            may_start=lambda _: None,
+            state=lambda _: read_state(set_node, (0, 1, 2, 3)),
+            idle=collectors.idle,
+            baselines=collectors.baselines,
+        )
+        origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
+        print("started", flush=True)
+        try:
+            run_study(plan, history, shard, origin, bench, Quiet())
+        finally:
+            governors.restore()
+            shard.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,98 @@
+"""SIGKILL of the runner at random moments: no run is lost but the one in flight, none is twice."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from runners.journal import STUDY, Journal, state_folder
+from runners.leftover import put_back_leftovers
+from runners.under_way import SUFFIX
+from tests.faults.trial import Trial
+from tests.runners.test_killed_studies import distinct_settings, scaling
+from tests.tools import ROOT
+from tests.trees import build_tree
+
+MANY = 200
+
+
+@pytest.mark.faults
+def test_a_study_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 20000)
+    moments = random.Random(8)
+    kept: set[str] = set()
+    told = 0
+    for _ in range(MANY):
+        was_under_way = bool(list(trial.records_folder.glob(f"*{SUFFIX}")))
+        starts = trial.starts()
+        runner = trial.start()
+        if moments.random() < 0.5:
+            time.sleep(moments.uniform(0, 3))
+        else:
+            trial.wait_for_start_after(starts)
+            time.sleep(moments.uniform(0, 0.5))
+        runner.send_signal(signal.SIGKILL)
+        status, said = trial.ends(runner)
+        assert status == -signal.SIGKILL, said
+        assert "Traceback" not in said
+        trial.assert_no_process_left()
+        trial.assert_none_twice()
+        made = {record["run_id"] for record in trial.made()}
+        assert kept <= made
+        assert trial.starts() - starts <= len(made - kept) + 1
+        kept = made
+        if said:
+            assert said.count("was ended from outside before run ") == was_under_way
+            told += was_under_way
+    assert told >= MANY // 4, "the kills came too early"
+    assert len(kept) >= MANY
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(MANY, marks=pytest.mark.faults)])
+def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they_were(
+    tmp_path: Path, kills: int
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    distinct_settings(root)
+    before = scaling(root)
+    journal = Journal(state_folder(root, {}), STUDY)
+    moments = random.Random(9)
+    runs = 2 * kills
+    command = [sys.executable, "-m", "tests.faults.runner", str(tmp_path), str(root), str(runs)]
+    changed = 0
+    kept: set[str] = set()
+    records = tmp_path / "records"
+    for _ in range(kills):
+        runner = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+        assert runner.stdout is not None
+        assert runner.stdout.readline(), "the runner has ended by itself"
+        time.sleep(moments.uniform(0, 0.3))
+        runner.send_signal(signal.SIGKILL)
+        runner.communicate()
+        changed += scaling(root) != before
+        lines = put_back_leftovers(root, {})
+        assert scaling(root) == before, lines
+        assert not journal.exists()
+        made = run_ids(records)
+        assert kept <= set(made)
+        kept = set(made)
+    assert subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    assert scaling(root) == before
+    assert not journal.exists()
+    made = run_ids(records)
+    assert kept <= set(made)
+    assert len(made) == 2 * runs, "a run of each governor for each repetition, and none twice"
+    assert changed, "the kills came when there was nothing to put back"
+
+
+def run_ids(records: Path) -> list[str]:
+    from runners.shards import read_lines
+
+    lines = read_lines(records)
+    return [line["run_id"] for line in lines if line and line["status"] == "ok"]

@@ -1,0 +1,129 @@
+"""A study to be disturbed: real processes, and what must hold of them whatever happens.
+
+Its program writes down each start, so that what was measured can be held against what was recorded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from runners.shards import read_lines
+from runners.statuses import FINAL
+from tests.processes import alive
+from tests.tools import ROOT
+
+APP = """\
+# A program that writes down that it was started
+title: a nap that is counted
+variants:
+  plain: {program: FOLDER/nap, runtime: none}
+sizes:
+  short: {arguments: [], estimate: 20 ms}
+limit: 20 s
+"""
+STUDY = """\
+# A study to be disturbed
+title: naps
+apps:
+  - {app: nap, variants: plain, sizes: short, threads: 1}
+mappings: [scheduler]
+governors: current
+repetitions: REPETITIONS
+warmup: 1
+"""
+LIMIT_S = 120.0
+
+
+class Trial:
+    """A study in a folder of its own, with its results, and the commands that run it."""
+
+    def __init__(self, folder: Path, repetitions: int, nap_s: float = 0.02) -> None:
+        self.folder = folder
+        (folder / "apps").mkdir()
+        (folder / "apps" / "nap.yaml").write_text(APP.replace("FOLDER", str(folder)))
+        (folder / "trial.yaml").write_text(STUDY.replace("REPETITIONS", str(repetitions)))
+        program = folder / "nap"
+        program.write_text(f"#!/bin/sh\necho $$ >>{folder}/starts\nexec sleep {nap_s}\n")
+        program.chmod(0o755)
+        self.runs = repetitions + 1
+
+    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        """Start `pinstudy run`, or another command; stdout goes where nobody looks."""
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "pinstudy"), *(command or ("run", "trial.yaml"))],
+            cwd=self.folder,
+            env=os.environ | {"PINSTUDY_RESULTS": str(self.folder / "results")} | variables,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ends(self, runner: subprocess.Popen[str]) -> tuple[int, str]:
+        """Wait for a command; return its exit status and what it said on stderr."""
+        _, said = runner.communicate(timeout=LIMIT_S)
+        return runner.returncode, said
+
+    def run(self, **variables: str) -> tuple[int, str]:
+        """Run the study, or continue it, as `ends` tells."""
+        return self.ends(self.start(**variables))
+
+    @property
+    def records_folder(self) -> Path:
+        """Where the records are, before the first run too."""
+        found = list(self.folder.glob("results/trial/*/records"))
+        return found[0] if found else self.folder / "none"
+
+    def made(self) -> list[dict[str, Any]]:
+        """Return the records of runs that count as made."""
+        lines = read_lines(self.records_folder)
+        return [line for line in lines if line and line["status"] in FINAL]
+
+    def starts(self) -> int:
+        """Return how often the program was started."""
+        path = self.folder / "starts"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def wait_for_start_after(self, starts: int) -> None:
+        """Wait until the program was started once more than so often."""
+        deadline = time.monotonic() + LIMIT_S
+        while self.starts() <= starts:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def assert_none_twice(self) -> None:
+        """No run counts as made twice, and all are good."""
+        made = self.made()
+        keys = [(record["warmup"], record["repetition"]) for record in made]
+        assert len(keys) == len(set(keys))
+        assert {record["status"] for record in made} <= {"ok"}
+
+    def assert_complete(self) -> None:
+        """Every run was made once."""
+        self.assert_none_twice()
+        assert len(self.made()) == self.runs
+
+    def assert_no_process_left(self) -> None:
+        """Whatever had the study's environment is gone, or is about to."""
+        deadline = time.monotonic() + 10
+        while left := self.processes():
+            assert time.monotonic() < deadline, left
+            time.sleep(0.02)
+
+    def processes(self) -> list[str]:
+        """Return the processes of the study: its folder is in their variables."""
+        mark = f"PINSTUDY_RESULTS={self.folder}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                mine = mark in (path / "environ").read_bytes()
+                text = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if mine and alive(int(path.name)):
+                found.append(f"{path.name}: {text}")
+        return found
