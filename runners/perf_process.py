@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from runners.child_end import wait_for
 from runners.invoker import as_root
 from runners.signals import ended_by
 
@@ -97,7 +98,7 @@ class PerfStat:
                 with as_root():
                     self._process.send_signal(signal.SIGINT)
             try:
-                self._process.wait(FINISH_LIMIT_S)
+                wait_for(self._process, FINISH_LIMIT_S)
             except subprocess.TimeoutExpired:
                 self.problem = f"perf did not end within {FINISH_LIMIT_S:g} s"
                 self._stop()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from configs.errors import StudyError
+from runners.child_end import wait_for
 from runners.signals import ended_by
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
@@ -147,7 +148,7 @@ class WitnessProcess:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         try:
-            self._launcher.wait(KILL_GRACE_S)
+            wait_for(self._launcher, KILL_GRACE_S)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._launcher.pid, signal.SIGKILL)

@@ -67,6 +67,21 @@ def test_this_process_is_read_as_it_is() -> None:
     assert task.command == Path("/proc/self/comm").read_text().rstrip("\n")
 
 
+def test_each_process_of_this_machine_costs_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[int] = []
+    read = os.read
+
+    def counted(descriptor: int, size: int) -> bytes:
+        reads.append(descriptor)
+        return read(descriptor, size)
+
+    monkeypatch.setattr(os, "read", counted)
+    stats = read_stats(LIVE)
+    assert isinstance(stats, dict)
+    # Those that end meanwhile are read in vain.
+    assert len(stats) <= len(reads) <= len(stats) + 20
+
+
 def test_every_thread_is_read() -> None:
     with subprocess.Popen(["sleep", "5"]) as sleeper:
         assert [task.pid for task in read_threads(LIVE, sleeper.pid)] == [sleeper.pid]
