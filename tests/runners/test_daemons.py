@@ -19,6 +19,13 @@ def test_names_that_the_kernel_cuts_are_known(tmp_path: Path) -> None:
     assert find_daemons(Tree(tmp_path)) == ["power-profiles-daemon", "thermald"]
 
 
+def test_the_daemons_that_are_known_to_interfere_on_hybrid_nodes_are_found(tmp_path: Path) -> None:
+    names = ("gamemoded", "intel_lpmd", "irqbalance", "thermald", "tlp-pd", "tuned", "tuned-ppd")
+    for pid, name in enumerate(names, 50):
+        process(tmp_path, pid, name)
+    assert find_daemons(Tree(tmp_path)) == list(names)
+
+
 def test_similar_names_are_others(tmp_path: Path) -> None:
     for pid, command in enumerate(("tuned-gui", "xtuned", "tune", "power-profilesd"), 40):
         process(tmp_path, pid, command)

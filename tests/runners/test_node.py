@@ -200,6 +200,17 @@ def test_what_changes_results_makes_another_node(tmp_path: Path, path: str, cont
     assert digest(root) != before
 
 
+def test_capacities_that_the_scheduler_goes_by_make_another_node(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    for cpu in range(32):
+        write(root, f"{CPU}/cpu{cpu}/cpu_capacity", 1024)
+    equal = digest(root)
+    for cpu in range(16, 32):
+        write(root, f"{CPU}/cpu{cpu}/cpu_capacity", 720)
+    assert open_node(root).facts["cpu_capacity"] == {"1024": "0-15", "720": "16-31"}
+    assert digest(root) != equal
+
+
 def test_declared_kinds_make_another_node_than_found_ones(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "kvm-guest")
     assert len({digest(root), digest(root, "P=0,E=1"), digest(root, "P=1,E=0")}) == 3
