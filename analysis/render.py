@@ -78,8 +78,13 @@ def _csv(tables: Sequence[Table]) -> str:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _no_formula(value) for name, value in row.items()} for row in rows)
     return stream.getvalue()
+
+
+def _no_formula(value: object) -> object:
+    """Return a cell that a spreadsheet does not execute: its sign for a text goes before."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _latex(tables: Sequence[Table]) -> str:
@@ -118,6 +123,8 @@ def _latex_text(text: str) -> str:
     return "".join(_LATEX.get(c, c if c.isascii() else "?") for c in text)
 
 
+# With these a formula begins, in one spreadsheet or another.
+_FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>"})
 _LATEX = {
     "\\": r"\textbackslash{}",

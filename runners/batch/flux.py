@@ -184,7 +184,7 @@ def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
     try:
         answer = json.loads(text)
         jobs = answer.get("jobs", [answer])
-        return {job["id"]: job for job in jobs}
+        return {job["id"]: job for job in jobs if type(job["id"]) is int}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
