@@ -5,6 +5,7 @@ One that fails leaves its section as it was; the others run all the same.
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,16 +30,17 @@ class Benchmark:
     programs: str = ""
     is_markdown: bool = True
 
-    def commands(self) -> list[list[str]]:
-        """Return the commands that print the section."""
+    def commands(self, options: Sequence[str]) -> list[list[str]]:
+        """Return the commands that print the section; `options` are a module's."""
         if self.module:
-            return [[sys.executable, "-m", self.module]]
+            return [[sys.executable, "-m", self.module, *options]]
         return [[str(program)] for program in sorted(ROOT.glob(self.programs))]
 
 
 BENCHMARKS = {
     "cost": Benchmark("The cost of measuring", "benchmarks.cost"),
     "detection": Benchmark("Differences that are found", "benchmarks.detection"),
+    "load": Benchmark("Many runs, cases and shards", "benchmarks.load"),
     "tables": Benchmark("Tables of many records", "benchmarks.tables_speed", is_markdown=False),
     "latency": Benchmark("pingpong beside its peer", "benchmarks.latency_peer", is_markdown=False),
     "programs": Benchmark(
@@ -49,10 +51,10 @@ BENCHMARKS = {
 }
 
 
-def run(benchmark: Benchmark) -> str | None:
+def run(benchmark: Benchmark, options: Sequence[str]) -> str | None:
     """Run a benchmark and return what it printed, also shown meanwhile; None when it failed."""
     printed = []
-    for command in benchmark.commands():
+    for command in benchmark.commands(options):
         with subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         ) as process:
@@ -66,7 +68,7 @@ def run(benchmark: Benchmark) -> str | None:
     return "".join(printed) or "n/a, because nothing of it is built\n"
 
 
-def run_all(names: Sequence[str]) -> int:
+def run_all(names: Sequence[str], options: Sequence[str] = ()) -> int:
     """Run these benchmarks and keep their sections; return how many of them failed."""
     order = [benchmark.title for benchmark in BENCHMARKS.values()]
     failed = 0
@@ -74,7 +76,9 @@ def run_all(names: Sequence[str]) -> int:
         benchmark = BENCHMARKS[name]
         click.echo(f"\n## {benchmark.title}\n")
         machine = describe_machine()
-        printed = run(benchmark)
+        if options:
+            machine.append(("options", shlex.join(options)))
+        printed = run(benchmark, options)
         if printed is None:
             failed += 1
         else:
@@ -84,9 +88,12 @@ def run_all(names: Sequence[str]) -> int:
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
-def main(names: tuple[str, ...]) -> None:
+@click.option("--options", default="", help="Options of the one benchmark that is named.")
+def main(names: tuple[str, ...], options: str) -> None:
     """Run the benchmarks of these NAMES, by default all."""
-    if run_all(names or tuple(BENCHMARKS)):
+    if options and len(names) != 1:
+        raise click.UsageError("--options needs the name of one benchmark")
+    if run_all(names or tuple(BENCHMARKS), shlex.split(options)):
         raise SystemExit(1)
 
 
