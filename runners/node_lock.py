@@ -43,12 +43,14 @@ class NodeLock:
         """Take the lock; raises StoppedError that names the holder when somebody has it."""
         end_s = time.monotonic() + self._wait_s
         attempts = 0
-        while attempts < _ATTEMPTS or time.monotonic() < end_s:
+        while True:
             taken = _bind(self._name)
             if taken is not None:
                 self._socket = taken
                 return
             attempts += 1
+            if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
+                break
             time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
         raise StoppedError(
             f"another pinstudy is at work on this node ({_holder(self._name)}); two would disturb "

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
 from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.restore import restore
 from runners.settings import Setting
 from runners.sysfs import Tree
+from tests.ordinary_user import NOBODY, open_folder
 from tests.trees import CPU, write
 
 GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
@@ -160,3 +163,76 @@ def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.Mo
     assert state_folder(Path("/"), {"PINSTUDY_STATE": "/scratch"}) == Path("/scratch")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert state_folder(Path("/"), {}) == Path("/var/lib/pinstudy")
+
+
+def roots(folder: Path) -> Journal:
+    """Return the journal of root, whom only root can be."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, whose journal it is")
+    return Journal(folder / "a" / "state", STUDY, of_root=True)
+
+
+def test_folders_of_roots_journal_are_closed_to_others_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        journal = roots(tmp_path)
+        journal.write(new_entry(node(tmp_path), [GOVERNOR]))
+    finally:
+        os.umask(before)
+    for path in (journal.path.parent, journal.path.parents[1]):
+        assert path.stat().st_mode & 0o777 == 0o755
+    assert journal.read() is not None
+
+
+@pytest.mark.parametrize("place", ["state", "a"])
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
+def test_roots_journal_is_neither_kept_nor_believed_where_others_can_change_it(
+    tmp_path: Path, place: str, mode: int
+) -> None:
+    journal = roots(tmp_path)
+    journal.write(new_entry(node(tmp_path), [GOVERNOR]))
+    folder = {path.name: path for path in journal.path.parents}[place]
+    folder.chmod(mode)
+    if mode & 0o1000 and place == "a":
+        # As /tmp is: what is root's there nobody else can rename.
+        assert journal.read() is not None
+        return
+    with pytest.raises(UserError, match=f"others may write {folder}"):
+        journal.read()
+    with pytest.raises(StudyError, match="none is changed; name a writable folder of your own"):
+        journal.write(new_entry(node(tmp_path), [GOVERNOR]))
+
+
+def test_roots_journal_is_not_kept_in_a_folder_of_somebody_elses(tmp_path: Path) -> None:
+    journal = roots(tmp_path)
+    journal.write(new_entry(node(tmp_path), [GOVERNOR]))
+    os.chown(journal.path.parents[1], 12345, 12345)
+    with pytest.raises(UserError, match="is not root's"):
+        journal.read()
+    # A link to it is no way around.
+    (tmp_path / "b").symlink_to(journal.path.parent)
+    with pytest.raises(StudyError, match="is not root's"):
+        Journal(tmp_path / "b", STUDY, of_root=True).write(new_entry(node(tmp_path), [GOVERNOR]))
+
+
+def test_a_command_that_puts_back_is_run_as_the_user_who_gave_it() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be somebody else")
+    with open_folder() as folder:
+        told = folder / "told"
+        told.touch()
+        told.chmod(0o666)
+        command = ("sh", "-c", f"id -u >{told}", "{governor}")
+        journal = Journal(folder / "state", STUDY)
+        journal.write(replace(new_entry(node(folder), [GOVERNOR], command), user=NOBODY))
+        restore(folder, journal)
+        assert told.read_text() == f"{NOBODY}\n"
+
+
+def test_a_journal_that_names_no_user_is_its_owners(tmp_path: Path) -> None:
+    journal = written(tmp_path)
+    data = json.loads(journal.path.read_text())
+    del data["user"]
+    journal.path.write_text(json.dumps(data))
+    entry = journal.read()
+    assert entry is not None and entry.user == os.geteuid()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -74,3 +75,26 @@ def test_many_who_ask_do_not_exhaust_the_holder(tmp_path: Path) -> None:
         for _ in range(20):
             with pytest.raises(StudyError, match=f"process {os.getpid()}"):
                 NodeLock(tmp_path).acquire()
+
+
+def test_a_holder_with_endless_arguments_is_told_in_a_short_line(tmp_path: Path) -> None:
+    many = ["x" * 100_000] * 10
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path), *many], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+        with pytest.raises(StudyError, match=f"process {holder.pid} of user") as busy:
+            NodeLock(tmp_path).acquire()
+        assert len(str(busy.value)) < 500
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Path) -> None:
+    found = tmp_path.stat()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as taken:
+        taken.bind(b"\0pinstudy-node-%d-%d" % (found.st_dev, found.st_ino))
+        with pytest.raises(StudyError, match="the kernel does not tell which process"):
+            NodeLock(tmp_path).acquire()
