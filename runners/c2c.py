@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -23,12 +22,14 @@ from runners.c2c_perf import (
     kinds_sampled,
     line_bytes,
     read_recording,
+    recording_folder,
     try_c2c,
 )
 from runners.case import Case, case_fields
 from runners.core_pmus import read_core_pmus
 from runners.execute import Harness, Observation, execute
 from runners.installation import for_tools
+from runners.invoker import give
 from runners.judge import judge
 from runners.launch import Launch
 from runners.node import Node
@@ -131,8 +132,8 @@ class ContendedLines:
         """Return a file's fields that tell what was executed, and what that showed."""
         bytes_of_line = line_bytes(self.node.root)
         said: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
-        with tempfile.TemporaryDirectory(prefix="pinstudy-c2c-") as folder:
-            recording = Path(folder) / "perf.data"
+        with recording_folder() as folder:
+            recording = folder / "perf.data"
             harness = Harness(
                 witness,
                 partial(c2c_command, perf, modes, recording),
@@ -147,6 +148,8 @@ class ContendedLines:
             said["perf_command"] = list(seen.perf_command)
             if problem := _problem_of(seen, case):
                 return said | {"unavailable": {"lines": problem}}
+            # What is in it is the user's program's, and not to be read as root.
+            give(recording, folder)
             found = read_recording(perf, recording, bytes_of_line)
         if isinstance(found, str):
             return said | {"unavailable": {"lines": found}}

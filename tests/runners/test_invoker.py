@@ -93,6 +93,7 @@ SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
 from runners import invoker
+from runners.c2c_perf import recording_folder
 from runners.sysfs import Tree
 from pathlib import Path
 os.umask(0)
@@ -117,6 +118,14 @@ try:
         raise KeyboardInterrupt
 except KeyboardInterrupt:
     said["after"] = ids()
+with recording_folder() as folder:
+    found = os.stat(folder)
+    said["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
+    with invoker.as_root():
+        (folder / "perf.data").touch(mode=0o600)
+    invoker.give(folder / "perf.data", folder, folder / "missing")
+    said["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
+said["removed"] = not folder.exists()
 said["umask"] = os.umask(0)
 invoker.give_up_root()
 with invoker.as_root():
@@ -171,6 +180,15 @@ def test_the_kernels_files_are_read_and_perf_is_started_as_root(said: dict[str, 
     assert said["kernel"] == "of root"
     assert said["root"] == ROOTS
     assert (said["roots_child"], said["roots_secret"]) == ("0", "of root")
+
+
+def test_perf_records_where_nobody_else_can_plant_a_link(said: dict[str, Any]) -> None:
+    assert said["recording"] == [0, 0o700, "/tmp"]
+
+
+def test_a_recording_is_the_callers_before_it_is_read(said: dict[str, Any]) -> None:
+    assert said["given"] == [NOBODY, NOBODY]
+    assert said["removed"]
 
 
 def test_a_program_of_a_third_user_is_his(said: dict[str, Any]) -> None:
