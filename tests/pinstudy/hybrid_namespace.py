@@ -31,12 +31,17 @@ exec sleep infinity
 
 
 class Namespace:
-    """The namespace of one test: its cpufreq files are in `cpufreq`, journals in `state`."""
+    """The namespace of one test: its cpufreq files are in `cpufreq`, journals in `state`.
+
+    `command` is what starts pinstudy, with the variables of `environment` in addition.
+    """
 
     def __init__(self, folder: Path, pid: int, user: bool) -> None:
         self.folder = folder
         self.cpufreq = folder / "cpufreq"
         self.state = folder / "state"
+        self.command = pinstudy()
+        self.environment: dict[str, str] = {}
         self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
         if user:
             self._enter += ["--user", "--preserve-credentials"]
@@ -48,8 +53,8 @@ class Namespace:
         """
         environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
         return subprocess.Popen(
-            [*self._enter, "env", f"--chdir={self.folder}", *pinstudy(*arguments)],
-            env=environment | {"PINSTUDY_STATE": str(self.state)},
+            [*self._enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
+            env=environment | {"PINSTUDY_STATE": str(self.state)} | self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

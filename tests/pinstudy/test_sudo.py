@@ -13,6 +13,7 @@ import pytest
 
 from runners.shards import read_records
 from tests.ordinary_user import NOBODY, open_folder
+from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.tools import need_tool
 from tests.users_pinstudy import AS_NOBODY, users_pinstudy
 
@@ -152,6 +153,47 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
     assert again.returncode == 0, again.stderr
     assert [r["status"] for r in work.records()] == ["ok", "ok"]
     assert "program_uid" not in work.records()[1]
+
+
+def test_governors_are_roots_to_set_and_their_journal_is_roots(
+    work: UsersWork, command: Path
+) -> None:
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        pytest.skip("needs two CPUs")
+    kinds = ("--kinds", f"P={first},E={others[0]}")
+    text = (work.folder / "who.yaml").read_text()
+    (work.folder / "who.yaml").write_text(text.replace("current", "[performance, powersave]"))
+    with open_folder() as around, hybrid_namespace(around) as node:
+        node.folder = work.folder
+        node.command = [str(command)]
+        node.environment = {"SUDO_UID": str(NOBODY), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        program = work.folder / "who.sh"
+        program.write_text(
+            f"{PROGRAM}stat -c '%u %a' {node.state} {node.state}/study.json >&2\nexit 0\n"
+        )
+        before = node.settings()
+        # What its caller may not write himself.
+        assert (node.cpufreq / "policy0/scaling_governor").stat().st_mode & 0o777 == 0o644
+
+        done = node.run("run", "who.yaml", *kinds)
+
+        assert done.returncode == 0, done.stderr
+        made = work.records()
+        assert {(r["status"], r["governor"], r["governor_read"]) for r in made} == {
+            ("ok", governor, governor) for governor in ("performance", "powersave")
+        }
+        assert "0 755\n0 644" in {r["stderr_tail"].strip() for r in made}
+        assert node.settings() == before
+        assert list(node.state.iterdir()) == []
+        assert work.results.stat().st_uid == NOBODY
+
+        # A folder of his is no place for what root will do.
+        node.environment["PINSTUDY_STATE"] = str(work.folder)
+        refused = node.run("tune")
+
+        assert refused.returncode == 1 and "is not root's" in refused.stderr
+        assert node.settings() == before
 
 
 def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
