@@ -17,6 +17,7 @@ CASES = ["a", "b", "c", "d", "e"]
 def test_each_block_is_a_complete_pass_over_all_cases() -> None:
     runs = plan_order(CASES, repetitions=4, warmup=1, order="randomised-blocks", seed=7)
     assert [run.order for run in runs] == list(range(25))
+    assert [run.block for run in runs] == [block for block in range(5) for _ in CASES]
     for block in range(5):
         of_block = [run for run in runs if run.block == block]
         assert sorted(run.case_id for run in of_block) == CASES

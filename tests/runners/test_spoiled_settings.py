@@ -117,6 +117,22 @@ def test_settings_that_changed_during_a_run_are_named(
     assert changes({"governor_read": "powersave"}, after) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("epp", "balance_performance", "power"),
+        ("min_khz", {"800000": "0-7"}, {"400000": "0-7"}),
+        ("max_khz", {"5000000": "0-7"}, {"4000000": "0-7"}),
+        ("turbo", True, False),
+    ],
+)
+def test_every_setting_that_a_run_depends_on_is_compared(
+    name: str, before: object, after: object
+) -> None:
+    assert changes({name: before}, {name: before}) == ""
+    assert changes({name: before}, {name: after}).startswith(f"{name} was ")
+
+
 def test_limits_that_changed_are_named_with_their_cpus() -> None:
     before = {"max_khz": {"5000000": "0-7"}, "turbo": True}
     after = {"max_khz": {"5000000": "0-3", "800000": "4-7"}, "turbo": True}
