@@ -6,6 +6,7 @@ A class of pairs is how near two CPUs are, as the kernel tells it, and of which 
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ SAME_NODE = "one NUMA node without a shared cache"
 SAME_PACKAGE = "one package, different NUMA nodes"
 ACROSS_PACKAGES = "different packages"
 RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
+
+_CPU = re.compile(r"[0-9]{1,6}")
 
 # When all pairs take longer, the shorter plan is named.
 LONG_S = 600.0
@@ -122,10 +125,9 @@ def parse_pairs(text: str) -> list[Pair]:
     pairs = []
     for part in text.split(","):
         ends = part.strip().split(":")
-        if len(ends) != 2 or not all(end.isascii() and end.isdigit() for end in ends):
+        if len(ends) != 2 or not all(map(_CPU.fullmatch, ends)):
             raise UserError(f"pairs: {shown(part)} is no pair of CPUs; expected such as 0:1,0:2")
-        # So many digits are no CPU number, and int() would refuse very many of them.
-        pairs.append((int(ends[0][:6]), int(ends[1][:6])))
+        pairs.append((int(ends[0]), int(ends[1])))
     return pairs
 
 

@@ -217,7 +217,9 @@ def test_pairs_are_read_from_text() -> None:
     assert parse_pairs("0:1, 12:3") == [(0, 1), (12, 3)]
 
 
-@pytest.mark.parametrize("text", ["", "0", "0:1:2", "a:b", "0:-1", "0:1,", "0-1:2", "0:²"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "0:1:2", "a:b", "0:-1", "0:1,", "0-1:2", "0:²", "0000001:2"]
+)
 def test_what_is_no_pair_is_refused(text: str) -> None:
     with pytest.raises(UserError, match=r"is no pair of CPUs; expected such as 0:1,0:2"):
         parse_pairs(text)
