@@ -1,0 +1,173 @@
+"""What can be wrong with a file: other bytes in it, or something else in its place."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+# Put where texts are read: control characters, right-to-left, HTML, formulas, other digits.
+HOSTILE = (
+    b"\x1b[31m\x1b]0;x\x07",
+    "\u202e\u2066\u200b\u009b31m\u0085".encode(),
+    b"<script>alert(1)</script>",
+    b"=cmd|'/c calc'!A1",
+    "\u0663\uff13\u00b2".encode(),
+    b"\xff\xfe\xc3(",
+    b"\x00",
+    b"{{7*7}}",
+    b"'\"`$(x)\\",
+)
+# What stands in the place of a number.
+NUMBERS = (
+    b"-1", b"0", b"NaN", b"-Infinity", b"1e400", b"9" * 5000, b"1_000", b"0o10", b"010", b"1:30",
+    b"1,5", b"true", b"\"3\"", b"null", b"[]", b"{}", "\u0663".encode(), b"0x10", b"1e5", b"3.5",
+    b"99999999999999999999999",
+)  # fmt: skip
+_NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
+_WORD = re.compile(rb"[A-Za-z_][\w-]{2,}")
+
+Bytes = Callable[[bytes, random.Random], bytes]
+
+
+def _place(data: bytes, chance: random.Random) -> int:
+    return chance.randrange(len(data) + 1)
+
+
+def _replaced(found: re.Pattern[bytes], data: bytes, chance: random.Random, new: bytes) -> bytes:
+    places = list(found.finditer(data))
+    if not places:
+        return data + new
+    at = chance.choice(places)
+    return data[: at.start()] + new + data[at.end() :]
+
+
+def _cut(data: bytes, chance: random.Random) -> bytes:
+    return data[: _place(data, chance)]
+
+
+def _inserted(data: bytes, chance: random.Random) -> bytes:
+    at = _place(data, chance)
+    return data[:at] + chance.choice(HOSTILE) + data[at:]
+
+
+def _text(data: bytes, chance: random.Random) -> bytes:
+    return _replaced(_WORD, data, chance, chance.choice(HOSTILE))
+
+
+def _number(data: bytes, chance: random.Random) -> bytes:
+    return _replaced(_NUMBER, data, chance, chance.choice(NUMBERS))
+
+
+def _flipped(data: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(min(8, len(changed))):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed)
+
+
+def _twice(data: bytes, chance: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True) or [b"\n"]
+    at = chance.randrange(len(lines))
+    return b"".join([*lines[:at], lines[at], *lines[at:]])
+
+
+def _swapped(data: bytes, chance: random.Random) -> bytes:
+    """Put a piece of the data in another's place."""
+    start, end = sorted((_place(data, chance), _place(data, chance)))
+    at = _place(data, chance)
+    return data[:at] + data[start:end][:2000] + data[at + chance.randrange(40) :]
+
+
+CHANGES: Mapping[str, Bytes] = {
+    "cut": _cut,
+    "inserted": _inserted,
+    "hostile text": _text,
+    "hostile number": _number,
+    "flipped": _flipped,
+    "a line twice": _twice,
+    "swapped": _swapped,
+}
+FIXED: Mapping[str, bytes] = {
+    "empty": b"",
+    "a newline": b"\n",
+    "NUL": b"\x00" * 4096,
+    "binary": bytes(range(256)) * 16,
+    "negative": b"-5\n",
+    "overflow": b"99999999999999999999999999999999999999\n",
+    "digits": b"9" * 100_000,
+    "other digits": "\u0663\u0664\n".encode(),
+    "deep": b"[" * 100_000,
+    "deep tables": b'{"a":' * 100_000,
+    "null": b"null",
+    "list": b"[1]",
+    "table": b"{}",
+    "UTF-16": "schema: 1\n".encode("utf-16"),
+    "BOM": b"\xef\xbb\xbf{}",
+    "a long line": b"a" * 3_000_000,
+    "words": b"a b c\n" * 1000,
+}
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _link_to(target: str) -> Callable[[Path], None]:
+    return lambda path: path.symlink_to(target)
+
+
+def _forbidden(path: Path) -> None:
+    path.write_bytes(b"1")
+    path.chmod(0)
+
+
+def _nothing(_path: Path) -> None:
+    pass
+
+
+OTHERS: Mapping[str, Callable[[Path], None]] = {
+    "missing": _nothing,
+    "a folder": _folder,
+    "a FIFO": _fifo,
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a link to nothing": _link_to("/nowhere/at/all"),
+    "a link to /dev/zero": _link_to("/dev/zero"),
+    "a link to a terminal": _link_to("/dev/tty"),
+    "a link to /etc/shadow": _link_to("/etc/shadow"),
+    "a link to a kernel file": _link_to("/proc/kmsg"),
+    "forbidden": _forbidden,
+}
+NAMES = (*CHANGES, *FIXED, *OTHERS)
+
+
+@contextmanager
+def damaged(path: Path, how: str, seed: int) -> Iterator[None]:
+    """Let something be wrong with a file while the context lasts."""
+    data = path.read_bytes()
+    _remove(path)
+    if how in OTHERS:
+        OTHERS[how](path)
+    else:
+        change = CHANGES.get(how)
+        path.write_bytes(change(data, random.Random(seed)) if change else FIXED[how])
+    try:
+        yield
+    finally:
+        _remove(path)
+        path.write_bytes(data)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,313 @@
+"""Each parser of what comes from outside, as a function of bytes that must never fail.
+
+A target returns when its input was read or refused as it should be. Anything else that it raises is
+a defect of pinstudy; so is a number that no such input means (AssertionError).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.affinity.c2c import read_c2c
+from analysis.frame import read_runs
+from analysis.imports.perf_log import read_log
+from analysis.latency.reading import read_latency
+from analysis.summaries import FILE as SUMMARIES
+from analysis.summaries import read_summaries
+from configs.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from configs.durations import MAX_DURATION_S, parse_duration
+from configs.errors import ConfigError, UserError
+from configs.library import load_app, load_mapping
+from configs.load import parse_app, parse_mappings, parse_site, parse_study
+from runners.batch.attempt import read_attempts
+from runners.batch.flux import read_flux_jobs
+from runners.batch.lsf import read_bjobs
+from runners.batch.pbs import read_qstat
+from runners.batch.slurm import read_squeue
+from runners.batch.submission import FILE as SUBMISSION
+from runners.batch.submission import read_submission
+from runners.busy_time import parse_stat
+from runners.c2c_lines import contended_lines
+from runners.c2c_samples import NotUnderstoodError, lines_of, read_samples
+from runners.cpufreq import read_cpufreq
+from runners.declared import parse_kinds
+from runners.discovery import read_topology
+from runners.journal import STUDY, Journal
+from runners.latency_plan import parse_pairs
+from runners.perf_events import parse_perf_version
+from runners.perf_output import parse_perf_output
+from runners.perf_power import read_joules
+from runners.power_limits import read_power_limits
+from runners.powercap import DOMAINS, find_zones
+from runners.processes import parse_cpu_ticks, parse_task
+from runners.raw_counts import undo_scaling
+from runners.sysfs import Absent, Tree
+from runners.vm.wire import BrokenLineError, read_observation
+from tests.analysis.latency.made_latency import Planted, content_of
+from tests.analysis.records import record
+from tests.fuzz.scenes import APP, C2C, SITE
+from tests.fuzz.scenes import STUDY as STUDY_TEXT
+from tests.tools import ROOT
+from tests.trees import build_tree
+
+DATA = ROOT / "tests/data"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A parser: what it does with bytes, and inputs that it understands."""
+
+    run: Callable[[bytes], object]
+    seeds: Callable[[], Iterable[bytes]]
+
+
+class _Shelf:
+    """What a study may name: the installation's apps and mappings."""
+
+    app = staticmethod(load_app)
+    mapping = staticmethod(load_mapping)
+
+
+def _refusing(*errors: type[Exception]) -> Callable[..., Callable[[bytes], object]]:
+    """Return a decorator: these errors are refusals, in words that a terminal can show."""
+
+    def decorate(run: Callable[[bytes], object]) -> Callable[[bytes], object]:
+        def target(data: bytes) -> object:
+            try:
+                return run(data)
+            except errors as refusal:
+                assert str(refusal).strip()
+                return refusal
+
+        return target
+
+    return decorate
+
+
+def _in_file(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], object]:
+    """Return a target that reads a file, which is written for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def target(data: bytes) -> object:
+        path.write_bytes(data)
+        return read(path)
+
+    return _refusing(UserError)(target)
+
+
+def _finite(numbers: Iterable[object], least: float = -math.inf) -> None:
+    for number in numbers:
+        if isinstance(number, (int, float)):
+            assert not isinstance(number, bool)
+            assert math.isfinite(number) and number >= least, number
+
+
+def _perf_output(data: bytes) -> None:
+    output = parse_perf_output(data.decode(errors="replace"))
+    for row in output.rows:
+        _finite((row.value, row.time_s, row.error_percent))
+        assert row.run_ns >= 0
+    for kinds in ({}, {"cpu_core": ("P",), "cpu_atom": ("E",)}):
+        raw = undo_scaling(output, kinds)
+        _finite(count.value for count in raw.counts)
+        assert not any(count.running_ns < 0 for count in raw.counts)
+    joules, _ = read_joules(data.decode(errors="replace"))
+    _finite(joules.values(), 0)
+
+
+def _samples(data: bytes) -> None:
+    lines = contended_lines(lambda: read_samples(lines_of(io.BytesIO(data))), 64)
+    _finite(lines["sampled"].values(), 0)
+
+
+def _runs(path: Path) -> None:
+    runs = read_runs(path.parent.parent)
+    assert not runs.frame["elapsed_s"].isin([math.inf, -math.inf]).any()
+
+
+def _means(path: Path) -> None:
+    cases = read_summaries(path, "")
+    _finite(cases["elapsed_s_mean"].dropna(), 0)
+
+
+def _log(path: Path) -> None:
+    for block in read_log(path):
+        _finite((block.elapsed_s, block.elapsed_error_s, block.user_s, block.system_s), 0)
+        _finite(row.value for row in block.rows)
+
+
+def _observation(data: bytes) -> None:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    ending = read_observation(said).ending
+    _finite((ending.elapsed_s, ending.user_s, ending.system_s), 0)
+
+
+def _answers(data: bytes) -> None:
+    text = data.decode(errors="replace")
+    said: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
+    said += [each for job in read_qstat(text).values() for each in job.values()]
+    assert str(said).isprintable()
+    assert all(type(number) is int for number in read_flux_jobs(text))
+
+
+def _short(data: bytes) -> None:
+    """Read what people type, and short files of the kernel."""
+    text = data.decode(errors="replace")
+    for parse in (parse_cpulist, parse_duration, parse_kinds, parse_pairs):
+        try:
+            found: Any = parse(text)
+        except (ValueError, UserError):
+            continue
+        if parse is parse_cpulist:
+            assert parse_cpulist(format_cpulist(found)) == found
+            assert all(0 <= cpu <= MAX_CPU for cpu in found)
+        if parse is parse_duration:
+            assert 0 < found <= MAX_DURATION_S
+    parse_perf_version(text)
+    parse_stat(text)
+    parse_task(text)
+    parse_cpu_ticks(text)
+
+
+class _Tree:
+    """A recorded node, of which one file is another one: the first two bytes say which."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = build_tree(folder, "adl0")
+        self.files = sorted(path for path in self.root.rglob("*") if path.is_file())
+        self.before = {path: path.read_bytes() for path in self.files}
+
+    def run(self, data: bytes) -> None:
+        path = self.files[int.from_bytes(data[:2], "big") % len(self.files)]
+        path.write_bytes(data[2:])
+        try:
+            self.read()
+        finally:
+            path.write_bytes(self.before[path])
+
+    def read(self) -> None:
+        read_topology(self.root)
+        for policy in read_cpufreq(self.root).policies:
+            _finite((policy.min_khz, policy.max_khz, policy.base_khz), 0)
+        zones = find_zones(self.root)
+        for zone in (zone for domain in DOMAINS for zone in zones.of(domain)):
+            _finite((zones.read_uj(zone), zone.range_uj), 0)
+        limits = read_power_limits(Tree(self.root))
+        for limit in () if isinstance(limits, Absent) else limits:
+            _finite((limit["power_w"], limit["window_s"]), 0)
+
+    def seeds(self) -> Iterable[bytes]:
+        return [at.to_bytes(2, "big") + self.before[path] for at, path in enumerate(self.files)]
+
+
+def _read(folder: str) -> Callable[[], Iterable[bytes]]:
+    return lambda: [path.read_bytes() for path in sorted((DATA / folder).rglob("*.*"))]
+
+
+def _texts(*texts: str) -> Callable[[], Iterable[bytes]]:
+    return lambda: [text.encode() for text in texts]
+
+
+def _json(*values: object) -> Callable[[], Iterable[bytes]]:
+    return lambda: [json.dumps(value).encode() for value in values]
+
+
+_SUBMISSION = {
+    "schema": 1, "study": "/s/naps.yaml", "name": "naps", "digest": "d", "results": "/s/results",
+    "site": "there", "system": "slurm", "how": "split", "pool": "p", "time_limit_s": 600.0,
+    "kinds": None, "allow_emulation": False, "submitted_at": "2026-01-01T00:00:00+00:00",
+    "arguments": ["naps.yaml"],
+    "workers": [{"number": 0, "node": None, "feature": None, "blocks": [1, 3]}],
+    "jobs": [{"ids": ["41"], "first_worker": 0, "workers": 1}],
+}  # fmt: skip
+_ATTEMPT = {
+    "worker": 0, "generation": 1, "node_id": "n1", "node_digest": "d", "job": "41_0",
+    "folder": "/s/results", "started_at": "", "updated_at": "", "case_ids": ["a"], "runs": 4,
+    "left": 2, "left_s": 3.5, "refused": 0, "ended": None, "reason": "",
+}  # fmt: skip
+_JOURNAL = {
+    "schema": 1, "pid": 1, "boot_id": "b", "started_at": "", "command": ["pinstudy"],
+    "restore_command": [],
+    "settings": [["/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave"]],
+}  # fmt: skip
+_OBSERVATION = {
+    "ending": {"wait_status": 0, "elapsed_s": 1.0, "user_s": 0.9, "system_s": 0.1,
+               "max_rss_bytes": 4096, "exec_errno": None},
+    "timed_out": False, "stdout": "out", "stderr": "", "looks": 3, "perf_output": "",
+    "threads": [{"tid": 7, "pid": 7, "allowed": [0, 1], "seen": {"0": 3}}],
+    "perf_problem": "", "perf_command": ["perf"], "plugged": [],
+    "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
+}  # fmt: skip
+_PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))
+
+
+def targets(folder: Path) -> Mapping[str, Target]:
+    """Return all targets by name; what they write is below the folder."""
+    shelf, tree = _Shelf(), _Tree(folder)
+    config = _refusing(ConfigError)
+    return {
+        "study": Target(
+            config(lambda data: parse_study(data, "x.yaml", shelf)),
+            lambda: [p.read_bytes() for p in sorted((ROOT / "configs/studies").iterdir())],
+        ),
+        "app": Target(config(lambda data: parse_app(data, "nap.yaml")), _texts(APP)),
+        "site": Target(
+            config(lambda data: parse_site(data, "there.yaml")),
+            _texts(SITE, "title: t\ngovernor: {set: sudo set {governor}}\n", STUDY_TEXT),
+        ),
+        "mappings": Target(
+            config(lambda data: parse_mappings(data, "mappings.yaml")),
+            lambda: [(ROOT / "configs/mappings.yaml").read_bytes()],
+        ),
+        "perf-output": Target(_perf_output, _read("perf")),
+        "perf-log": Target(_in_file(folder / "log", _log), _read("perf_logs")),
+        "c2c-samples": Target(_refusing(NotUnderstoodError)(_samples), _read("c2c")),
+        "c2c-file": Target(
+            _in_file(
+                folder / "c2c/0123456789abcdef.json", lambda path: read_c2c(path.parent.parent)
+            ),
+            _json(C2C, {"schema": 1, "unavailable": {"lines": "no"}}),
+        ),
+        "records": Target(
+            _in_file(folder / "runs/records/n-0001.jsonl", _runs), _json(record(), record(2))
+        ),
+        "summaries": Target(
+            _in_file(folder / SUMMARIES, _means),
+            _texts(
+                "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s\nlu,1,pcores-pin,9,4.5,0.1\n"
+            ),
+        ),
+        "latency": Target(
+            _in_file(folder / "latency.json", read_latency), _json(content_of(_PLANTED, samples=2))
+        ),
+        "submission": Target(
+            _in_file(folder / "0001" / SUBMISSION, lambda path: read_submission(path.parent)),
+            _json(_SUBMISSION),
+        ),
+        "attempt": Target(
+            _in_file(folder / "attempts/w000.g0001.json", lambda path: read_attempts(path.parent)),
+            _json(_ATTEMPT),
+        ),
+        "batch-answers": Target(_answers, _read("batch")),
+        "journal": Target(
+            _in_file(
+                folder / "state" / f"{STUDY}.json", lambda path: Journal(path.parent, STUDY).read()
+            ),
+            _json(_JOURNAL),
+        ),
+        "guest": Target(_refusing(BrokenLineError)(_observation), _json(_OBSERVATION)),
+        "short-texts": Target(
+            _short,
+            _texts("0-3,8", "0-9:1/2", "10 min", "P=0-3,E=4-7", "0:1,2:3", "perf version 6.1.0"),
+        ),
+        "node-files": Target(tree.run, tree.seeds),
+    }
