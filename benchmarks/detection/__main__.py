@@ -27,14 +27,15 @@ SLOWDOWN = 1.02
 WORDS = ("worse", "better", "equivalent", "undecided")
 
 
-def row(name: str, outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the line of a table for the studies of one kind."""
+def row(name: str, outcomes: Sequence[Outcome], factor: float) -> list[str]:
+    """Return the line of a table for the studies of one kind, which injected a factor."""
     said = Counter(outcome.word for outcome in outcomes)
     noise = [outcome.noise * 100 for outcome in outcomes]
     return [
         name,
         str(len(outcomes)),
         *(str(said[word]) for word in WORDS),
+        f"{sum(outcome.chance(factor, REPETITIONS) for outcome in outcomes):.1f}",
         estimate([outcome.ratio for outcome in outcomes]).shown(4),
         f"{min(noise):.2f}, {statistics.median(noise):.2f}, {max(noise):.2f}",
     ]
@@ -57,13 +58,15 @@ def main(studies: int) -> None:
                 outcomes[kind].append(made)
             click.echo(f"studies {number + 1} of {studies}", file=sys.stderr)
         steps = kernel.steps(SECONDS)
-    header = ["second mapping has", "studies", *WORDS, "ratio", "noise of a pair, %"]
+    header = ["second mapping has", "studies", *WORDS, "expected", "ratio", "noise of a pair, %"]
     click.echo(
         f"Each study: {REPETITIONS} blocks of the kernel with {steps} steps ({SECONDS * 1e3:g} ms) "
         "under two names for one mapping, and the verdict's word on the second against the first. "
-        "The ratio is the median over studies with its 95 % interval, the noise the standard "
-        "deviation of a block's ratio: least, median and largest of the studies.\n\n"
-        + table(header, [row(name, made) for name, made in outcomes.items()])
+        "Expected is how many of the studies should say *worse* or *better*, given the noise of "
+        "each: of the same work, 5 in 100. The ratio is the median over studies with its 95 % "
+        "interval, the noise the standard deviation of a block's ratio: least, median and largest "
+        "of the studies.\n\n"
+        + table(header, [row(name, made, kinds[name]) for name, made in outcomes.items()])
     )
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy import stats
+
 from analysis.find import find
 from analysis.sources import open_results
 from benchmarks.lib.kernel import Kernel
@@ -36,6 +38,16 @@ class Outcome:
     word: str
     ratio: float
     noise: float
+
+    def chance(self, factor: float, repetitions: int) -> float:
+        """Return how probably such a study calls a difference of this factor, with this noise.
+
+        Student's t of the pairs, two-sided at 5 %, as docs/statistics.md has it for one comparison.
+        """
+        critical = stats.t.ppf(0.975, repetitions - 1)
+        shift = math.log(factor) / self.noise * math.sqrt(repetitions)
+        beyond = stats.nct.sf(critical, repetitions - 1, shift)
+        return float(beyond + stats.nct.cdf(-critical, repetitions - 1, shift))
 
 
 class Injector:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
-from benchmarks.detection.study import FIRST, SECOND, outcome_of
+from benchmarks.detection.study import FIRST, SECOND, Outcome, outcome_of
 from benchmarks.lib.kernel import Kernel, Span, read_spans
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
@@ -76,3 +79,10 @@ def test_an_outcome_is_of_the_second_name_against_the_first(tmp_path: Path) -> N
     assert found.ratio == pytest.approx(1.02, abs=0.004)
     # Two runs of 0.3 % each.
     assert found.noise == pytest.approx(0.003 * 2**0.5, rel=0.5)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01, 1.02])
+def test_the_chance_of_finding_a_difference_is_how_often_it_is_found(factor: float) -> None:
+    pairs = np.random.default_rng(3).normal(math.log(factor), 0.02, (20_000, 10))
+    found = stats.ttest_1samp(pairs, 0, axis=1).pvalue <= 0.05
+    assert Outcome("", 1.0, 0.02).chance(factor, 10) == pytest.approx(found.mean(), abs=0.01)
