@@ -1,0 +1,177 @@
+"""What a run costs does not grow with the runs before it, nor a plan more than with its cases."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tracemalloc
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from configs.model import AppChoice, Precision, Size, Study
+from runners.baseline import Baselines
+from runners.case import Case
+from runners.energy import no_energy
+from runners.execute import Observation
+from runners.history import History
+from runners.launch import Launch
+from runners.measured import Measured
+from runners.order import PlannedRun
+from runners.outline import Outline
+from runners.plan import Plan, make_plan
+from runners.record import Origin
+from runners.shards import Shard
+from runners.study import Bench, run_study
+from runners.topology import flat_topology
+from runners.witness_process import Ending
+from tests.runners import cases
+
+LAUNCH = Launch((), ("program",), {}, {}, ())
+SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
+STATE = Measured({"governor_read": "powersave"})
+ORIGIN = Origin("demo", "d", 1, "node1", "n1", "boot", 1, False)
+
+
+class Calls:
+    """A study's progress that counts the functions which are called for each run."""
+
+    def __init__(self) -> None:
+        self.of_runs: list[int] = []
+        self._calls = 0
+
+    def _called(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self._calls += event in ("call", "c_call")
+
+    def __enter__(self) -> Calls:
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def finished(self, _record: Mapping[str, Any]) -> None:
+        self.of_runs.append(self._calls)
+        self._calls = 0
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None: ...
+
+    def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ended(self, case: Case, saved: int) -> None: ...
+
+    def waiting(self, reason: str) -> None: ...
+
+    def warned(self, warning: str) -> None: ...
+
+
+def study_of(sizes: int, repetitions: int, precision: Precision | None = None) -> Study:
+    """Return a study of two mappings of an app with so many sizes."""
+    some = tuple(Size(f"s{number}", ()) for number in range(sizes))
+    app = replace(cases.DEMO, sizes={size.name: size for size in some}, metrics=())
+    return cases.study(
+        apps=(AppChoice(app, (cases.SERIAL,), some, (1,)),),
+        mappings=(cases.SCHEDULER, cases.PCORES_SET),
+        repetitions=repetitions,
+        warmup=0,
+        precision=precision,
+    )
+
+
+def plan_of(study: Study) -> Plan:
+    return make_plan(study, flat_topology(4), Path, ("taskset",), lambda *_: None)
+
+
+def bench() -> Bench:
+    """Return a bench on which every run takes a second and nothing is measured."""
+    return Bench(
+        launch=lambda _: LAUNCH,
+        execute=lambda *_: SEEN,
+        collect=lambda *_: [],
+        settle=lambda _: None,
+        may_start=lambda _: None,
+        state=lambda _: STATE,
+        idle=lambda _: [],
+        baselines=Baselines(None, no_energy("nobody asked")),
+    )
+
+
+@pytest.mark.parametrize("precision", [None, Precision(100, 0.001)])
+def test_the_last_runs_call_no_more_functions_than_the_first(
+    tmp_path: Path, precision: Precision | None
+) -> None:
+    plan = plan_of(study_of(1, 100, precision))
+    shard = Shard(tmp_path / "records", "node1")
+    with Calls() as calls:
+        run_study(plan, History(precision), shard, ORIGIN, bench(), calls)
+    shard.close()
+    made = calls.of_runs[1:]
+    assert len(made) == len(plan.cases) * 100 - 1
+    tenth = len(made) // 10
+    assert statistics.median(made[-tenth:]) <= 1.1 * statistics.median(made[tenth : 2 * tenth])
+
+
+class Memory(Calls):
+    """A study's progress that tells how much memory runners have in use after the first runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_first = 0
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        if record["order"] == 9:
+            self.at_first = self.in_use()
+
+    def in_use(self) -> int:
+        """Return the bytes of what was made by functions of runners, the library's left aside."""
+        mine = tracemalloc.Filter(True, "*/runners/*.py")
+        traces = tracemalloc.take_snapshot().filter_traces([mine])
+        return sum(trace.size for trace in traces.traces)
+
+
+def test_a_run_leaves_little_in_memory(tmp_path: Path) -> None:
+    plan = plan_of(study_of(1, 300))
+    assert len(plan.runs) == 600
+    shard = Shard(tmp_path / "records", "node1")
+    history, progress = History(), Memory()
+    tracemalloc.start()
+    try:
+        run_study(plan, history, shard, ORIGIN, bench(), progress)
+        grown = progress.in_use() - progress.at_first
+    finally:
+        tracemalloc.stop()
+    shard.close()
+    assert len(history.done) == 600
+    # A number in a set, which grows by leaps.
+    assert grown < 150 * len(plan.runs)
+
+
+def outline_of(study: Study) -> Outline:
+    return Outline(plan_of(study), History(), lambda _: LAUNCH)
+
+
+def test_ten_thousand_cases_are_planned_with_all_their_runs() -> None:
+    study = study_of(5000, 10)
+    told = outline_of(study).as_json()
+    rows = [row for table in told["tables"] for row in table["rows"]]
+    assert len(told["tables"]) == 5000
+    assert len({row["case_id"] for row in rows if not row["reason"]}) == told["cases"]
+    assert told["cases"] + told["left_out"] == len(rows) == 10_000
+    assert told["runs"] == told["cases"] * 10
+
+
+def test_twice_the_cases_are_planned_with_twice_the_calls() -> None:
+    def calls(sizes: int) -> int:
+        with Calls() as counted:
+            outline = outline_of(study_of(sizes, 3))
+            outline.as_json()
+            outline.summary()
+            counted.finished({})
+        return counted.of_runs[0]
+
+    calls(1)
+    assert calls(400) < 2.1 * calls(200)
