@@ -24,7 +24,7 @@ MANY = 200
 
 @pytest.mark.faults
 def test_a_study_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, 20000)
+    trial = Trial(tmp_path, 10000)
     moments = random.Random(8)
     kept: set[str] = set()
     told = 0

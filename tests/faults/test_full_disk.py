@@ -1,0 +1,105 @@
+"""A disk that is full at whichever write: one line, nothing half, and then the study continues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.small_disk import FILLER, fill_but, mounted
+from tests.faults.trial import Trial
+
+# A page is the smallest room on a tmpfs: one for the under-way file, one for the study's file, some
+# for the node's facts and picture, one for a record or two, and then those of the tables.
+PAGES = range(48)
+# In the middle of the runs.
+SMALL = 14
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [SMALL, *(pytest.param(of, marks=pytest.mark.faults) for of in PAGES if of != SMALL)],
+)
+def test_a_disk_with_so_much_room_loses_and_repeats_nothing(tmp_path: Path, pages: int) -> None:
+    trial = Trial(tmp_path, 8)
+    results = tmp_path / "results"
+    results.mkdir()
+    with mounted(results, "size=400k"):
+        fill_but(results, pages)
+        status, said = trial.run()
+        assert "Traceback" not in said
+        complete = len(trial.made()) == trial.runs
+        last = said.splitlines()[-1]
+        if status:
+            assert status in (1, 2), said
+            assert "No space left on device" in last, said
+            assert last.startswith("pinstudy: ")
+        else:
+            assert complete
+        trial.assert_none_twice()
+        kept, starts = len(trial.made()), trial.starts()
+        # The run of which the record had no room, if there was one, is all that is lost.
+        assert starts - kept <= 1
+        (results / FILLER).unlink()
+        again, said = trial.run()
+        assert again == 0, said
+        trial.assert_complete()
+        assert trial.starts() - starts == trial.runs - kept
+        gave_up = said.splitlines()[0] if said else ""
+        if status and 0 < kept < trial.runs:
+            assert "gave up (" in gave_up
+            assert f": {kept} run" in gave_up
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("pages", (0, 1, 5, 20, 60))
+def test_a_disk_that_is_full_when_all_is_measured_costs_what_is_made_of_it(
+    tmp_path: Path, pages: int
+) -> None:
+    trial = Trial(tmp_path, 3)
+    results = tmp_path / "results"
+    results.mkdir()
+    with mounted(results, "size=4m"):
+        assert trial.run()[0] == 0
+        fill_but(results, pages)
+        status, said = trial.run(PINSTUDY_REPORT="1")
+        # What cannot be written where it was asked for can be written elsewhere: the user's choice.
+        assert status == 2
+        assert "No space left on device" in said.splitlines()[-1]
+        assert "Traceback" not in said
+        trial.assert_complete()
+        (results / FILLER).unlink()
+        status, said = trial.run(PINSTUDY_REPORT="1")
+        assert status == 0, said
+        trial.assert_complete()
+        assert trial.starts() == trial.runs
+        assert not list(results.rglob(".*")), "something half written was left"
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("pages", range(5))
+def test_a_full_folder_for_temporary_files_ends_the_attempt(tmp_path: Path, pages: int) -> None:
+    trial = Trial(tmp_path, 3)
+    program = tmp_path / "nap"
+    program.write_text(
+        f"#!/bin/sh\necho $$ >>{tmp_path}/starts\nhead -c 9000 /dev/zero 2>/dev/null\nexit 0\n"
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with mounted(temporary, "size=400k"):
+        fill_but(temporary, pages)
+        status, said = trial.run(TMPDIR=str(temporary))
+        room_for_output = 3
+        if pages > room_for_output:
+            assert status == 0, said
+            return
+        if status:
+            assert status == 1
+            assert "what programs print cannot be kept (No space left on device)" in said
+            assert not trial.made()
+        else:
+            # Python found another folder, as it does when it cannot write to this one.
+            assert pages == 0
+    status, said = trial.run()
+    assert status == 0, said
+    trial.assert_complete()

@@ -1,0 +1,85 @@
+"""SIGINT and SIGTERM at random moments of a whole command: one line, status 130, nothing left."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.trial import Trial
+from tests.tools import ROOT
+
+MANY = 100
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_stopped_at_any_moment_says_so_in_lines(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    trial = Trial(tmp_path, 6)
+    moments = random.Random(number)
+    (tmp_path / "aside").mkdir()
+    ended = []
+    for _ in range(MANY):
+        runner = trial.start()
+        time.sleep(moments.uniform(0, 5))
+        runner.send_signal(number)
+        status, said = trial.ends(runner)
+        ended.append(status)
+        if "Traceback" in said:
+            assert is_python_starting(said), said
+        assert status in (0, 130, -number) or is_python_starting(said), said
+        if status == 130:
+            assert said.endswith("pinstudy: stopped\n"), said
+        assert "was ended from outside" not in said
+        trial.assert_no_process_left()
+        trial.assert_none_twice()
+        if len(trial.made()) == trial.runs:
+            (results,) = tmp_path.glob("results")
+            results.rename(tmp_path / "aside" / str(len(ended)))
+    assert ended.count(130) >= MANY // 3
+    trial.run()
+    trial.assert_complete()
+
+
+def is_python_starting(said: str) -> bool:
+    """Whether the interpreter tells of its own start, in which no code of pinstudy runs."""
+    floors = ("pinstudy", "analysis", "runners", "configs")
+    ours = any(f'File "{ROOT}/{floor}/' in said for floor in floors)
+    return "KeyboardInterrupt" in said and not ours
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.faults)]
+)
+def test_a_second_signal_ends_it_as_well(tmp_path: Path, number: signal.Signals) -> None:
+    trial = Trial(tmp_path, 3, nap_s=5)
+    runner = trial.start()
+    trial.wait_for_start_after(0)
+    runner.send_signal(number)
+    time.sleep(0.01)
+    runner.send_signal(number)
+    status, said = trial.ends(runner)
+    assert status == 130, said
+    assert "Traceback" not in said
+    assert said.endswith("pinstudy: stopped\n") or "Nothing that was measured is lost" in said
+    trial.assert_no_process_left()
+
+
+@pytest.mark.faults
+def test_who_was_told_to_ignore_the_end_of_the_terminal_goes_on(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 2, nap_s=0.2)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        runner = trial.start()
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    trial.wait_for_start_after(0)
+    runner.send_signal(signal.SIGHUP)
+    status, said = trial.ends(runner)
+    assert status == 0, said
+    trial.assert_complete()

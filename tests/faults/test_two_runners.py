@@ -1,0 +1,87 @@
+"""Two runners on one results folder: no run is made twice, and the older one stops."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults.trial import Trial
+from tests.tools import ROOT, missing, need_tool
+
+
+def apart(trial: Trial) -> subprocess.Popen[str]:
+    """Start the study where its node lock is not seen, as on a second node of the same name."""
+    pinstudy = [sys.executable, str(ROOT / "pinstudy")]
+    return subprocess.Popen(
+        [need_tool("unshare"), "--net", *pinstudy, "run", "trial.yaml"],
+        cwd=trial.folder,
+        env=os.environ | {"PINSTUDY_RESULTS": str(trial.folder / "results")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(autouse=True)
+def root() -> None:
+    if os.geteuid() != 0:
+        missing("a network of its own for a process needs root")
+
+
+@pytest.mark.faults
+def test_two_that_start_at_once_on_one_node_are_one_and_a_line(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 40)
+    moments = random.Random(1)
+    for _ in range(20):
+        runners = [trial.start()]
+        time.sleep(moments.uniform(0, 0.05))
+        runners.append(trial.start())
+        ends = [trial.ends(runner) for runner in runners]
+        refused = [said for status, said in ends if status == 1]
+        for said in refused:
+            assert said.splitlines()[-1].startswith("pinstudy: another pinstudy is at work"), said
+        assert [status for status, _ in ends if status not in (0, 1)] == []
+        assert len(refused) <= 1
+        trial.assert_complete()
+        (tmp_path / "results").rename(tmp_path / f"results-{len(list(tmp_path.iterdir()))}")
+
+
+@pytest.mark.faults
+def test_two_that_do_not_see_each_other_make_no_run_twice(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 40)
+    moments = random.Random(2)
+    for _ in range(20):
+        runners = [apart(trial)]
+        time.sleep(moments.uniform(0, 0.5))
+        runners.append(apart(trial))
+        for runner in runners:
+            status, said = trial.ends(runner)
+            assert "Traceback" not in said
+            assert status in (0, 1), said
+        status, said = trial.run()
+        assert status == 0, said
+        trial.assert_complete()
+        (tmp_path / "results").rename(tmp_path / f"results-{len(list(tmp_path.iterdir()))}")
+
+
+def test_one_that_was_held_finds_that_a_newer_one_has_made_its_runs(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 6)
+    held = apart(trial)
+    trial.wait_for_start_after(1)
+    held.send_signal(signal.SIGSTOP)
+    status, said = trial.run()
+    assert status == 0, said
+    trial.assert_complete()
+    held.send_signal(signal.SIGCONT)
+    status, said = trial.ends(held)
+    assert status == 1
+    assert "a newer pinstudy run works here (this is attempt 1); this one stops" in said
+    trial.assert_complete()
+    trial.assert_no_process_left()
