@@ -9,6 +9,7 @@ its files damaged at random. What fails is kept in build/fuzz/, and the exit sta
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import random
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -95,8 +97,8 @@ def _alone(name: str, seconds: float, engine: str) -> None:
 
 
 def _with_atheris(name: str, seconds: float, folder: Path) -> None:
-    import atheris
-
+    # Has no types, and is not always there.
+    atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["configs", "runners", "analysis"]):
         from tests.fuzz.parsers import targets
     target = targets(folder)[name]
