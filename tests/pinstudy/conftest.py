@@ -21,6 +21,10 @@ def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
 def alone_on_the_node() -> Iterator[None]:
     """Wait for the tests of another checkout that run here at the same time."""
     path = Path(tempfile.gettempdir()) / f"pinstudy-tests-{os.getuid()}.lock"
-    with path.open("w") as lock:
+    # Everybody may write there, and its name is known.
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)

@@ -208,6 +208,25 @@ def test_not_everybody_may_write_what_is_made(said: dict[str, Any]) -> None:
     assert said["umask"] == 0o002
 
 
+@pytest.mark.parametrize(("user", "kept"), [(0, 0o022), (NOBODY, 0o002)])
+def test_what_a_login_makes_is_never_everybodys_to_write(
+    command: Path, user: int, kept: int
+) -> None:
+    root = command.parents[1]
+    script = "import os; from runners import invoker; os.umask(0); invoker.begin({}); "
+    done = subprocess.run(
+        [root / ".venv/bin/python", "-c", f"{script} print(os.umask(0), os.getresuid())"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+        user=user,
+        group=user,
+        extra_groups=(),
+    )
+    assert done.stdout == f"{kept} {(user, user, user)}\n"
+
+
 def run(command: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [command, "apps"],
