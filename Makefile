@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench: export PINSTUDY_NO_SPACK = 1
+test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study install uninstall test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench lock clean
+.PHONY: help setup study install uninstall test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,10 @@ sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 bench: ## Measure the cost of measuring, speed and load; benchmarks/RESULTS.md keeps it; parts in ARGS=
 	@tools/setup.sh bench
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+fuzz: ## Fuzz parsers and commands; --seconds N for each and targets in ARGS=
+	@tools/setup.sh fuzz
+	@.venv/bin/python -m tests.fuzz $(ARGS)
 
 lock: ## Renew the lock files from pyproject.toml (needs uv)
 	@tools/lock.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build; and installs it.
 #
-# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|sanitize|slurm|vm|vm-small|vnode|
-#                        vnode-small|vnode-arm]
+# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|fuzz|sanitize|slurm|vm|vm-small|
+#                        vnode|vnode-small|vnode-arm]
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile; with
 #   -small, what continuous integration runs of its tests
 #
@@ -137,6 +137,11 @@ main() {
             python_environment requirements-dev.txt
             if lacks benchmark; then programs; else programs -D PINSTUDY_BENCHMARKS=ON; fi
             ;;
+        fuzz)
+            system_packages python run
+            python_environment requirements-dev.txt
+            python_environment requirements-fuzz.txt
+            ;;
         lint)
             system_packages python lint
             python_environment requirements-dev.txt
@@ -164,7 +169,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, install, uninstall, test, lint, bench, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
+        *) fail "knows setup, install, uninstall, test, lint, bench, fuzz, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
     esac
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tools import ROOT
 
-LOCKS = ["requirements.txt", "requirements-dev.txt"]
+LOCKS = ["requirements.txt", "requirements-dev.txt", "requirements-fuzz.txt"]
 
 
 def requirements(lock: str) -> list[str]:
