@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from analysis.columns import member, number_or_nan
+from analysis.columns import number_or_nan
 from configs.cpulist import parse_cpulist
 
 THROTTLED = "throttled by heat"
@@ -22,6 +22,10 @@ SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
 DISTURBANCES = (THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN)
 
+_COUNTERS = {
+    THROTTLED: ("core_count", "package_count"),
+    CLIPPED: ("core_power_limit_count", "package_power_limit_count"),
+}
 # Between these in one text, and between daemons.
 SEPARATOR = "; "
 
@@ -34,20 +38,24 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Return which of DISTURBANCES a record tells of; what it does not tell is none."""
     get = record.get
     throttle, note = get("throttle"), get("power_limit_note")
-    found = {
-        THROTTLED: _grew(throttle, "core_count", "package_count"),
-        CLIPPED: _grew(throttle, "core_power_limit_count", "package_power_limit_count"),
-        BY_QUOTA: number_or_nan(get("quota_throttled_s")) > 0,
-        AT_LIMIT: isinstance(note, str) and bool(note),
-        WARM: get("gate_reached") is False,
-        SHARED: _is_much(get("foreign_cpu_s"), record),
-        STOLEN: _is_much(get("steal_s"), record),
-    }
-    return tuple(what for what in DISTURBANCES if found[what])
+    # Most runs are quiet, and many are read: what is 0 or empty is not looked at twice.
+    found: list[str] = []
+    if isinstance(throttle, dict) and any(throttle.values()):
+        found += [what for what in _COUNTERS if _grew(throttle, what)]
+    if (stopped := get("quota_throttled_s")) and number_or_nan(stopped) > 0:
+        found.append(BY_QUOTA)
+    if note and isinstance(note, str):
+        found.append(AT_LIMIT)
+    if get("gate_reached") is False:
+        found.append(WARM)
+    for name, what in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
+        if (seconds := get(name)) and _is_much(seconds, record):
+            found.append(what)
+    return tuple(found)
 
 
-def _grew(throttle: object, *counters: str) -> bool:
-    return any(number_or_nan(member(throttle, name)) > 0 for name in counters)
+def _grew(throttle: Mapping[str, object], what: str) -> bool:
+    return any(number_or_nan(throttle.get(name)) > 0 for name in _COUNTERS[what])
 
 
 def _is_much(value: object, record: Mapping[str, Any]) -> bool:
