@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ class Fence:
             return False
         except OSError as error:
             raise StudyError(f"{path}: cannot be created ({error.strerror}); make room") from None
-        # What it says is for people; that it is there is what counts.
-        with os.fdopen(descriptor, "wb") as stream:
+        # What it says is for people; that it is there is what counts, also on a full disk.
+        with suppress(OSError), os.fdopen(descriptor, "wb") as stream:
             stream.write(json.dumps(who).encode())
         return True

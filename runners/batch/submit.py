@@ -35,7 +35,7 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.system import WORKER, BatchSystem, Job
+from runners.batch.system import WORKER, BatchSystem, Job, Submitted
 from runners.batch.systems import open_system
 from runners.batch.worker_status import DONE, REFUSED
 from runners.installation import ROOT, prefix
@@ -145,10 +145,20 @@ class Preparation:
                 script = submission.folder / _script_name(job, link, self.spread.how)
                 _write_script(script, self.system.render(self.queue, follows))
                 taken = self.system.submit(script, self.queue, follows)
-                submission = submission.with_job(taken)
+                submission = self._with_job(submission, taken)
                 after[job.first_worker] = taken.ids
                 told(f"submitted: job {', '.join(taken.ids)} ({self._of(taken.first_worker, job)})")
         return submission
+
+    def _with_job(self, submission: Submission, taken: Submitted) -> Submission:
+        """Write a job down that was taken; one that cannot be is ended, as nobody could later."""
+        try:
+            return submission.with_job(taken)
+        except StudyError as error:
+            problem = self.system.cancel([taken])
+            ids = ", ".join(taken.ids)
+            ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
+            raise StudyError(f"{error}; {ended}") from None
 
     def _of(self, worker: int, job: Job) -> str:
         if self.spread.how == SPLIT:

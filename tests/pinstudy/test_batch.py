@@ -19,6 +19,7 @@ import pytest
 
 from runners.batch.fence import Fence
 from runners.shards import LATE, read_records
+from tests.faults.small_disk import mounted
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,6 +168,22 @@ def test_a_dry_run_prints_the_script_and_what_it_amounts_to_and_writes_nothing(
     assert "2 jobs of at most 10 min 00 s each: at most 0.333 node-hours" in out
     assert not (place.folder / "results").exists()
     assert not (place.folder / "slurm/id").exists()
+
+
+def test_a_job_that_cannot_be_written_down_is_ended(place: Place) -> None:
+    results = place.folder / "results"
+    results.mkdir()
+    sbatch = place.folder / "slurm/sbatch"
+    sbatch.write_text(SBATCH + f"head -c 1000000 /dev/zero >{results}/filler 2>&1\nexit 0\n")
+    with mounted(results, "size=400k"):
+        _, said = place.split(status=1)
+        assert "No space left on device" in said
+        assert "job 41 was ended" in said.splitlines()[-1]
+        assert (place.folder / "slurm/cancelled").read_text() == "41\n"
+        assert not list(results.glob("naps/submissions/0*"))
+        (results / "filler").unlink()
+        sbatch.write_text(SBATCH)
+        assert "submitted: job 42 (2 workers)" in place.split()[0]
 
 
 def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:

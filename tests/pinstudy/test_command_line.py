@@ -15,6 +15,7 @@ import pytest
 
 from configs.version import VERSION
 from runners.shards import read_records
+from tests.faults.small_disk import mounted
 from tests.tools import need_tool
 from tests.trees import build_tree
 
@@ -130,7 +131,12 @@ def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(fold
     runner.send_signal(signal.SIGKILL)
     runner.wait()
     before = {r["run_id"] for r in records(folder)}
-    assert pinstudy(folder, "run", "long.yaml", "--kinds", two_kinds()).returncode == 0
+    done = pinstudy(folder, "run", "long.yaml", "--kinds", two_kinds())
+    assert done.returncode == 0
+    where = f"was ended from outside before run {len(before) + 1} of 20 (nap-plain long x1 "
+    kept = f"was recorded: {len(before)} runs of it kept, that one is made again"
+    assert where in done.stderr.splitlines()[0]
+    assert done.stderr.splitlines()[0].endswith(kept)
     made = records(folder)
     assert before <= {r["run_id"] for r in made}
     keys = [(r["case_id"], r["warmup"], r["repetition"]) for r in made]
@@ -237,21 +243,14 @@ def test_plan_touches_nothing(folder: Path) -> None:
 
 
 def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root to mount a small tmpfs")
     results = folder / "results"
     results.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(results)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting a tmpfs is not permitted here")
-    try:
+    with mounted(results, "size=64k"):
         done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds())
         assert done.returncode == 1
         assert "No space left" in done.stderr
         assert "Traceback" not in done.stderr
         assert records(folder)
-    finally:
-        subprocess.run(["umount", str(results)], check=True)
 
 
 def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:

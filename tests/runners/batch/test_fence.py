@@ -69,3 +69,20 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
         fence.newest("lane")
     with pytest.raises(StudyError):
         fence.claim_next("lane", {})
+
+
+def test_a_claim_counts_when_there_is_no_room_for_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = os.open
+    full = create("/dev/full", os.O_WRONLY)
+
+    def opened(path: str, flags: int, mode: int = 0o777) -> int:
+        os.close(create(path, flags, mode))
+        return os.dup(full)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "open", opened)
+        assert Fence(tmp_path).claim_next("lane", {"node": "n"}) == 1
+    os.close(full)
+    assert Fence(tmp_path).claim_next("lane", {}) == 2
