@@ -14,9 +14,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from configs.errors import StudyError, UserError
 from configs.whole_file import sync_folder, write_whole
@@ -246,20 +245,31 @@ def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
 def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
-            lines = iter(partial(stream.readline, LONGEST_LINE), b"")
             if part.start:
                 # A line belongs to the part in which its first byte is.
                 stream.seek(part.start - 1)
-                next((line for line in lines if line.endswith(b"\n")), b"")
+                _end_line(stream)
             at = stream.tell()
-            for line in lines if at < part.stop else ():
-                if not line.isspace():
+            while at < part.stop and (line := stream.readline(LONGEST_LINE)):
+                if len(line) == LONGEST_LINE:
+                    # One torn line, also where what follows on it looks like a record.
+                    yield None
+                    at += _end_line(stream) if line[-1:] != b"\n" else 0
+                elif not line.isspace():
                     yield parse(line, part.path, at)
                 at += len(line)
-                if at >= part.stop:
-                    break
     except OSError as error:
         raise UserError(f"{part.path}: cannot be read ({error.strerror})") from None
+
+
+def _end_line(stream: IO[bytes]) -> int:
+    """Read on to the end of a line, however far it is; return how many bytes that was."""
+    length = 0
+    while piece := stream.readline(_BUFFER_BYTES):
+        length += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return length
 
 
 def _parse(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
