@@ -60,6 +60,11 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     return "; ".join(lines) + more
 
 
+def changed_between(folder: Path, first: str, second: str) -> str:
+    """Return which facts differ between two digests of nodes, as their files in `nodes` tell."""
+    return what_changed(folder, _facts_of(folder, second) or {}, {"node_digest": first})
+
+
 def in_words(name: str, then: object, now: object) -> str:
     """Return a settled fact's values, then and now, in one short line."""
     word = _WORDS.get(name, name.replace("_", " "))

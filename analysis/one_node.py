@@ -1,0 +1,28 @@
+"""That the records of a results folder are of one node, and not of one that changed in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from configs.errors import UserError
+from configs.words import shown
+from runners.changed_node import changed_between
+
+
+def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
+    """Raise UserError when records of a node were made before and after it became another one.
+
+    `pinstudy run` refuses to go on then, so somebody has put them together. `frame` is that of
+    `analysis.frame.Runs`.
+    """
+    known = frame[["node_id", "node_digest"]].dropna().drop_duplicates().astype(str)
+    for node, of in known.groupby("node_id", sort=False):
+        first, *others = of["node_digest"]
+        if others:
+            raise UserError(
+                f"{folder}: holds runs of before and after node {shown(node)} changed: "
+                f"{changed_between(folder, first, others[0])}; they are not taken together: move "
+                "the files of one of the two out of records/ into a folder of their own"
+            )

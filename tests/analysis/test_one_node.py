@@ -1,0 +1,50 @@
+"""Records of a node before and after it changed, put together by hand, are not taken together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis.sources import open_results
+from configs.errors import UserError
+from runners.node import open_node
+from tests.analysis.records import record, write
+from tests.trees import Machine, build_tree
+from tests.trees import write as write_file
+
+KERNEL = "proc/sys/kernel/osrelease"
+
+
+def test_runs_of_two_kernels_are_refused_by_what_differs(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, Machine(cores=("0",)))
+    digests = []
+    for release in ("6.1.0-55-amd64", "6.1.0-56-amd64"):
+        write_file(root, KERNEL, release)
+        node = open_node(root)
+        digests.append(node.digest)
+        nodes = tmp_path / "results" / "nodes"
+        nodes.mkdir(parents=True, exist_ok=True)
+        (nodes / f"{node.digest}.json").write_text(json.dumps(node.facts))
+    runs = [record(1, number, node_digest=digest) for number, digest in enumerate(digests, 1)]
+    write(tmp_path / "results", runs)
+
+    with pytest.raises(UserError) as refused:
+        open_results(str(tmp_path / "results"))
+
+    assert "before and after node 'node1' changed" in str(refused.value)
+    assert "kernel was '6.1.0-55-amd64', now '6.1.0-56-amd64'" in str(refused.value)
+
+
+def test_runs_of_two_kernels_are_refused_without_the_nodes_files_too(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, node_digest="one"), record(1, 2, node_digest="two")])
+    with pytest.raises(UserError, match="compare the files in"):
+        open_results(str(tmp_path))
+
+
+def test_interchangeable_nodes_are_one_node(tmp_path: Path) -> None:
+    shared = {"pool": "split-there", "node_digest": "same"}
+    runs = [record(1, n, node_id=f"n{n}", block=n, **shared) for n in (1, 2)]
+    write(tmp_path, runs)
+    assert open_results(str(tmp_path)).runs is not None
