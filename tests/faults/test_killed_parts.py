@@ -1,0 +1,95 @@
+"""Program, witness, launcher or perf are killed at random moments of a study: it goes on, and says.
+
+Which of them was hit and what it then was is not known exactly: a process may have just ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from runners.shards import read_records
+from tests.faults.trial import Trial
+from tests.tools import need_tool
+
+RUNS = 150
+REASONS = (
+    r"ended by SIGKILL",
+    r"\S*(taskset|pinstudy-witness) was ended by SIGKILL: no message",
+    r"\S*(taskset|pinstudy-witness) ended with status \d+: no message",
+    # taskset or the witness itself had no time to start the program.
+    r"could not be started: .*",
+)
+
+
+def descendants(pid: int) -> list[int]:
+    found = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, path.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def strike(runner: subprocess.Popen[str], chance: random.Random) -> None:
+    """Kill one of the processes that the runner has now, or the group of one."""
+    victims = descendants(runner.pid)
+    if victims:
+        victim = chance.choice(victims)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if chance.random() < 0.2 and os.getpgid(victim) == victim:
+                os.killpg(victim, signal.SIGKILL)
+            else:
+                os.kill(victim, signal.SIGKILL)
+
+
+@pytest.mark.faults
+def test_what_is_killed_is_told_and_no_number_is_wrong(tmp_path: Path) -> None:
+    need_tool("perf")
+    trial = Trial(tmp_path, RUNS, nap_s=0.15)
+    study = tmp_path / "trial.yaml"
+    study.write_text(study.read_text().replace("[scheduler]", "[pcores-pin]"))
+    chance = random.Random(11)
+    runner = trial.start("run", "trial.yaml", "--kinds", f"P={min(os.sched_getaffinity(0))}")
+    trial.wait_for_start_after(0)
+    while runner.poll() is None:
+        time.sleep(chance.uniform(0, 0.4))
+        if trial.starts() < RUNS:
+            strike(runner, chance)
+    status, said = trial.ends(runner)
+    assert status == 0, said
+    assert "Traceback" not in said
+    trial.assert_no_process_left()
+    made = [r for r in read_records(trial.records_folder) if r["status"] != "left-out"]
+    assert len({(r["warmup"], r["repetition"]) for r in made}) == len(made) == trial.runs
+    seen = Counter(record["status"] for record in made)
+    assert set(seen) <= {"ok", "failed", "placement-violated"}
+    assert seen["ok"] > RUNS // 10
+    assert seen["failed"] > RUNS // 10
+    hit = 0
+    for record in made:
+        if record["status"] == "failed":
+            reason = record["reason"]
+            assert any(re.fullmatch(pattern, reason) for pattern in REASONS), reason
+        if record["status"] == "ok":
+            assert record["elapsed_s"] >= 0.15
+            why = record["unavailable"].get("context_switches")
+            assert (why is None) is ("context_switches" in record)
+            if why:
+                hit += 1
+                assert re.search(r"perf (was ended by SIGKILL|could not attach)", why), why
+                assert "task_clock_s" not in record
+                assert "migrations" not in record
+            else:
+                assert 0 < record["task_clock_s"] < record["elapsed_s"]
+                assert record["context_switches"] >= 1
+    assert hit, "perf was never hit"
