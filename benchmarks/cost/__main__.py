@@ -84,7 +84,7 @@ def show(rounds: Rounds, watched: tuple[dict[str, list[Attention]], ...]) -> Non
 
 
 @click.command()
-@click.option("--rounds", default=8, show_default=True, help="Rounds of all tools and programs.")
+@click.option("--rounds", default=9, show_default=True, help="Rounds of all tools and programs.")
 @click.option("--watched", default=6, show_default=True, help="Uses of each tool that are watched.")
 def main(rounds: int, watched: int) -> None:
     """Measure what measuring costs, and print it as tables."""

@@ -31,9 +31,9 @@ class Program:
 
 
 PROGRAMS = (
-    Program("`true`", 0.0, (5, 45)),
-    Program("10 ms", 0.01, (20,)),
-    Program("100 ms", 0.1, (10,)),
+    Program("`true`", 0.0, (5, 35)),
+    Program("10 ms", 0.01, (15,)),
+    Program("100 ms", 0.1, (8,)),
     Program("1 s", 1.0, (2,)),
 )
 
