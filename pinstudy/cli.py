@@ -159,6 +159,9 @@ def main() -> None:
         # There is nothing more to stop, and Python would end with a traceback.
         for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)
+        # An interruption of code that was made of a text, as dataclasses make theirs, would have
+        # Python end by SIGINT, whatever the status; the next such code has it forget.
+        exec("")
 
 
 def _run() -> None:
