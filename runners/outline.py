@@ -48,6 +48,8 @@ class Outline:
     @property
     def done(self) -> int:
         """How many of them were made already."""
+        if self.study.precision is None:
+            return len(self.plan.runs) - self.left
         return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
 
     @property
@@ -129,13 +131,8 @@ class Outline:
 
     def as_json(self) -> dict[str, Any]:
         """Return the whole outline as plain data, tables and rows in the order of the study."""
-        rows = [(item.table, _left_out_row(item)) for item in self.plan.left_out]
-        rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
-        tables: dict[int, list[dict[str, Any]]] = {}
         done, most = self.done, self._most
         fewest = self._fewest if self.study.precision else most
-        for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
-            tables.setdefault(table, []).append(row)
         return {
             "study": self.study.name,
             "study_digest": self.study.digest,
@@ -152,8 +149,17 @@ class Outline:
             "baselines": self._baselines(most),
             "expected_s": self._seconds(most),
             "expected_least_s": self._seconds(fewest),
-            "tables": [{"title": _title(some[0]), "rows": some} for some in tables.values()],
+            "tables": self.tables(),
         }
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Return each table's title and rows as plain data, in the order of the study."""
+        rows = [(item.table, _left_out_row(item)) for item in self.plan.left_out]
+        rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
+        tables: dict[int, list[dict[str, Any]]] = {}
+        for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
+            tables.setdefault(table, []).append(row)
+        return [{"title": _title(some[0]), "rows": some} for some in tables.values()]
 
     @property
     def _repetitions(self) -> str:

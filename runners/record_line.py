@@ -23,6 +23,7 @@ CHECKSUM = "crc32"
 # Inside a text the quotes would be escaped: where this stands, an object has this key.
 _MARK = b',"' + CHECKSUM.encode() + b'":"'
 _DIGITS = 8
+_DECODER = json.JSONDecoder()
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:
@@ -36,17 +37,20 @@ def line_of(record: Mapping[str, Any]) -> bytes:
 
 def head_of(line: bytes) -> dict[str, Any] | None:
     """Return those fields of a line's record that HEAD names; None when it is to be read whole."""
-    head, found, rest = line.partition(_MARK)
-    if not found:
+    at = line.find(_MARK)
+    if at < 0:
         return None
-    end = rest[_DIGITS + 1 :]
-    if rest[: _DIGITS + 1] != b'%08x"' % crc32(end, crc32(head)):
+    says = at + len(_MARK)
+    rest = says + _DIGITS + 1
+    head = line[:at]
+    if line[says:rest] != b'%08x"' % crc32(line[rest:], crc32(head)):
         return None
     try:
-        fields = json.loads(str(head, "utf-8") + "}")
+        text = str(head, "utf-8") + "}"
+        fields, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return fields if isinstance(fields, dict) else None
+    return fields if isinstance(fields, dict) and end == len(text) else None
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:

@@ -40,7 +40,7 @@ def command(
     if as_json:
         print_json(outline.as_json())
         return
-    for table in outline.as_json()["tables"]:
+    for table in outline.tables():
         say(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
