@@ -13,11 +13,42 @@ vnode_image() {
     emulated_programs
     key=$({ cat tools/vnode.sh runners/vm/{vmlinux,initramfs}.py runners/vm/guest/init tests/vnode/module/* &&
         cat "$stamps/guest-kernel"; } | digest)
-    holds "$stamps/vnode-image" "$key" && return
-    say "builds the virtual node"
-    vnode_module
-    vnode_boot_files
-    stamp "$stamps/vnode-image" "$key"
+    if ! holds "$stamps/vnode-image" "$key"; then
+        say "builds the virtual node"
+        vnode_module
+        vnode_boot_files "$guest/tree" "$vnode"
+        stamp "$stamps/vnode-image" "$key"
+    fi
+    case $target in
+        *-small) ;;
+        *) vnode_other_kernel "$key" ;;
+    esac
+}
+
+# vnode_other_kernel KEY: the same image with a kernel of another version, for what happens to a study
+# when its node is updated. The module of the first one loads there, too: its symbols have versions.
+vnode_other_kernel() {
+    local key=$1 package tree=$vnode/other/tree
+    holds "$stamps/vnode-other" "$key" && return
+    package=$(other_kernel)
+    [ -n "$package" ] || { say "apt offers no second kernel for the virtual node; its test is left out" && return; }
+    say "fetches a second kernel for the virtual node: $package"
+    rm -rf "$vnode/other"
+    mkdir -p "$tree" || fail "cannot write $root/$vnode"
+    { (cd "$vnode/other" && logged_here apt-get download "$package") &&
+        logged dpkg-deb -x "$vnode"/other/*.deb "$tree"; } || fail "cannot fetch $package:" see-log
+    vnode_boot_files "$tree" "$vnode/other"
+    rm -rf "$tree" "$vnode"/other/*.deb
+    stamp "$stamps/vnode-other" "$key"
+}
+
+# other_kernel: the package of the newest kernel of the guests' series that is not theirs.
+other_kernel() {
+    local own=$guest/tree/boot/vmlinuz-
+    own=$(echo "$own"*-amd64)
+    own=${own#"$guest/tree/boot/vmlinuz-"}
+    LC_ALL=C apt-cache pkgnames "linux-image-${own%%-*}" 2>/dev/null |
+        grep -Ex "linux-image-${own%%-*}-[0-9]+-amd64" | grep -vxF "linux-image-$own" | sort -V | tail -n 1
 }
 
 vnode_module() {
@@ -32,14 +63,15 @@ vnode_module() {
     rm -rf "$vnode/module"
 }
 
-# vnode_boot_files: beside a guest's usual modules ext4, for the disk that outlives a power cut; it
-# needs crc32c, which no module names.
+# vnode_boot_files TREE FOLDER: beside a guest's usual modules ext4, for the disk that outlives a power
+# cut; it needs crc32c, which no module names.
 vnode_boot_files() {
-    logged .venv/bin/python -m runners.vm.vmlinux "$guest"/tree/boot/vmlinuz-* "$vnode/vmlinux" ||
+    local tree=$1 folder=$2
+    logged .venv/bin/python -m runners.vm.vmlinux "$tree"/boot/vmlinuz-* "$folder/vmlinux" ||
         fail "cannot take the kernel out of its package:" see-log
-    logged .venv/bin/python -m runners.vm.initramfs "$(module_tree)" "$(command -v busybox)" \
-        runners/vm/guest/init "$vnode/initramfs" virtio_blk crc32c_generic ext4 || fail "cannot make the virtual node's initramfs:" see-log
+    logged .venv/bin/python -m runners.vm.initramfs "$(module_tree "$tree")" "$(command -v busybox)" \
+        runners/vm/guest/init "$folder/initramfs" virtio_blk crc32c_generic ext4 || fail "cannot make the virtual node's initramfs:" see-log
 }
 
-# module_tree: the folder of the kernel's modules; where it is depends on the distribution's release.
-module_tree() { find "$guest"/tree/lib/modules "$guest"/tree/usr/lib/modules -mindepth 1 -maxdepth 1 2>/dev/null | head -n 1; }
+# module_tree TREE: the folder of the kernel's modules; where it is depends on the distribution's release.
+module_tree() { find "$1"/lib/modules "$1"/usr/lib/modules -mindepth 1 -maxdepth 1 2>/dev/null | head -n 1; }

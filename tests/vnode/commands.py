@@ -39,9 +39,10 @@ def start_study(node: VirtualNode, name: str) -> int:
 
 
 def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
-    """Return the records of a study, in the order they were written."""
+    """Return the records of a study, in the order they were written, without what was cut off."""
     text = node.shell(f"cat {RESULTS}/{name}/*/records/*.jsonl 2>/dev/null || true")
-    return [json.loads(line) for line in text.splitlines()]
+    lines = [line for line in text.split("\n") if line.endswith("}")]
+    return [json.loads(line) for line in lines]
 
 
 def settings(node: VirtualNode) -> str:
@@ -60,7 +61,7 @@ def set_apart(node: VirtualNode) -> None:
     )
 
 
-def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = 120) -> None:
+def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = 300) -> None:
     """Wait until something holds in the guest."""
     end = time.monotonic() + seconds
     while not holds():

@@ -9,6 +9,7 @@ from configs.cpulist import format_cpulist
 from tests.tools import ROOT
 
 IMAGE = ROOT / "build" / "vnode"
+OTHER = IMAGE / "other"
 
 # A hybrid model name, for what looks at it; `vendor` because QEMU's own is AMD's without the leaf
 # that tells of SMT. QEMU 7.2 emulates AVX2 wrongly: numpy's argsort, which uses it where it finds
@@ -21,18 +22,27 @@ CPU = (
 
 @dataclass(frozen=True)
 class Shape:
-    """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous."""
+    """Counts of cores of each kind. Only P-cores have SMT siblings; only P is homogeneous.
+
+    `boot_from` is where its kernel is, OTHER for a kernel of another version; `options` are those
+    on the kernel's line.
+    """
 
     p: int = 2
     e: int = 4
     lpe: int = 0
     smt: bool = True
+    boot_from: Path = IMAGE
+    options: str = "mitigations=off"
 
     qemu = "qemu-system-x86_64"
     image = IMAGE
-    kernel_line = (
-        f"console=ttyS0 mitigations=off nokaslr pinstudy.start={ROOT}/tests/vnode/guest/start.sh"
-    )
+
+    @property
+    def kernel_line(self) -> str:
+        """The kernel's options: the console, those asked for, and what is started in the end."""
+        start = f"pinstudy.start={ROOT}/tests/vnode/guest/start.sh"
+        return f"console=ttyS0 {self.options} nokaslr {start}"
 
     def kinds(self) -> dict[str, tuple[int, ...]]:
         """Return each kind's CPUs as the guest's kernel numbers them: by core, P-cores first."""
@@ -48,7 +58,8 @@ class Shape:
         """Return QEMU's options for machine, CPUs and kernel."""
         return [
             *("-M", "q35", *self.qemu_options()),
-            *("-kernel", str(IMAGE / "vmlinux"), "-initrd", str(IMAGE / "initramfs")),
+            *("-kernel", str(self.boot_from / "vmlinux")),
+            *("-initrd", str(self.boot_from / "initramfs")),
         ]
 
     def shares(self) -> dict[str, Path]:

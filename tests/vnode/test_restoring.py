@@ -1,4 +1,4 @@
-"""Settings of a real kernel after a study was killed, and after the power was cut."""
+"""Settings of a real kernel after a study was killed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from tests.vnode.commands import (
     set_apart,
     settings,
     start_study,
-    study,
     until,
 )
-from tests.vnode.conftest import USUAL, Guests
 from tests.vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
@@ -39,28 +37,3 @@ def test_after_a_kill_the_next_command_puts_everything_back(node: VirtualNode, m
     assert settings(node) == before
     assert not journal_exists(node)
     assert node.run("pgrep", "-f", "mandelbrot-libgomp").status == 1
-
-
-def test_after_a_power_cut_settings_are_put_back_and_the_study_goes_on(guests: Guests) -> None:
-    node = guests.boot(USUAL)
-    set_apart(node)
-    before = settings(node)
-    start_study(node, "ten-cases")
-    until(node, lambda: len(records(node, "ten-cases")) >= 3)
-
-    node.power_cut()
-    node.boot()
-    # The kernel's own defaults, which are not what the user had set.
-    assert settings(node) != before
-    assert journal_exists(node)
-    kept = records(node, "ten-cases")
-    ended = pinstudy(node, *study("ten-cases"))
-
-    assert ended.status == 0, ended
-    assert settings(node) == before
-    assert not journal_exists(node)
-    runs = records(node, "ten-cases")
-    assert len(kept) >= 3
-    assert all(run in runs for run in kept)
-    good = [run["case_number"] for run in runs if run["status"] == "ok"]
-    assert sorted(good) == list(range(1, 11))

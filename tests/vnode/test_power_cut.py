@@ -1,0 +1,106 @@
+"""A power cut in the middle of a study: what was recorded is there, nothing is made twice or mixed.
+
+What the guest has not written to its disk when QEMU is killed is lost: what no fsync asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from tests.vnode.commands import (
+    RESULTS,
+    journal_exists,
+    pinstudy,
+    records,
+    set_apart,
+    settings,
+    start_study,
+    study,
+    until,
+)
+from tests.vnode.node import VirtualNode
+
+pytestmark = pytest.mark.vnode
+
+NAME = "ten-cases"
+FOLDER = f"{RESULTS}/{NAME}/vnode"
+CUTS = 4
+
+
+def runs_made(node: VirtualNode) -> Counter[str]:
+    """Return how often each run of the study was made to its end."""
+    return Counter(run["run_id"] for run in records(node, NAME) if run["status"] == "ok")
+
+
+def beside_the_records(node: VirtualNode) -> dict[str, str]:
+    """Return what stands beside the records, by name."""
+    names = node.shell(
+        f"cd {FOLDER} 2>/dev/null && find . -name '*.json' -o -name study.yaml || true"
+    )
+    return {name: node.shell(f"cat {FOLDER}/{name}") for name in names.split()}
+
+
+def test_after_a_power_cut_the_study_goes_on_with_the_settings_of_the_boot(
+    node: VirtualNode,
+) -> None:
+    set_apart(node)
+    start_study(node, NAME)
+    until(node, lambda: len(records(node, NAME)) >= 3)
+    # The last one may have been read before its fsync had ended.
+    kept = records(node, NAME)[:-1]
+
+    node.power_cut()
+    node.boot()
+    of_the_boot = settings(node)
+    assert journal_exists(node)
+    ended = pinstudy(node, *study(NAME))
+
+    assert ended.status == 0, ended
+    lines = [line for line in ended.errors.splitlines() if line.startswith("pinstudy:")]
+    assert any("the node was rebooted" in line and "nothing was put back" in line for line in lines)
+    assert settings(node) == of_the_boot
+    assert not journal_exists(node)
+    runs = records(node, NAME)
+    assert all(run in runs for run in kept)
+    good = [run["case_number"] for run in runs if run["status"] == "ok"]
+    assert sorted(good) == list(range(1, 11))
+    assert len({run["boot_id"] for run in runs}) == 2
+
+
+def test_power_cuts_at_random_moments_lose_no_run_but_the_one_in_flight(
+    node: VirtualNode,
+) -> None:
+    moments = random.Random(8)
+    kept: list[str] = []
+    for cut in range(CUTS):
+        before = len(records(node, NAME))
+        start_study(node, NAME)
+        if cut:
+            until(node, lambda: len(records(node, NAME)) > before)  # noqa: B023 - used at once
+        # From the start of the interpreter to some runs later.
+        node.run("sleep", f"{moments.uniform(0, 4):.2f}")
+        seen = [json.dumps(run) for run in records(node, NAME)]
+
+        node.power_cut()
+        node.boot()
+
+        left = [json.dumps(run) for run in records(node, NAME)]
+        assert set(kept) <= set(left)
+        assert set(seen[:-1]) <= set(left)
+        kept = left
+        assert max(runs_made(node).values(), default=1) == 1
+        for name, text in beside_the_records(node).items():
+            assert text.strip(), f"{name} is empty after the power cut"
+            if name.endswith(".json"):
+                json.loads(text)
+    ended = pinstudy(node, *study(NAME))
+
+    assert ended.status == 0, ended
+    runs = records(node, NAME)
+    good = [run["case_number"] for run in runs if run["status"] == "ok"]
+    assert sorted(good) == list(range(1, 11))
+    assert set(kept) <= {json.dumps(run) for run in runs}
