@@ -43,13 +43,13 @@ def test_the_kernel_logs_each_of_its_runs(kernel: Kernel, tmp_path: Path) -> Non
 
 def test_the_kernel_works_as_much_more_as_its_factor_says(kernel: Kernel, tmp_path: Path) -> None:
     factor, log = tmp_path / "factor", tmp_path / "log"
-    # A thousand times the work: no machine is so busy that this would not show.
-    for text in ("1", "1000"):
+    command = [str(kernel.program), "20000", "--factor", str(factor), "--log", str(log)]
+    for text in ("1", "1", "1", "1", "1", "1000"):
         factor.write_text(text)
-        command = [str(kernel.program), "20000", "--factor", str(factor), "--log", str(log)]
         subprocess.run(command, check=True)
-    once, often = (span.took_s for span in read_spans(log))
-    assert often > 10 * once
+    *once, often = (span.took_s for span in read_spans(log))
+    # A thousand times the work: no machine is so busy that this would not show.
+    assert often > 10 * min(once)
 
 
 @pytest.mark.parametrize("options", [["--factor", "/nowhere"], ["--log"], ["--unknown", "1"]])
