@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from configs.library import load_study
+from runners.session import Session
+from runners.workplace import open_workplace
 from tests.faults.trial import Trial
+from tests.runners.test_study_energy import Quiet
 from tests.tools import ROOT, missing, need_tool
 
 
@@ -85,3 +89,21 @@ def test_one_that_was_held_finds_that_a_newer_one_has_made_its_runs(tmp_path: Pa
     assert "a newer pinstudy run works here (this is attempt 1); this one stops" in said
     trial.assert_complete()
     trial.assert_no_process_left()
+
+
+def test_what_another_has_recorded_since_the_plan_was_made_is_not_made_again(
+    tmp_path: Path,
+) -> None:
+    trial = Trial(tmp_path, 2)
+    study = load_study(str(tmp_path / "trial.yaml"))
+    workplace = open_workplace(Path("/"), None)
+    late, early = (
+        Session.begin(workplace, study, tmp_path / "results", fresh=False) for _ in range(2)
+    )
+    assert late.outline.left == trial.runs
+    early.run(Quiet())
+    trial.assert_complete()
+    late.run(Quiet())
+    assert late.outline.left == 0
+    assert trial.starts() == trial.runs
+    trial.assert_complete()
