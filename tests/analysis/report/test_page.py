@@ -310,3 +310,15 @@ def test_ten_tables_are_a_light_file(tmp_path: Path) -> None:
 def test_a_publication_needs_a_folder_for_its_report() -> None:
     with pytest.raises(UserError, match="--into"):
         write_report("published:galante-2025")
+
+
+def test_a_report_of_many_tables_has_figures_of_the_first_and_says_so(
+    study: Path, page: _Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_out = "this report has the figures of the first"
+    assert left_out not in page.of("section-2")
+    monkeypatch.setattr("analysis.report.page.MOST_PICTURED", 1)
+    short = read(study)
+    assert left_out not in short.of("section-1")
+    assert f"{left_out} 1; pinstudy figures draws all" in short.of("section-2")
+    assert len(short.images) < len(page.images)
