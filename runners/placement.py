@@ -48,9 +48,11 @@ class PlacementSampler:
         uses what is online of it (Linux kernel/sched/core.c, sched_getaffinity).
         """
         self._proc = str(proc)
-        listed = _cpus(_read(str(online)))
-        self._online = frozenset(listed) if listed else None
         self._online_file = str(online)
+        self._online_text = _read(self._online_file)
+        listed = _cpus(self._online_text)
+        self._online = frozenset(listed) if listed else None
+        self._masks: dict[str, tuple[int, ...] | None] = {}
         self._root_pid = pid
         self._pids = [pid]
         self.samples = 0
@@ -65,14 +67,18 @@ class PlacementSampler:
     def sample(self) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before."""
         self.samples += 1
-        online = _cpus(_read(self._online_file))
-        if online and self._online is not None:
-            self._plugged |= self._online.symmetric_difference(online)
+        self._look_for_plugged()
         pids = [self._root_pid]
         for pid in pids:
             for tid in self._tids(pid):
                 self._look_at(pid, tid)
                 pids.extend(self._children(pid, tid))
+
+    def _look_for_plugged(self) -> None:
+        text = _read(self._online_file)
+        online = _cpus(text) if text != self._online_text else None
+        if online and self._online is not None:
+            self._plugged |= self._online.symmetric_difference(online)
 
     def _tids(self, pid: int) -> list[int]:
         try:
@@ -86,7 +92,7 @@ class PlacementSampler:
 
     def _look_at(self, pid: int, tid: int) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
-        allowed = self._usable(_allowed_cpus(_read(f"{base}/status")))
+        allowed = self._usable(_allowed_list(_read(f"{base}/status")))
         cpu = _last_cpu(_read(f"{base}/stat"))
         if allowed is None or cpu is None:
             return
@@ -94,10 +100,19 @@ class PlacementSampler:
         trace.allowed = allowed
         trace.seen[cpu] += 1
 
-    def _usable(self, mask: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        if mask is None or self._online is None:
-            return mask
-        return tuple(cpu for cpu in mask if cpu in self._online)
+    def _usable(self, listed: str | None) -> tuple[int, ...] | None:
+        """Return the CPUs of a mask that are online; of each mask it is found out once.
+
+        Hundreds of threads have the same one at every look, of as many CPUs.
+        """
+        if listed is None:
+            return None
+        if listed not in self._masks:
+            mask = _cpus(listed)
+            if mask is not None and self._online is not None:
+                mask = tuple(cpu for cpu in mask if cpu in self._online)
+            self._masks[listed] = mask
+        return self._masks[listed]
 
 
 def _read(path: str) -> str:
@@ -113,9 +128,9 @@ def _read(path: str) -> str:
         os.close(descriptor)
 
 
-def _allowed_cpus(status: str) -> tuple[int, ...] | None:
+def _allowed_list(status: str) -> str | None:
     _, found, rest = status.partition("Cpus_allowed_list:")
-    return _cpus(rest.partition("\n")[0]) if found else None
+    return rest.partition("\n")[0] if found else None
 
 
 def _cpus(text: str) -> tuple[int, ...] | None:

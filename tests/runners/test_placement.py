@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from configs.cpulist import parse_cpulist
 from runners.placement import PlacementSampler, ThreadTrace, prove
 
 
@@ -106,20 +107,20 @@ def test_nothing_seen_is_unproved() -> None:
     assert prove([], "set", (0,), 1, 0.0001).verdict == "unproved"
 
 
-def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
-    def task(pid: int, tid: int, cpu: int, allowed: str, children: str = "") -> None:
-        folder = tmp_path / str(pid) / "task" / str(tid)
-        folder.mkdir(parents=True)
-        fields = " ".join(["S", *["0"] * 35, str(cpu), "0"])
-        (folder / "stat").write_text(f"{tid} (a ) name) {fields}\n")
-        (folder / "status").write_text(
-            f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n"
-        )
-        (folder / "children").write_text(children)
+def task(proc: Path, pid: int, tid: int, cpu: int, allowed: str, children: str = "") -> None:
+    """Write a thread's files."""
+    folder = proc / str(pid) / "task" / str(tid)
+    folder.mkdir(parents=True)
+    fields = " ".join(["S", *["0"] * 35, str(cpu), "0"])
+    (folder / "stat").write_text(f"{tid} (a ) name) {fields}\n")
+    (folder / "status").write_text(f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
+    (folder / "children").write_text(children)
 
-    task(10, 10, 3, "0-3", children="20 ")
-    task(10, 11, 1, "1")
-    task(20, 20, 2, "2")
+
+def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
+    task(tmp_path, 10, 10, 3, "0-3", children="20 ")
+    task(tmp_path, 10, 11, 1, "1")
+    task(tmp_path, 20, 20, 2, "2")
     sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-7"))
     sampler.sample()
     sampler.sample()
@@ -144,6 +145,26 @@ def test_unreadable_threads_are_not_seen(
     (folder / "stat").write_bytes(stat)
     (folder / "status").write_bytes(status)
     PlacementSampler(7, root, root / "online").sample()
+
+
+def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def counted(text: str) -> tuple[int, ...]:
+        parsed.append(text)
+        return parse_cpulist(text)
+
+    monkeypatch.setattr("runners.placement.parse_cpulist", counted)
+    for tid in range(10, 14):
+        task(tmp_path, 10, tid, tid, "0-255")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-255"))
+    for _ in range(5):
+        sampler.sample()
+    assert len(sampler.threads) == 4
+    # What is online, and the one mask of twenty looks at a thread.
+    assert parsed == ["0-255", "0-255"]
 
 
 def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
