@@ -78,6 +78,9 @@ def write_figures(
         if results.folder is None:
             raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
         into = results.folder / FOLDER
+        # Who has made the results may have put it there, to have files written elsewhere.
+        if into.is_symlink():
+            raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
     findings = find(results)
     with in_style():
         of_tables = _write_tables(results, findings, into, formats)

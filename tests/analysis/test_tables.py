@@ -343,6 +343,18 @@ def test_the_tables_are_written_beside_the_records_and_over_older_ones(tmp_path:
     ]  # fmt: skip
 
 
+def test_a_link_in_a_table_s_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    tables = tables_from(tmp_path / "made", [record(1, 1)])
+    (tmp_path / "precious").write_text("kept")
+    for name in ("tables.md", "tables.csv", "tables.tex"):
+        (tmp_path / "made" / name).symlink_to(tmp_path / "precious")
+
+    paths = write_tables(tables, tmp_path / "made")
+
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert not any(path.is_symlink() for path in paths)
+
+
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
     tables = tables_from(tmp_path, [record(1, 1)])
     (tmp_path / "file").write_text("no folder")

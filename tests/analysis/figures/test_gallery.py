@@ -258,6 +258,17 @@ def test_a_folder_that_cannot_be_written_is_a_mistake_told_in_a_line(
         write_drawing(drawing_of(study, TIME), tmp_path / "taken" / "figures")
 
 
+def test_figures_are_not_written_through_a_link_of_the_results(tmp_path: Path) -> None:
+    make_results(tmp_path / "made", apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "made" / "figures").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(UserError, match="figures: is a link; remove it, or name a folder"):
+        write_figures(str(tmp_path / "made"))
+
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
     with pytest.raises(UserError, match="--into"):
         write_figures("published:galante-2025")
