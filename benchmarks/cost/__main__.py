@@ -60,7 +60,8 @@ def show(rounds: Rounds, watched: tuple[dict[str, list[Attention]], ...]) -> Non
         "medians over rounds, in brackets their 95 % intervals.",
         "### Added to each run, ms\n\nFrom the end of one run's `main` to the beginning of the "
         "next one's, less what that takes without any tool. Of `true`: what each further run "
-        "takes, less the same without a tool.",
+        "takes, less the same without a tool. pinstudy starts a perf for each run, whose cost is "
+        "in its own.",
         report.added(rounds.costs, beside),
         f"### Added to each run when a tool makes {report.RUNS}, ms\n\nThe same with the tool's "
         "start and end divided among the runs: of pinstudy the plan and the tables, without "
