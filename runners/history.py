@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from configs.durations import MAX_DURATION_S
 from configs.errors import UserError
 from configs.model import Precision, Study
 from configs.words import shown
@@ -44,12 +45,13 @@ class History:
             self.temperature_reference_c = recorded_reference_c(record)
         if status == LEFT_OUT:
             self.left_out.add((case_id, str(record.get("reason"))))
-        elif status in FINAL and isinstance(repetition, int):
+        elif status in FINAL and type(repetition) is int:
             key = (case_id, bool(record.get("warmup")), repetition)
             if self.precision and status == OK and not key[1] and key not in self.done:
                 self._add_good(case_id, repetition, figures_of(record))
             self.done.add(key)
-            if status == OK and isinstance(elapsed_s, float):
+            # NaN is not in the range either; no run may take longer.
+            if status == OK and isinstance(elapsed_s, float) and 0 < elapsed_s <= MAX_DURATION_S:
                 count, total_s = self.times.get(case_id, (0, 0.0))
                 self.times[case_id] = (count + 1, total_s + elapsed_s)
 

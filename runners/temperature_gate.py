@@ -13,7 +13,7 @@ from typing import Any
 from configs.model import TemperatureGate
 from runners.forecast import duration
 from runners.measured import Measured
-from runners.temperature import NO_SENSOR, Thermometer
+from runners.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
 
 # coretemp renews its values once a second; to look more often would only wake the package.
 LOOK_EVERY_S = 1.0
@@ -98,7 +98,16 @@ def recorded_reference_c(record: Mapping[str, Any]) -> dict[str, float] | None:
     found = record.get("temperature_reference_c")
     if not isinstance(found, dict) or not found:
         return None
-    return found if all(isinstance(value, (int, float)) for value in found.values()) else None
+    return found if all(map(_is_temperature, found.values())) else None
+
+
+def _is_temperature(value: object) -> bool:
+    # NaN is not in the range either.
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and LOWEST_C < value < HIGHEST_C
+    )
 
 
 def _unknown(reason: str) -> Measured:

@@ -56,7 +56,7 @@ def read_made(folder: Path, study_digest: str) -> Made:
             continue
         status, repetition = record.get("status"), record.get("repetition")
         case_id = str(record.get("case_id"))
-        if status in FINAL and isinstance(repetition, int):
+        if status in FINAL and type(repetition) is int:
             runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
         elif status == LEFT_OUT:
             wanted = f"{record.get('mapping')} under {record.get('governor')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,11 @@ def test_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, {}, [], "hot", 45, {"package 0": "45"}, {"package 0": None}]
+    "value",
+    [
+        *(None, {}, [], "hot", 45, {"package 0": "45"}, {"package 0": None}),
+        *({"package 0": value} for value in (True, math.nan, -math.inf, -1e308, 10**30)),
+    ],
 )
 def test_no_record_makes_a_wrong_reference(value: object) -> None:
     assert recorded_reference_c({"temperature_reference_c": value}) is None
