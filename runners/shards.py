@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from configs.errors import StudyError, UserError
-from configs.whole_file import sync_folder, write_whole
+from configs.whole_file import is_full, sync_folder, write_whole
 from runners.record_line import head_of, line_of
 from runners.share import StoppedError
 from runners.statuses import FINAL
@@ -54,7 +54,7 @@ class Shard:
         """Create the shard of an attempt, by default of the node's next one.
 
         `fenced` says why records are no longer accepted; empty as long as they are. Raises
-        UserError when the folder is not writable.
+        UserError when the folder is not writable, StudyError when the disk is full.
         """
         self._folder = folder
         self._node_id = node_id
@@ -160,6 +160,11 @@ class Shard:
         )
 
     def _not_writable(self, error: OSError) -> UserError:
+        if is_full(error):
+            return StudyError(
+                f"{self._folder}: cannot write results here ({error.strerror}); make room and "
+                "start the same command again"
+            )
         return UserError(
             f"{self._folder}: cannot write results here ({error.strerror}); "
             "name a writable folder with --results"
@@ -201,7 +206,7 @@ def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
     That is some of their fields, runners.record_line.HEAD, and takes a fifth of the time.
     """
     for part in parts_of(folder):
-        yield from filter(None, _parsed(part, _parse_for_progress))
+        yield from filter(None, read_part_progress(part))
 
 
 @dataclass(frozen=True)
@@ -240,6 +245,11 @@ def _by_attempt(path: Path) -> tuple[int, str]:
 def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
     """Yield the records of a part as `read_lines` does."""
     return _parsed(part, _parse)
+
+
+def read_part_progress(part: Part) -> Iterator[dict[str, Any] | None]:
+    """Yield the records of a part as `read_progress` does, and None for lines that are none."""
+    return _parsed(part, _parse_for_progress)
 
 
 def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:

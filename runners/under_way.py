@@ -25,7 +25,7 @@ from runners.journal import boot_id_of
 from runners.node import Node
 from runners.outline import Outline
 from runners.processes import STAT_LIMIT, Task, parse_task
-from runners.shards import Part, read_part
+from runners.shards import Part, read_part_progress
 from runners.share import StoppedError
 from runners.statuses import FINAL
 from runners.sysfs import Absent, Tree
@@ -136,7 +136,7 @@ class EndedAttempt:
         shard = self.path.with_suffix(".jsonl")
         kept = torn = 0
         with suppress(OSError):
-            for record in read_part(Part(shard, 0, shard.stat().st_size)):
+            for record in read_part_progress(Part(shard, 0, shard.stat().st_size)):
                 torn += record is None
                 kept += record is not None and record.get("status") in FINAL
         return kept, torn
