@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from contextlib import suppress
@@ -31,6 +32,11 @@ def write_whole(path: Path, data: bytes) -> None:
     # Where a file system cannot tell, the file's own fsync has to do.
     with suppress(OSError):
         sync_folder(path.parent)
+
+
+def is_full(error: OSError) -> bool:
+    """Return whether the disk is full, or what a user may have of it."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def sync_folder(folder: Path) -> None:
