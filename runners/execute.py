@@ -198,6 +198,8 @@ def _kept(stream: IO[bytes]) -> str:
     stream.seek(0)
     if size <= 2 * KEPT_OUTPUT_BYTES:
         return stream.read().decode(errors="replace")
-    head = stream.read(KEPT_OUTPUT_BYTES)
+    # Whole lines only: a number that is cut would be another number.
+    head, _, _ = stream.read(KEPT_OUTPUT_BYTES).rpartition(b"\n")
     stream.seek(-KEPT_OUTPUT_BYTES, 2)
-    return (head + b"\n[...]\n" + stream.read()).decode(errors="replace")
+    _, _, tail = stream.read().partition(b"\n")
+    return (head + b"\n[...]\n" + tail).decode(errors="replace")
