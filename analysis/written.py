@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from configs.errors import UserError
-from configs.whole_file import write_whole
+from configs.errors import StudyError, UserError
+from configs.whole_file import is_full, write_whole
 
 ELSEWHERE = "or name a writable folder with --into"
 
@@ -13,12 +13,14 @@ ELSEWHERE = "or name a writable folder with --into"
 def write_file(path: Path, content: str | bytes, advice: str = ELSEWHERE) -> Path:
     """Write a file, whole or not at all; return its path.
 
-    `advice` follows "make room" in the UserError that is raised when the folder cannot be written.
+    `advice` follows "make room" in the error that is raised when the folder cannot be written:
+    StudyError when the disk is full, else UserError.
     """
     try:
         write_whole(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
-        raise UserError(
+        kind = StudyError if is_full(error) else UserError
+        raise kind(
             f"{path}: cannot be written ({error.strerror or error}); the records are safe, make "
             f"room, {advice}"
         ) from error

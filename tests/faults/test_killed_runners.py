@@ -54,7 +54,7 @@ def test_a_study_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_pa
     assert len(kept) >= MANY // 4
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(MANY, marks=pytest.mark.faults)])
+@pytest.mark.parametrize("kills", [2, pytest.param(MANY, marks=pytest.mark.faults)])
 def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they_were(
     tmp_path: Path, kills: int
 ) -> None:

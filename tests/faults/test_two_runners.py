@@ -75,6 +75,7 @@ def test_two_that_do_not_see_each_other_make_no_run_twice(tmp_path: Path) -> Non
         (tmp_path / "results").rename(tmp_path / f"results-{len(list(tmp_path.iterdir()))}")
 
 
+@pytest.mark.faults
 def test_one_that_was_held_finds_that_a_newer_one_has_made_its_runs(tmp_path: Path) -> None:
     trial = Trial(tmp_path, 6)
     held = apart(trial)
