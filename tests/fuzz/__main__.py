@@ -156,6 +156,7 @@ def _damage_files(name: str, seconds: float, folder: Path) -> None:
         while time.monotonic() < until:
             path, how = random.choice(scene.inputs), random.choice(NAMES)
             arguments, seed = random.choice(scene.commands_reading(path)), random.randrange(1 << 30)
+            scene.put_back()
             with damaged(path, how, seed):
                 outcome = outcome_of(arguments)
             runs += 1

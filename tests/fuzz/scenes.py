@@ -70,6 +70,14 @@ class Scene:
     inputs: Sequence[Path]
     commands: Sequence[Sequence[str]]
     settings: Mapping[str, str]
+    originals: Mapping[Path, bytes]
+
+    def put_back(self) -> None:
+        """Write those inputs again that a command has removed."""
+        for path, data in self.originals.items():
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
 
     def commands_reading(self, path: Path) -> Sequence[Sequence[str]]:
         """Return the commands that name a file, or all where none does."""
@@ -103,7 +111,8 @@ def _scene(
     state = folder / "state"
     state.mkdir(exist_ok=True)
     own = {"PINSTUDY_STATE": str(state), "PINSTUDY_RESULTS": str(folder / "results")}
-    return Scene(name, folder, inputs, commands, own | settings)
+    originals = {path: path.read_bytes() for path in inputs}
+    return Scene(name, folder, inputs, commands, own | settings, originals)
 
 
 def tree_scene(folder: Path, machine: str = "adl0") -> Scene:
@@ -276,7 +285,6 @@ def journal_scene(folder: Path) -> Scene:
     inputs = [state / "study.json", state / "tune.json"]
     for path in inputs:
         path.write_text(json.dumps(entry))
-    # `restore` removes what it has put back, so that it is the last.
     commands = [("doctor", "--sysroot", root.name), ("restore", "--sysroot", root.name)]
     return _scene("journal", folder, inputs, commands)
 
