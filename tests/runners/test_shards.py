@@ -24,6 +24,7 @@ from runners.shards import (
     read_records,
 )
 from runners.share import StoppedError
+from tests.ordinary_user import open_folder, ordinary_user
 
 
 def record(**fields: object) -> dict[str, object]:
@@ -280,3 +281,11 @@ def test_a_schema_that_is_no_version_is_refused_in_a_short_line(
         list(read_records(tmp_path))
 
     assert len(str(refused.value)) < 400
+
+
+def test_a_folder_that_may_only_be_read_is_a_users_error() -> None:
+    with open_folder() as folder:
+        records = folder / "records"
+        records.mkdir(mode=0o555)
+        with ordinary_user(), pytest.raises(UserError, match=r"write results here \(Permission"):
+            Shard(records, "n")
