@@ -1,0 +1,85 @@
+"""A node that comes back with another kernel, or other boot options, in the middle of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.tools import missing
+from tests.vnode.commands import RESULTS, pinstudy, records, start_study, study, until
+from tests.vnode.conftest import USUAL, Guests
+from tests.vnode.node import VirtualNode
+from tests.vnode.shape import OTHER, Shape
+
+pytestmark = pytest.mark.vnode
+
+NAME = "ten-cases"
+
+
+@pytest.fixture
+def begun(guests: Guests) -> Iterator[VirtualNode]:
+    """Give a node that is off since its study was cut short."""
+    node = guests.boot(USUAL)
+    start_study(node, NAME)
+    until(node, lambda: len(records(node, NAME)) >= 3)
+    node.power_cut()
+    yield node
+    guests.close()
+
+
+def comes_back(node: VirtualNode, shape: Shape) -> None:
+    node.shape = shape
+    node.boot()
+
+
+def test_a_study_is_not_continued_by_another_kernel(begun: VirtualNode) -> None:
+    if not (OTHER / "initramfs").exists():
+        missing("there is no second kernel: `make test-vnode` fetches one where apt offers it")
+    node = begun
+    comes_back(node, replace(USUAL, boot_from=OTHER))
+    before = records(node, NAME)
+    (was,) = {run["kernel"] for run in before if "kernel" in run}
+    now = node.shell("uname -r")
+    assert now != was
+
+    refused = pinstudy(node, *study(NAME))
+
+    assert refused.status == 2, refused
+    (line,) = [line for line in refused.errors.splitlines() if "the node has changed" in line]
+    assert f"kernel was '{was}', now '{now}'" in line
+    assert "online" not in line
+    assert "--fresh" in line
+    assert records(node, NAME) == before
+
+    anew = pinstudy(node, *study(NAME), "--fresh", timeout=300)
+
+    assert anew.status == 0, anew
+    # The old ones are kept beside the new ones, in a folder of their own.
+    runs = records(node, NAME)
+    kept = [run for run in runs if run in before]
+    assert len(kept) == len(before)
+    made = [run for run in runs if run not in kept]
+    assert {run["kernel"] for run in made if run["status"] == "ok"} == {now}
+    assert len({run["node_digest"] for run in made}) == 1
+    assert len(node.shell(f"ls -d {RESULTS}/{NAME}/*").split()) == 2
+
+
+def test_a_study_goes_on_once_the_boot_options_are_as_they_were(begun: VirtualNode) -> None:
+    node = begun
+    comes_back(node, replace(USUAL, options="mitigations=auto nosmt"))
+    before = records(node, NAME)
+
+    refused = pinstudy(node, *study(NAME))
+
+    assert refused.status == 2, refused
+    assert "boot options lost 'mitigations=off' and got 'mitigations=auto nosmt'" in refused.errors
+    assert "online CPUs were '0-7', now '0,2,4-7'" in refused.errors
+    assert records(node, NAME) == before
+    node.power_cut()
+    comes_back(node, USUAL)
+    ended = pinstudy(node, *study(NAME), timeout=300)
+    assert ended.status == 0, ended
+    good = [run["case_number"] for run in records(node, NAME) if run["status"] == "ok"]
+    assert sorted(good) == list(range(1, 11))
