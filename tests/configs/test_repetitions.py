@@ -128,7 +128,8 @@ def test_what_a_study_may_ask_for_counts_its_most_repetitions() -> None:
     threads = ", ".join(str(count) for count in range(1, 101))
     text = with_repetitions(rule).replace("[serial]", "[libgomp]").replace("[1]", f"[{threads}]")
     assert mistakes(text) == [
-        "x.yaml:1:1: the study asks for 2000200 runs, warm-up runs included; expected at most 1000000"
+        "x.yaml:1:1: the study asks for 2000200 runs, warm-up runs included; "
+        "expected at most 1000000"
     ]
 
 

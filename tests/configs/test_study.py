@@ -258,7 +258,8 @@ def test_a_study_beyond_all_measure_is_refused() -> None:
     threads = ", ".join(str(count) for count in range(1, 101))
 
     assert mistakes(text.replace("[1]", f"[{threads}]")) == [
-        "x.yaml:1:1: the study asks for 2000200 runs, warm-up runs included; expected at most 1000000"
+        "x.yaml:1:1: the study asks for 2000200 runs, warm-up runs included; "
+        "expected at most 1000000"
     ]
 
 

@@ -205,7 +205,8 @@ def test_mappings_of_a_guest_s_cpus_make_more_runs() -> None:
     text = changed("[serial]", "[libgomp]").replace("repetitions: 10", "repetitions: 10000")
     threads = ", ".join(str(count) for count in range(1, 101))
     assert mistakes(text.replace("[1]", f"[{threads}]")) == [
-        "x.yaml:1:1: the study asks for 4000400 runs, warm-up runs included; expected at most 1000000"
+        "x.yaml:1:1: the study asks for 4000400 runs, warm-up runs included; "
+        "expected at most 1000000"
     ]
 
 
