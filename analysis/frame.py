@@ -21,7 +21,7 @@ from analysis.fields import ROW_KEYS, TABLE_KEYS
 from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
 from configs.errors import UserError
-from runners.shards import Part, parts_of
+from runners.read_shards import Part, parts_of
 from runners.statuses import INTERRUPTED, LEFT_OUT, OK
 
 # The column of the node that made a run, where several divide a study.

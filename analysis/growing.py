@@ -23,7 +23,7 @@ from analysis.fields import (
     TABLE_KEYS,
 )
 from analysis.sparse import Sparse
-from runners.shards import Part, read_part
+from runners.read_shards import Part, read_part
 from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
 

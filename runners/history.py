@@ -13,8 +13,8 @@ from configs.model import Precision, Study
 from configs.words import shown
 from runners.changed_node import what_changed
 from runners.precision import CasePrecision, figures_of
+from runners.read_shards import read_progress, read_records
 from runners.run_keys import RunKeys
-from runners.shards import read_progress, read_records
 from runners.statuses import FINAL, LEFT_OUT, OK
 from runners.temperature_gate import recorded_reference_c
 

@@ -23,8 +23,9 @@ from runners.node_lock import NodeLock
 from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
+from runners.read_shards import Part, parts_of
 from runners.record import Origin
-from runners.shards import Part, Shard, parts_of, write_atomically
+from runners.shards import Shard, write_atomically
 from runners.share import ALL, Share
 from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside

@@ -25,7 +25,7 @@ from runners.journal import boot_id_of
 from runners.node import Node
 from runners.outline import Outline
 from runners.processes import STAT_LIMIT, Task, parse_task
-from runners.shards import Part, read_part_progress
+from runners.read_shards import Part, read_part_progress
 from runners.share import StoppedError
 from runners.statuses import FINAL
 from runners.sysfs import Absent, Tree

@@ -19,7 +19,7 @@ from analysis.fields import METRIC
 from analysis.findings import CaseFinding, Findings
 from analysis.sources import Results
 from configs.cpulist import MAX_CPU
-from runners.shards import read_records
+from runners.read_shards import read_records
 from runners.statuses import OK
 
 # A results folder of this study has some hundred; of others no record is looked at.

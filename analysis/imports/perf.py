@@ -21,7 +21,8 @@ from analysis.table import harmless
 from configs.errors import UserError
 from configs.words import shown
 from runners.measured import Measured
-from runners.shards import SCHEMA, Shard, read_records
+from runners.read_shards import read_records
+from runners.shards import SCHEMA, Shard
 from runners.statuses import FAILED, OK
 
 STUDY = "imported"

@@ -16,7 +16,7 @@ from analysis.node_files import NodeSheet
 from analysis.report.left_aside import Places
 from analysis.sources import Results
 from configs.model import PRECISION_OF
-from runners.shards import read_records
+from runners.read_shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.

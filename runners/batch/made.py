@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from configs.errors import UserError
+from runners.read_shards import read_progress
 from runners.run_keys import RunKey
-from runners.shards import LATE, read_progress
+from runners.shards import LATE
 from runners.statuses import FINAL, LEFT_OUT, OK
 
 # By block, 0 for warm-up runs: how many runs ended, and how many of these were good.

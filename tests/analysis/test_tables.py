@@ -264,7 +264,7 @@ def test_csv_holds_every_row_unrounded_with_units_in_its_header(tmp_path: Path) 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "=\"x\",1"])
+@pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1'])
 def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, evil: str) -> None:
     tables = tables_from(tmp_path, [record(1, 1, mapping=evil, energy_net_j=-1.5)])
 

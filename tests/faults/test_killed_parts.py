@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.shards import read_records
+from runners.read_shards import read_records
 from tests.faults.trial import Trial
 from tests.tools import need_tool
 

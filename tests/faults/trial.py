@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from runners.shards import read_lines
+from runners.read_shards import read_lines
 from runners.statuses import FINAL
 from tests.processes import alive
 from tests.tools import ROOT

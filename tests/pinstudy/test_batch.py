@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from runners.batch.fence import Fence
-from runners.shards import LATE, read_records
+from runners.read_shards import read_records
+from runners.shards import LATE
 from tests.faults.small_disk import mounted
 
 ROOT = Path(__file__).resolve().parents[2]

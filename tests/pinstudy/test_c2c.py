@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.shards import read_records
+from runners.read_shards import read_records
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.test_c2c import LINE, install_sampling_perf
 from tests.runners.test_c2c_perf import LOCAL

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from configs.version import VERSION
-from runners.shards import read_records
+from runners.read_shards import read_records
 from tests.faults.small_disk import mounted
 from tests.tools import need_tool
 from tests.trees import build_tree

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runners.shards import read_records
+from runners.read_shards import read_records
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from runners.shards import read_records
+from runners.read_shards import read_records
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 
 NAP = """\

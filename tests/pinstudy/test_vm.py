@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from configs.errors import UserError
-from runners.shards import read_records
+from runners.read_shards import read_records
 from runners.vm.host import find_guest_host
 from tests.tools import ROOT, missing, need_tool
 

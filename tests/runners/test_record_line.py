@@ -15,16 +15,16 @@ from configs.errors import UserError
 from configs.library import load_study
 from runners.batch.made import read_made
 from runners.history import History, read_history
-from runners.record_line import CHECKSUM, HEAD, head_of, line_of
-from runners.shards import (
+from runners.read_shards import (
     LONGEST_LINE,
-    SCHEMA,
     parts_of,
     read_lines,
     read_part,
     read_progress,
     read_records,
 )
+from runners.record_line import CHECKSUM, HEAD, head_of, line_of
+from runners.shards import SCHEMA
 
 STUDY = load_study("quick")
 VALUES = st.recursive(
@@ -162,7 +162,7 @@ def told(folder: Path, pool: str, *, heads: bool) -> object:
     """Return what is told of the records, or how it is refused, with their heads or without any."""
     with pytest.MonkeyPatch.context() as patch:
         if not heads:
-            patch.setattr("runners.shards.head_of", lambda _: None)
+            patch.setattr("runners.read_shards.head_of", lambda _: None)
         try:
             history = read_history(folder, STUDY, "same", "n1", pool)
             made = read_made(folder, STUDY.digest)

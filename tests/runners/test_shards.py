@@ -13,16 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
-from runners.shards import (
-    LATE,
-    LONGEST_LINE,
-    SCHEMA,
-    Shard,
-    parts_of,
-    read_lines,
-    read_part,
-    read_records,
-)
+from runners.read_shards import LONGEST_LINE, parts_of, read_lines, read_part, read_records
+from runners.shards import LATE, SCHEMA, Shard
 from runners.share import StoppedError
 from tests.ordinary_user import open_folder, ordinary_user
 

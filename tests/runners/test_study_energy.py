@@ -25,8 +25,9 @@ from runners.node import Node, open_node
 from runners.order import PlannedRun
 from runners.plan import Plan, make_plan
 from runners.programs import WITNESS, find_program
+from runners.read_shards import read_records
 from runners.record import Origin
-from runners.shards import Shard, read_records
+from runners.shards import Shard
 from runners.study import Bench, run_study
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
