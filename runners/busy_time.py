@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from runners.around import Around
 from runners.measured import Measured
 from runners.sysfs import Absent, Tree
 
@@ -53,24 +54,12 @@ def tick_s() -> float:
     return 1 / os.sysconf("SC_CLK_TCK")
 
 
-class BusyMeter:
+class BusyMeter(Around[str | Absent]):
     """Takes the CPUs' times around a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree) -> None:
+        super().__init__(Absent("not measured"))
         self._tree = tree
-        self._before: str | Absent = Absent("not measured")
-        self._after: str | Absent = Absent("not measured")
-
-    def start(self) -> None:
-        """Take the times before a run."""
-        self._before = self._tree.content(PATH, LIMIT)
-
-    def sample(self) -> None:
-        """Nothing to follow."""
-
-    def stop(self) -> None:
-        """Take the times after a run."""
-        self._after = self._tree.content(PATH, LIMIT)
 
     def reading(self, cpus: Iterable[int], own_s: float) -> Measured:
         """Return `foreign_cpu_s` and `steal_s` of these CPUs between `start` and `stop`, seconds.
@@ -83,6 +72,9 @@ class BusyMeter:
                 return _unknown(text.reason)
         assert isinstance(self._before, str) and isinstance(self._after, str)
         return foreign_time(parse_stat(self._before), parse_stat(self._after), cpus, own_s)
+
+    def _read(self) -> str | Absent:
+        return self._tree.content(PATH, LIMIT)
 
 
 def foreign_time(

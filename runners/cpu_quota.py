@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from runners.around import Around
 from runners.measured import Measured
 from runners.sysfs import Absent, Tree
 
@@ -21,28 +22,16 @@ _FIELD = "quota_throttled_s"
 _MOST_LEVELS = 32
 
 
-class QuotaMeter:
+class QuotaMeter(Around[dict[str, float]]):
     """Takes the differences of the throttled time around a run; one meter serves many runs.
 
     The program is in pinstudy's own group, and every group above it may have a quota.
     """
 
     def __init__(self, tree: Tree) -> None:
+        super().__init__({})
         self._tree = tree
         self._files = stat_files(tree)
-        self._before: dict[str, float] = {}
-        self._after: dict[str, float] = {}
-
-    def start(self) -> None:
-        """Take the times before a run."""
-        self._before, self._after = self._read(), {}
-
-    def sample(self) -> None:
-        """Nothing to follow."""
-
-    def stop(self) -> None:
-        """Take the times after a run."""
-        self._after = self._read()
 
     def reading(self) -> Measured:
         """Return `quota_throttled_s`: the longest time of all levels, threads together, seconds."""

@@ -7,6 +7,7 @@ Clipping at a power limit is not in them unless the kernel was booted with int_p
 
 from __future__ import annotations
 
+from runners.around import Around
 from runners.cpufreq import CPUS
 from runners.measured import Measured
 from runners.sysfs import Absent, Tree
@@ -30,25 +31,13 @@ NO_COUNTERS = (
 _Values = dict[str, int | Absent]
 
 
-class ThrottleMeter:
+class ThrottleMeter(Around[_Values]):
     """Takes the differences of the throttle counters around a run; one serves many runs."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
+        super().__init__({})
         self._tree = tree
         self._files = _files(tree, topology)
-        self._before: _Values = {}
-        self._after: _Values = {}
-
-    def start(self) -> None:
-        """Take the counters' state before a run."""
-        self._before, self._after = self._read(), {}
-
-    def sample(self) -> None:
-        """Nothing to follow: the counters do not wrap within a run."""
-
-    def stop(self) -> None:
-        """Take the counters' state after a run."""
-        self._after = self._read()
 
     def reading(self) -> Measured:
         """Return `throttle`: `{core,package}_{count,ms,power_limit_count}`, sums over the node.
