@@ -98,21 +98,22 @@ def new_entry(
 def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
     """Return where this user's journals of a node are kept.
 
-    $PINSTUDY_STATE, else /var/lib/pinstudy for root, whomever he works for, else the user's own
-    state folder, by host name since homes are shared by nodes (XDG Base Directory Specification);
+    /var/lib/pinstudy for root, whomever he works for, else in the user's own state folder (XDG Base
+    Directory Specification), or in $PINSTUDY_STATE, by host name, since nodes share such folders;
     in a recorded tree the tree's own /var/lib/pinstudy.
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
-    if given := environment.get(STATE_VARIABLE):
-        return Path(given).absolute()
-    if may_be_root():
-        return SYSTEM_FOLDER
     from runners.node import safe_name
 
+    host = safe_name(os.uname().nodename)
+    if given := environment.get(STATE_VARIABLE):
+        return Path(given).absolute() / host
+    if may_be_root():
+        return SYSTEM_FOLDER
     state = environment.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "pinstudy" / safe_name(os.uname().nodename)
+    return base / "pinstudy" / host
 
 
 def open_journal(root: Path, purpose: str, environment: Mapping[str, str]) -> Journal:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from runners.node import safe_name
 from tests.tools import missing, need_tool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,8 @@ class Namespace:
     def __init__(self, folder: Path, pid: int, user: bool) -> None:
         self.folder = folder
         self.cpufreq = folder / "cpufreq"
-        self.state = folder / "state"
+        self._states = folder / "state"
+        self.state = self._states / safe_name(os.uname().nodename)
         self.command = pinstudy()
         self.environment: dict[str, str] = {}
         self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
@@ -54,7 +56,7 @@ class Namespace:
         environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
         return subprocess.Popen(
             [*self._enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
-            env=environment | {"PINSTUDY_STATE": str(self.state)} | self.environment,
+            env=environment | {"PINSTUDY_STATE": str(self._states)} | self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -160,7 +160,8 @@ def test_a_users_journals_are_in_the_state_folder_by_host(monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     folder = state_folder(Path("/"), {"XDG_STATE_HOME": "/home/a/state"})
     assert folder.parent == Path("/home/a/state/pinstudy")
-    assert state_folder(Path("/"), {"PINSTUDY_STATE": "/scratch"}) == Path("/scratch")
+    given = state_folder(Path("/"), {"PINSTUDY_STATE": "/scratch"})
+    assert (given.parent, given.name) == (Path("/scratch"), folder.name)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert state_folder(Path("/"), {}) == Path("/var/lib/pinstudy")
 
