@@ -10,9 +10,12 @@ from typing import Any
 
 from configs.model import AppChoice, Study
 
-# Where the study stands, what it is called in tables, forecasts, what is done beside its runs, and
-# on which nodes they are made: they change no run.
-_NOT_ASKED_FOR = ("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread")
+# Where the study stands, what it is called in tables, forecasts, what is done beside its runs, on
+# which nodes they are made, and how long a race may take: they change no run.
+_NOT_ASKED_FOR = (
+    *("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
+    *("within_s", "runs"),
+)
 # Keys inside a study's parts that came later: where they are not used, they are left out.
 _LATER = ("placement", "mappings", "oversubscribe")
 # Where an app's text is put in; no text of a file has a NUL.

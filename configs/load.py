@@ -129,6 +129,7 @@ def _build_study(
         baseline=valid.get("baseline"),
         vm=vm,
         precision=valid["repetitions"].precision,
+        race=valid["repetitions"].race,
         latency=valid.get("latency"),
         spread=valid.get("batch"),
     )

@@ -72,6 +72,12 @@ WAIT_POLICIES = ("active", "passive", "runtime-default")
 
 # What a study may want to know with a precision, and the field of a record that holds it.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
+# What cases can race for, beside a metric of their app.
+RACE_OF = {
+    "time": "the time that a run takes",
+    "energy": "the energy of the packages during a run",
+    "edp": "the energy-delay product, energy times time",
+}
 
 # `current` measures under whatever governor is in force and changes nothing.
 CURRENT_GOVERNOR = "current"
@@ -281,6 +287,23 @@ class Precision:
 
 
 @dataclass(frozen=True)
+class Race:
+    """Cases that are reliably worse end early, and the best of them is tried against the reference.
+
+    The reference is the study's first case. `of` is what is compared: a word of RACE_OF, or the
+    name of a metric of the app; `higher` says that more of it is better. Differences of up to
+    `margin`, a share, do not matter. The runs take about `within_s` seconds at most, None for any
+    time, and are at most `runs`, None for a third of ten repetitions of every case.
+    """
+
+    of: str = "time"
+    higher: bool = False
+    margin: float = 0.01
+    within_s: float | None = None
+    runs: int | None = None
+
+
+@dataclass(frozen=True)
 class Vm:
     """The guest that cases run in: its virtual CPUs and memory, and where the host puts the CPUs.
 
@@ -312,7 +335,7 @@ class Spread:
 class Study:
     """A validated study: its cases are the product of its apps, mappings and governors.
 
-    `repetitions` is how often a case is run; with a `precision`, how often at most.
+    `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
     `latency` are the pairs of CPUs whose latency is measured beside the cases, a word of
     LATENCY_PLANS. `digest` identifies what the study asks for: the hexadecimal SHA-256 of its
     canonical form.
@@ -336,6 +359,7 @@ class Study:
     baseline: Baseline | None = None
     vm: Vm | None = None
     precision: Precision | None = None
+    race: Race | None = None
     latency: str | None = None
     spread: Spread | None = None
 

@@ -1,4 +1,7 @@
-"""How often a study's cases are run: `10`, or `{min: 5, max: 50, until: {ci_half_width: 1%}}`."""
+"""How often a study's cases are run.
+
+`10`, or `{min: 5, max: 50, until: {ci_half_width: 1%}}`, or `{race: {of: time, within: 30 min}}`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import Any
 from marshmallow import ValidationError, post_load, validates_schema
 
 from configs.containers import OneOrMore, Reference, Section
-from configs.fields import Count, ValueField, Word
-from configs.model import PRECISION_OF, Precision
+from configs.fields import Count, Duration, Name, ValueField, Word
+from configs.model import PRECISION_OF, Precision, Race
 from configs.schema import Strict
 from configs.shares import parse_share
 from configs.words import shown
@@ -18,14 +21,19 @@ from configs.words import shown
 # when two times happen to agree, nothing, and neither says much of the case.
 LEAST_REPETITIONS = 3
 MOST_REPETITIONS = 10000
+# One of the reference before all, and two cases that are tried against each other by the fewest
+# runs that tell anything.
+LEAST_RACE_RUNS = 10
+BETTER = ("lower", "higher")
 
 
 @dataclass(frozen=True)
 class Repetitions:
-    """At most so many runs of a case, or fewer, where `precision` is reached earlier."""
+    """At most so many runs of a case; `precision` or `race` say what may end it earlier."""
 
     most: int
     precision: Precision | None = None
+    race: Race | None = None
 
 
 class Percentage(ValueField):
@@ -69,8 +77,38 @@ class RepetitionsSchema(Strict):
         return Repetitions(data["max"], Precision(data["min"], until["ci_half_width"], measures))
 
 
+class RaceSchema(Strict):
+    """What cases race for, and how far."""
+
+    of = Name("time, energy, edp or the name of a metric")
+    better = Word("direction", BETTER)
+    margin = Percentage("a percentage, such as 1%")
+    within = Duration("a time, such as 30 min")
+    runs = Count("how many runs at most", LEAST_RACE_RUNS, 1_000_000)
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Race:
+        return Race(
+            of=data.get("of", Race.of),
+            higher=data.get("better") == "higher",
+            margin=data.get("margin", Race.margin),
+            within_s=data.get("within"),
+            runs=data.get("runs"),
+        )
+
+
+class RacingSchema(Strict):
+    """Repetitions that a race decides."""
+
+    race = Section(RaceSchema, "a table with the keys of, better, margin, within, runs")
+
+    @post_load
+    def _build(self, data: dict[str, Any], **_: object) -> Repetitions:
+        return Repetitions(MOST_REPETITIONS, race=data["race"])
+
+
 class RepetitionsField(Reference):
-    """How often a case is run: a number, or a range and what ends it."""
+    """How often a case is run: a number, a range and what ends it, or as a race decides."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -78,7 +116,10 @@ class RepetitionsField(Reference):
             Section(RepetitionsSchema, "a table with the keys min, max and until"),
             required=True,
         )
+        self._racing = Section(RacingSchema, "a table with the key race")
 
     def _convert(self, value: object) -> object:
+        if isinstance(value, dict) and "race" in value:
+            return self._racing.deserialize(value)
         found = super()._convert(value)
         return Repetitions(found) if isinstance(found, int) else found

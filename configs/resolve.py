@@ -9,13 +9,24 @@ from typing import Any, Protocol
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
+from configs.model import (
+    DEFAULT_COLLECTORS,
+    DEFAULT_WARMUP,
+    RACE_OF,
+    App,
+    AppChoice,
+    Mapping,
+    Race,
+    Vm,
+)
 from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000
+# What a race takes is known when it is over; a third of this is what it may take by default.
+RACE_REPETITIONS = 10
 # Each is planned, shown and kept in memory: a second and 10 MB for some 5000 of them.
 MAX_CASES = 100_000
 
@@ -69,7 +80,7 @@ class Resolver:
             for choice in choices
         )
         cases = rows * prod(conditions)
-        runs = cases * (self._repetitions() + self.data.get("warmup", DEFAULT_WARMUP))
+        runs = cases * (self._repetitions(choices) + self.data.get("warmup", DEFAULT_WARMUP))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
         elif runs > MAX_RUNS:
@@ -77,11 +88,14 @@ class Resolver:
             self._mistake((), f"{asked}; expected at most {MAX_RUNS}")
         return choices, mappings, vm
 
-    def _repetitions(self) -> int:
+    def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
         """Return how often a case is run at most; 1 when the file does not say it rightly."""
         found = self.data.get("repetitions")
         if not isinstance(found, Repetitions):
             return 1
+        if found.race:
+            self._check_race(found.race, choices)
+            return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
         if "energy" in measures and "energy" not in self.data.get("collect", DEFAULT_COLLECTORS):
             self._mistake(
@@ -89,6 +103,27 @@ class Resolver:
                 "the precision of energy is asked for, and 'collect' leaves energy out",
             )
         return found.most
+
+    def _check_race(self, race: Race, choices: tuple[AppChoice, ...]) -> None:
+        """Find what a race does not go with."""
+        place: Path = ("repetitions", "race")
+        if self.data.get("order", "randomised-blocks") != "randomised-blocks":
+            self._mistake(("order",), "cases race block by block; write order: randomised-blocks")
+        if self._engine() not in ("local", None):
+            self._mistake(("engine",), "cases race on one node; write engine: local")
+        if race.of in RACE_OF and race.higher:
+            self._mistake((*place, "better"), f"less is better of {race.of}")
+        if race.of in ("energy", "edp") and "energy" not in self.data.get(
+            "collect", DEFAULT_COLLECTORS
+        ):
+            self._mistake(
+                (*place, "of"), f"{race.of} is asked for, and 'collect' leaves energy out"
+            )
+        for app in {choice.app.name: choice.app for choice in choices}.values():
+            known = [*RACE_OF, *(metric.name for metric in app.metrics)]
+            if race.of not in known:
+                message = unknown_word("measure", race.of, known, f" to app {app.name!r}")
+                self._mistake((*place, "of"), message)
 
     def _vm(self) -> Vm | None:
         """Return the guest, if cases are to run in one."""

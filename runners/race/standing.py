@@ -1,0 +1,81 @@
+"""What a race is told of its runs, and how it stands: data without any decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# How a race may stand; the first one is no end.
+DECISIONS = {
+    "unfinished": "runs that it needs are still to be made",
+    "gain": "the best case is reliably better than the reference, and by more than the margin",
+    "no gain": "nothing is better than the reference by more than the margin",
+    "undecided": "the runs that it may make were not enough to tell",
+    "no reference": "the reference has no good run, so that there is nothing to compare with",
+}
+# Why a case makes no more runs.
+WHYS = {
+    "far slower": "after one run so far from the best that noise cannot be the reason",
+    "worse": "worse than the best, with the confidence of all such decisions together",
+    "not best": "not told from the best, which had the better mean when the runs ran out",
+    "failed": "its run was not good",
+    "cannot run": "the node cannot run it now",
+    "no time": "there was no time for it",
+}
+
+
+@dataclass(frozen=True)
+class RaceRun:
+    """One run as a race sees it.
+
+    `value` is what is raced for, None when the run was not good or did not tell it; `reason` says
+    then why. `elapsed_s` is what the run took, 0 when that is not known.
+    """
+
+    value: float | None
+    elapsed_s: float
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RuledOut:
+    """A case that makes no more runs, after `block`.
+
+    `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
+    then, 0.07 for 7 %; None when it has no value. `p` is the probability of such a difference
+    between equals, before any correction; None where nothing was tested. `reason` is the failure's.
+    """
+
+    case_id: str
+    block: int
+    why: str
+    worse_by: float | None = None
+    p: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a race stands.
+
+    `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
+    `reference`; None while all race, and when no other case is left. `ruled_out` are in the order
+    in which they were. `trial` has the repetitions, by case_id, of the runs of best and reference
+    that decide: made after the best was chosen, so that they do not flatter it. `p` is the
+    probability of such a trial if there were no gain. `looks` is how often the trial was looked at.
+    `runs` and `spent_s` are what the race has taken, `most_runs` what it may. `noise` is the
+    standard deviation of one run's logarithm, pooled over cases; None before two blocks.
+    """
+
+    decision: str
+    reference: str
+    best: str | None
+    ruled_out: tuple[RuledOut, ...]
+    trial: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    p: float | None = None
+    looks: int = 0
+    blocks: int = 0
+    runs: int = 0
+    most_runs: int = 0
+    spent_s: float = 0.0
+    noise: float | None = None
