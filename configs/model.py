@@ -15,6 +15,8 @@ SELECTIONS = {
     "ecpus": "every CPU of the E-cores",
     "lpecpus": "every CPU of the LP-E-cores",
     "mixed": "one CPU of each P-core and E-core, the threads split evenly over the kinds",
+    "cores": "one CPU of each core: P-cores, then E-cores, then LP-E-cores",
+    "half-clusters": "one CPU of each core in half of each kind's clusters, which share a cache",
     "compact": "CPUs close together: SMT siblings, then shared caches, then packages",
     "spread": "CPUs far apart: packages in turn, then caches, SMT siblings last",
     "siblings": "both SMT siblings of a core, core by core",

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from configs.cpulist import format_cpulist
 from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
+from runners.clusters import cores_of_half_the_clusters, ranked_cores, usable
 from runners.installation import for_tools
 from runners.pairs import PAIR_SELECTIONS
 from runners.topology import KIND_ORDER, Core, Topology
@@ -132,13 +133,9 @@ def _all_cpus(topology: Topology, kind: str) -> list[int]:
     return [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]
 
 
-def _usable(core: Core, topology: Topology) -> tuple[int, ...]:
-    return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
-
-
 def _cores_of(topology: Topology, kind: str) -> list[tuple[int, ...]]:
     """Return the usable CPUs of each core of a kind, cores in the order of their first CPU."""
-    cores = (_usable(core, topology) for core in topology.cores if core.kind == kind)
+    cores = (usable(core, topology) for core in topology.cores if core.kind == kind)
     return sorted(cpus for cpus in cores if cpus)
 
 
@@ -149,6 +146,16 @@ def _one_per_core(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
 def _every_cpu(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
     """One CPU of each core first, their SMT siblings after them."""
     return lambda topology, _threads: _siblings_last(_cores_of(topology, kind))
+
+
+def _cores(topology: Topology, _threads: int) -> tuple[int, ...]:
+    """One CPU of each core, best kind first."""
+    cores = (usable(core, topology) for core in ranked_cores(topology))
+    return tuple(cpus[0] for cpus in cores if cpus)
+
+
+def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
+    return tuple(usable(core, topology)[0] for core in cores_of_half_the_clusters(topology))
 
 
 def _siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
@@ -188,7 +195,7 @@ def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
 
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
-    cores = [core for core in topology.cores if _usable(core, topology)]
+    cores = [core for core in topology.cores if usable(core, topology)]
     cores.sort(
         key=lambda core: (
             KIND_ORDER.index(core.kind) if core.kind in KIND_ORDER else len(KIND_ORDER),
@@ -196,7 +203,7 @@ def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ..
             core.cpus,
         )
     )
-    return [(_group_keys(topology, core), _usable(core, topology)) for core in cores]
+    return [(_group_keys(topology, core), usable(core, topology)) for core in cores]
 
 
 def _compact(topology: Topology, _threads: int) -> tuple[int, ...]:
@@ -238,6 +245,8 @@ _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "ecpus": _every_cpu("E"),
     "lpecpus": _every_cpu("LP-E"),
     "mixed": _mixed,
+    "cores": _cores,
+    "half-clusters": _half_clusters,
     "compact": _compact,
     "spread": _spread,
     **PAIR_SELECTIONS,

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from configs.words import plural
-from runners.topology import KIND_ORDER, Core, Topology
+from runners.clusters import NO_CLUSTERS, clusters_of, ranked_cores, usable
+from runners.topology import Core, Topology
 from runners.unmappable import CannotMapError
 
 
 def siblings(topology: Topology, threads: int) -> tuple[int, ...]:
     """Return two SMT siblings of each core that has two, best kind first."""
-    cores = [_usable(core, topology) for core in ranked_cores(topology)]
+    cores = [usable(core, topology) for core in ranked_cores(topology)]
     with_two = [cpus[:2] for cpus in cores if len(cpus) > 1]
     if not with_two:
         raise CannotMapError("no core has two usable CPUs (SMT is off or absent)")
@@ -32,7 +33,7 @@ def same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
     """Return neighbouring cores of each cluster, two and two, best kind first."""
     clusters = clusters_of(topology)
     if not clusters:
-        raise CannotMapError("no cores share a cache that others do not")
+        raise CannotMapError(NO_CLUSTERS)
     pairs: list[tuple[int, int]] = []
     for cluster in clusters:
         firsts = _firsts(cluster, topology)
@@ -71,42 +72,9 @@ PAIR_SELECTIONS: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
 }
 
 
-def ranked_cores(topology: Topology) -> list[Core]:
-    """Return the cores, best kind first, then by their first CPU; of no kind last."""
-
-    def rank(core: Core) -> tuple[int, tuple[int, ...]]:
-        known = core.kind in KIND_ORDER
-        return (KIND_ORDER.index(core.kind) if known else len(KIND_ORDER), core.cpus)
-
-    return sorted(topology.cores, key=rank)
-
-
-def clusters_of(topology: Topology) -> list[list[Core]]:
-    """Return the groups of cores that share a cache which not all cores share.
-
-    These are cores with one L2 (a module of E-cores), or where no cores share an L2, with one L3.
-    """
-    return _sharing(topology, 2) or _sharing(topology, 3)
-
-
-def _sharing(topology: Topology, level: int) -> list[list[Core]]:
-    cores = ranked_cores(topology)
-    groups = [
-        [core for core in cores if core.cpus[0] in cache.cpus]
-        for cache in topology.caches
-        if cache.level == level and cache.type != "Instruction"
-    ]
-    groups = [group for group in groups if 1 < len(group) < len(cores)]
-    return sorted(groups, key=lambda group: cores.index(group[0]))
-
-
-def _usable(core: Core, topology: Topology) -> tuple[int, ...]:
-    return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
-
-
 def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
     """Return one usable CPU of each core that has one."""
-    return [cpus[0] for core in cores if (cpus := _usable(core, topology))]
+    return [cpus[0] for core in cores if (cpus := usable(core, topology))]
 
 
 def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tuple[int, ...]:

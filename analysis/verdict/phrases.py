@@ -34,6 +34,8 @@ _PLACES = {
     "ecpus": "all CPUs of the E-cores",
     "lpecpus": "all CPUs of the LP-E-cores",
     "mixed": "P- and E-cores together",
+    "cores": "the cores, one CPU of each",
+    "half-clusters": "cores in half of the clusters",
     "compact": "CPUs close together",
     "spread": "CPUs far apart",
     "siblings": "SMT siblings",

@@ -1,0 +1,110 @@
+"""Clusters: cores of a kind that share a cache, and half of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from configs.model import Mapping
+from runners.discovery import read_topology
+from runners.mappings import resolve_cpus
+from runners.topology import Topology
+from runners.unmappable import CannotMapError
+from tests.runners.topologies import (
+    core_ultra_7_164u,
+    i9_14900k_without_smt,
+    topology,
+    two_packages_with_smt,
+)
+from tests.trees import build_tree
+
+SHARED_BY_ALL = "no cores share a cache that others do not"
+ONE_EACH = "no core kind has two clusters, of which one could be left out"
+
+
+def half(node: Topology, threads: int = 1, tightness: str = "set") -> tuple[int, ...]:
+    return resolve_cpus(Mapping("m", "half-clusters", tightness), node, threads)
+
+
+def refusal(node: Topology, threads: int = 1) -> str:
+    with pytest.raises(CannotMapError) as refused:
+        half(node, threads, "pin")
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "cpus"),
+    [
+        # P-cores have an L2 each and keep all, of four modules of E-cores two are left.
+        ("i9-14900k", (*range(0, 16, 2), *range(16, 24))),
+        ("adl0", (0, 2, 4, 6, 8, 9, 10, 11)),
+        # The L3, which LP-E-cores have no part in, makes one cluster of the P-cores.
+        ("mtl-m-2", (0, 2, 4, 5, 6, 7, 12, 13)),
+        ("arl-h", (*range(8), 12, 13)),
+        # Ten cores of two kinds have one L3, and as many another.
+        ("gb10", (*range(5, 10), *range(5))),
+        # Of three modules of small cores, the last with one core online, two.
+        ("synthetic-forest", tuple(range(8))),
+        ("synthetic-x3d", tuple(range(8))),
+        ("synthetic-server", (0, 1, 2, 3)),
+    ],
+)
+def test_half_of_each_kinds_clusters_is_kept_best_kind_first(
+    machine: str, cpus: tuple[int, ...], tmp_path: Path
+) -> None:
+    assert half(read_topology(build_tree(tmp_path, machine))) == cpus
+
+
+@pytest.mark.parametrize(
+    ("machine", "reason"),
+    [
+        ("kvm-guest", SHARED_BY_ALL),
+        ("synthetic-favoured", SHARED_BY_ALL),
+        # One cluster of each kind.
+        ("lnl0", ONE_EACH),
+        ("hx370", ONE_EACH),
+    ],
+)
+def test_a_node_without_two_clusters_of_a_kind_says_so(
+    machine: str, reason: str, tmp_path: Path
+) -> None:
+    assert refusal(read_topology(build_tree(tmp_path, machine))) == reason
+
+
+def test_pinned_threads_take_the_best_kind_first_and_must_fit() -> None:
+    node = i9_14900k_without_smt()
+
+    assert half(node, 10, "pin") == tuple(range(10))
+    assert "17 threads need 17 CPUs; half-clusters has 16 here (0-15)" in refusal(node, 17)
+
+
+def test_clusters_of_the_first_package_come_first_however_cpus_are_numbered() -> None:
+    interleaved = topology(
+        [(str(cpu), "P", cpu % 2) for cpu in range(8)],
+        [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")],
+    )
+
+    assert half(interleaved) == (0, 2, 4, 6)
+
+
+def test_it_is_half_of_the_clusters_that_may_be_used() -> None:
+    assert half(i9_14900k_without_smt("14-23")) == (14, 15, 16, 17, 18, 19)
+    assert refusal(i9_14900k_without_smt("16-19")) == ONE_EACH
+    # A core of each module: no two of them share anything that others do not.
+    assert refusal(i9_14900k_without_smt("8,12,16,20")) == SHARED_BY_ALL
+
+
+def test_one_cpu_of_each_core_of_every_kind() -> None:
+    def cores(node: Topology, threads: int, tightness: str = "pin") -> tuple[int, ...]:
+        return resolve_cpus(Mapping("m", "cores", tightness), node, threads)
+
+    ultra = core_ultra_7_164u()
+    assert cores(ultra, 1, "set") == (0, 2, *range(4, 14))
+    assert cores(ultra, 3) == (0, 2, 4)
+    assert cores(two_packages_with_smt(), 4) == (0, 1, 2, 3)
+    # E-cores that have the lower numbers come second all the same, and a core of no kind last.
+    mixed = topology([("0", "E", 0), ("1", "", 0), ("2-3", "P", 0)])
+    assert cores(mixed, 3) == (2, 0, 1)
+    with pytest.raises(CannotMapError, match="13 threads need 13 CPUs; cores has 12 here"):
+        cores(ultra, 13)
