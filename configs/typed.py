@@ -14,8 +14,11 @@ def as_typed(path: str | Path) -> str:
     not printed is written in octal digits between $' and ', which POSIX.1-2024 and bash know.
     """
     text = str(path)
-    if text.startswith("-"):
-        text = f"./{text}"
+    return word_as_typed(f"./{text}" if text.startswith("-") else text)
+
+
+def word_as_typed(text: str) -> str:
+    """Return any word of a command as it is given to a shell; unprinted characters as above."""
     if text.isprintable():
         return shlex.quote(text)
     return "$'" + "".join(map(_octal, os.fsencode(text))) + "'"

@@ -9,7 +9,7 @@ and libomp spin not at all on hybrid CPUs, and long elsewhere).
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,19 +115,19 @@ def openmp_variables(case: Case) -> dict[str, str]:
     if case.wait_policy != "runtime-default":
         variables["OMP_WAIT_POLICY"] = case.wait_policy
     if case.mechanism == "omp-places":
-        variables["OMP_PLACES"] = places_of(case)
+        variables["OMP_PLACES"] = places_of(case.mapping.tightness, case.cpus)
         variables["OMP_PROC_BIND"] = "close"
     return variables
 
 
-def places_of(case: Case) -> str:
+def places_of(tightness: str, cpus: Iterable[int]) -> str:
     """Return OMP_PLACES: one place a CPU under `pin`, one place of all CPUs under `set`.
 
     Abstract names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
     """
-    if case.mapping.tightness == "set":
-        return "{" + ",".join(map(str, case.mask)) + "}"
-    return ",".join(f"{{{cpu}}}" for cpu in case.cpus)
+    if tightness == "set":
+        return "{" + ",".join(map(str, sorted(set(cpus)))) + "}"
+    return ",".join(f"{{{cpu}}}" for cpu in cpus)
 
 
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:

@@ -141,4 +141,4 @@ def test_a_program_that_pins_its_threads_is_started_on_their_cpus() -> None:
 
 
 def test_two_threads_of_a_cpu_get_a_place_each() -> None:
-    assert places_of(case(cpus=(3, 3, 5, 5))) == "{3},{3},{5},{5}"
+    assert places_of("pin", (3, 3, 5, 5)) == "{3},{3},{5},{5}"
