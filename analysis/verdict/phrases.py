@@ -61,6 +61,15 @@ def rounded(value: float, half_width: float, most: int = 2) -> str:
 
 
 @dataclass(frozen=True)
+class Quantity:
+    """What differences are of, with the words for a smaller and a larger one."""
+
+    noun: str
+    less: str = "less"
+    more: str = "more"
+
+
+@dataclass(frozen=True)
 class Change:
     """A difference in words.
 
@@ -87,20 +96,27 @@ class Change:
         return f"{self.what} ({self.bracket})"
 
 
-def change(difference: Difference, objective: Objective, level: float = LEVEL) -> Change:
+def change(difference: Difference, of: Objective | Quantity, level: float = LEVEL) -> Change:
     """Return a difference in words, with the interval of that level."""
-    interval = difference.interval(level)
-    shown = _range(interval, objective) if difference.standard_error > 0 else ""
-    return replace(_change(difference.ratio, interval.half_width, objective), interval=shown)
+    interval, quantity = difference.interval(level), _quantity(of)
+    shown = _range(interval, quantity) if difference.standard_error > 0 else ""
+    return replace(_change(difference.ratio, interval.half_width, quantity), interval=shown)
 
 
-def change_of_means(ratio: float, objective: Objective) -> Change:
+def change_of_means(ratio: float, of: Objective | Quantity) -> Change:
     """Return a ratio of means in words, where there is no interval."""
-    return _change(ratio, 0.0, objective)
+    return _change(ratio, 0.0, _quantity(of))
 
 
-def _change(ratio: float, half_width: float, objective: Objective) -> Change:
-    noun = NOUNS[objective]
+def _quantity(of: Objective | Quantity) -> Quantity:
+    if isinstance(of, Quantity):
+        return of
+    less, more = ("lower", "higher") if of == "edp" else ("less", "more")
+    return Quantity(NOUNS[of], less, more)
+
+
+def _change(ratio: float, half_width: float, quantity: Quantity) -> Change:
+    noun = quantity.noun
     if ratio >= TIMES_FROM:
         times = f"{_multiple(ratio, half_width)} times"
         return Change(f"{times} the {noun}", f"{times} as much")
@@ -111,12 +127,8 @@ def _change(ratio: float, half_width: float, objective: Objective) -> Change:
     share = rounded(abs(ratio - 1) * 100, min(half_width * 100, 99))
     if not share.strip("0."):
         return Change(f"about the same {noun}", "about the same", "as")
-    size = f"{share} % {_words(objective)[ratio > 1]}"
+    size = f"{share} % {quantity.more if ratio > 1 else quantity.less}"
     return Change(f"{size} {noun}", size, "than")
-
-
-def _words(objective: Objective) -> tuple[str, str]:
-    return ("lower", "higher") if objective == "edp" else ("less", "more")
 
 
 def _multiple(ratio: float, half_width: float) -> str:
@@ -131,7 +143,7 @@ def _fraction(ratio: float) -> str:
     return f"1/{round(times, 2 - math.floor(math.log10(times))):.0f}"
 
 
-def _range(interval: Interval, objective: Objective) -> str:
+def _range(interval: Interval, quantity: Quantity) -> str:
     """Return the interval of a ratio in words, from the smaller change to the larger."""
     if not interval.high < WIDEST * interval.low:
         return f"wider than a factor of {WIDEST:.0f}"
@@ -141,14 +153,13 @@ def _range(interval: Interval, objective: Objective) -> str:
     if interval.low >= TIMES_FROM or not FRACTIONS_TO < interval.low <= interval.high < 10:
         low = _multiple(interval.low, size) if interval.low >= 1 else _fraction(interval.low)
         return f"{low} to {_multiple(interval.high, size)} times"
-    less, more = _words(objective)
     if 1.0 in interval:
         low, high = (
             rounded(end * 100, size * 100) for end in (1 - interval.low, interval.high - 1)
         )
         if not (low + high).strip("0."):
             return "within 0.01 %"
-        return f"{_side(low, less)} to {_side(high, more)}"
+        return f"{_side(low, quantity.less)} to {_side(high, quantity.more)}"
     ends = sorted([abs(interval.low - 1), abs(interval.high - 1)])
     low, high = (rounded(end * 100, size * 100) for end in ends)
     return f"{low} to {high} %"
