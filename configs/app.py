@@ -58,6 +58,13 @@ class CheckSchema(Strict):
     failed_status = Count("an exit status", 1, 255)
     pattern = Pattern("a regular expression", picks=False)
     stream = Word("stream", STREAMS)
+    command = Arguments("a command and its arguments, such as ./verify.sh")
+
+    @validates_schema(skip_on_field_errors=False)
+    def _refuse_no_command(self, data: dict[str, Any], **_: object) -> None:
+        command = data.get("command")
+        if command is not None and not (command and command[0]):
+            raise ValidationError({"command": ["names no program; expected such as ./verify.sh"]})
 
     @post_load
     def _build(self, data: dict[str, Any], **_: object) -> Check:
@@ -90,7 +97,7 @@ class AppSchema(Strict):
     sizes = Named(Section(SizeSchema, "the size's arguments"), required=True)
     arguments = Arguments("the arguments, with {size} for those of the size")
     metrics = Named(Section(MetricSchema, "a pattern and a unit"))
-    check = Section(CheckSchema, "failed_status, pattern or both")
+    check = Section(CheckSchema, "a table with the keys failed_status, pattern, stream, command")
     schedules = OneOrMore(Word("kind of schedule", KINDS))
     default_schedule = Schedule()
     limit = Duration("a time, such as 10 min")

@@ -17,7 +17,7 @@ _NOT_ASKED_FOR = (
     *("within_s", "runs"),
 )
 # Keys inside a study's parts that came later: where they are not used, they are left out.
-_LATER = ("placement", "mappings", "oversubscribe")
+_LATER = ("placement", "mappings", "oversubscribe", "command")
 # Where an app's text is put in; no text of a file has a NUL.
 _PLACE = re.compile(r'"\\u0000([0-9]+)"')
 

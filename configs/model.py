@@ -189,14 +189,16 @@ class Metric:
 
 @dataclass(frozen=True)
 class Check:
-    """How a run proves its result: an exit status, and a pattern that must be there.
+    """How a run proves its result: an exit status, a pattern that must be there, a command.
 
     `failed_status` is the exit status by which the program says that its own check failed.
+    `command` is run after the program, with what it printed on its stdin, and must succeed.
     """
 
     failed_status: int | None = None
     pattern: str | None = None
     stream: str = "stdout"
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ class Resolver:
                 continue
             if by_name.setdefault(app.name, app) != app:
                 self._mistake((*path, "app"), f"another app is already named {app.name!r}")
+            self._check_check(entry, app, (*path, "app"))
             choice = self._choice(entry, app, path)
             found.append(choice)
             if len(rows) + _count_tables(choice) > MAX_CASES:
@@ -209,6 +210,16 @@ class Resolver:
         except UserError as error:
             self._mistake(path, str(error))
         return None
+
+    def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
+        """Find a command that would have to check what a program in a guest has done."""
+        if app.check.command and self._engine() == "vm":
+            written_out: Path = ("check", "command") if isinstance(entry["app"], App) else ()
+            self._mistake(
+                (*path, *written_out),
+                f"app {app.name!r} is checked by a command, which is not run for guests; write "
+                "engine: local, or a check without command",
+            )
 
     def _choice(self, entry: dict[str, Any], app: App, path: Path) -> AppChoice:
         variants = self._named(entry, "variants", app.variants, app, path)

@@ -37,10 +37,17 @@ class LocalEngine:
     collectors: Collectors
 
     def execute(self, case: Case, launch: Launch) -> Observation:
-        """Carry a launch through once."""
+        """Carry a launch through once, and have the result of a good run checked."""
+        from runners.check_command import why_refused
         from runners.execute import execute
+        from runners.judge import why_failed
 
-        return execute(launch, case.app.limit_s, self.collectors.harness, cpus=case.mask)
+        harness, check = self.collectors.harness, case.app.check.command
+        seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+        if not check or why_failed(case, seen):
+            return seen
+        refusal = why_refused(check, seen.stdout, launch.environment, harness.witness)
+        return replace(seen, refusal=refusal)
 
     def measured(self, case: Case, seen: Observation) -> list[Measured]:
         """Return what the collectors say of the run."""

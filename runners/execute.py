@@ -52,8 +52,9 @@ class Observation:
     """What one execution showed; `perf_problem` is empty when perf was attached.
 
     `cost` is what pinstudy itself used while the program ran. `objection` is (status, reason) when
-    the engine found the run to be no result; None when it did not. `plugged` are CPUs that went
-    offline or came back meanwhile.
+    the engine found the run to be no result; None when it did not. `refusal` is why the check's
+    command did not take the result; empty when it did, or was not asked. `plugged` are CPUs that
+    went offline or came back meanwhile.
     """
 
     ending: Ending
@@ -67,6 +68,7 @@ class Observation:
     perf_command: tuple[str, ...]
     cost: HarnessCost | None = None
     objection: tuple[str, str] | None = None
+    refusal: str = ""
     plugged: tuple[int, ...] = ()
 
 

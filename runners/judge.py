@@ -35,6 +35,22 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
     `changed` says which settings were changed by somebody else meanwhile; empty when none was.
     A quiet size prints nothing, so that the exit status alone tells of the program's own check.
     """
+    failed = why_failed(case, seen)
+    if failed:
+        return failed
+    if seen.refusal:
+        return CHECK_FAILED, seen.refusal
+    if proof.verdict == "violated":
+        return PLACEMENT_VIOLATED, proof.reason
+    if seen.objection:
+        return seen.objection
+    if changed:
+        return SETTINGS_CHANGED, changed
+    return OK, ""
+
+
+def why_failed(case: Case, seen: Observation) -> tuple[str, str] | None:
+    """Return what the program's end and output say against a run, as `judge` does, or None."""
     app = case.app
     ending = seen.ending
     if seen.timed_out:
@@ -54,13 +70,7 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
         and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE)
     ):
         return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
-    if proof.verdict == "violated":
-        return PLACEMENT_VIOLATED, proof.reason
-    if seen.objection:
-        return seen.objection
-    if changed:
-        return SETTINGS_CHANGED, changed
-    return OK, ""
+    return None
 
 
 def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[str, str]]:

@@ -65,7 +65,9 @@ class WitnessProcess:
         out: IO[bytes],
         err: IO[bytes],
         log: IO[bytes],
+        inherited: Sequence[int] = (),
     ) -> None:
+        """`inherited` are descriptors that the program has as they are here."""
         command_read, self._command = os.pipe()
         self._report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
@@ -76,7 +78,7 @@ class WitnessProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=descriptors,
+                pass_fds=(*descriptors, *inherited),
                 start_new_session=True,
             )
         except OSError as error:

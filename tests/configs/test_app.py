@@ -42,6 +42,41 @@ def test_limit_and_check_have_defaults() -> None:
     assert (app.check.failed_status, app.check.pattern) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("value", "command"),
+    [
+        ("[./verify.sh, 'a b', '']", ("./verify.sh", "a b", "")),
+        ("./verify.sh --tolerance '1e-6' \"a b\"", ("./verify.sh", "--tolerance", "1e-6", "a b")),
+    ],
+)
+def test_a_check_s_command_is_a_list_of_arguments(value: str, command: tuple[str, ...]) -> None:
+    text = f"check: {{pattern: ^done, command: {value}}}\n".encode()
+    if value.startswith("."):
+        text = f"check:\n  pattern: ^done\n  command: {value}\n".encode()
+
+    check = app_of(LU + text).check
+
+    assert (check.command, check.pattern) == (command, "^done")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("''", "names no program; expected such as ./verify.sh"),
+        ("[]", "names no program; expected such as ./verify.sh"),
+        ("['', out.txt]", "names no program; expected such as ./verify.sh"),
+        ("{a: b}", "a table of keys is not a command and its arguments, such as ./verify.sh"),
+        ('"verify \'it"', '"verify \'it" has a quote that is not closed'),
+        ("[verify, [x]]", "a list is not an argument; put an empty one in quotes"),
+    ],
+)
+def test_a_check_without_a_program_to_run_is_a_mistake(value: str, said: str) -> None:
+    problem = mistake(b"schedules:", f"check: {{command: {value}}}\nschedules:".encode())
+
+    assert problem.startswith("lu.yaml:9:")
+    assert said in problem
+
+
 def with_metric(pattern: str) -> bytes:
     return f"metrics: {{t: {{unit: s, pattern: {pattern}}}}}\nschedules:".encode()
 

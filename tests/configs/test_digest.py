@@ -66,6 +66,20 @@ def test_another_command_of_an_app_changes_the_digest() -> None:
     assert study_of(STUDY, apps).digest != DIGEST
 
 
+def test_how_a_result_is_checked_is_asked_for() -> None:
+    by_pattern = {"lu": LU + b"check: {pattern: ^done}\n"}
+    by_command = {"lu": LU + b"check: {pattern: ^done, command: [./verify.sh, out.txt]}\n"}
+    by_another = {"lu": LU + b"check: {pattern: ^done, command: [./verify.sh, more.txt]}\n"}
+
+    digests = {study_of(STUDY, apps).digest for apps in (by_pattern, by_command, by_another)}
+
+    assert len(digests) == 3
+    # What an installation without check commands gave for this study.
+    assert study_of(STUDY, by_pattern).digest == (
+        "b85b7503c01067facc867e7cfeaee6b677a38235865518929fba84da8c98e4af"
+    )
+
+
 def test_keys_that_came_later_leave_older_studies_what_they_were() -> None:
     # What an installation without these keys gave for this study.
     assert DIGEST == "a170bb19e8170985e8b27e4c79bb024fbaf4af1c7aeb57554ecd8c938e43d298"

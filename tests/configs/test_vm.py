@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from configs import library
 from configs.model import Vm
-from tests.configs.shelves import STUDY, mistakes, study_of
+from tests.configs.shelves import LU, STUDY, mistakes, study_of
 
 # Lines 11, 12 and 13 are the guest's.
 IN_A_GUEST = (
@@ -336,3 +336,29 @@ def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> Non
     assert study.vm.memory_mib <= 1024
     assert [mapping.name for mapping in study.vm.vcpu_mappings] == SEVEN
     assert max(count for choice in study.apps for count in choice.threads) <= study.vm.cpus
+
+
+CHECKED = (
+    "app 'lu' is checked by a command, which is not run for guests; write engine: local, or a "
+    "check without command"
+)
+
+
+def test_a_command_that_would_check_what_a_guest_has_done_is_a_mistake() -> None:
+    apps = {"lu": LU + b"check: {pattern: ^done, command: ./verify.sh}\n"}
+
+    assert mistakes(IN_A_GUEST, apps) == [f"x.yaml:3:10: {CHECKED}"]
+    assert mistakes(STUDY, apps) == []
+    assert mistakes(IN_A_GUEST, {"lu": LU + b"check: {pattern: ^done}\n"}) == []
+
+
+def test_so_it_is_where_the_app_is_written_out_in_the_study() -> None:
+    written_out = """\
+app:
+      name: lu
+      title: LU
+      variants: {serial: {program: lu-serial, runtime: none}}
+      sizes: {small: {arguments: '100'}}
+      check: {command: ./verify.sh}
+"""
+    assert mistakes(changed("app: lu\n", written_out)) == [f"x.yaml:8:24: {CHECKED}"]

@@ -105,6 +105,28 @@ def test_a_pattern_that_must_be_printed_is_a_check() -> None:
     assert judge(case(app=app, size=quiet), seen(stdout=""), PROVED)[0] == "ok"
 
 
+REFUSAL = "the check './verify.sh' ended with exit status 1: row 7"
+
+
+@pytest.mark.parametrize(
+    ("observation", "proof", "status"),
+    [
+        # A wrong result is worth nothing wherever it was made.
+        (seen(), VIOLATED, "check-failed"),
+        (replace(seen(), objection=OBJECTION), PROVED, "check-failed"),
+        # It would not have been asked of these.
+        (seen(exit_code=5), PROVED, "failed"),
+        (seen(number=signal.SIGKILL, timed_out=True), PROVED, "timeout"),
+    ],
+)
+def test_what_a_check_s_command_refuses_comes_before_how_the_run_was_disturbed(
+    observation: Observation, proof: Proof, status: str
+) -> None:
+    found = judge(case(), replace(observation, refusal=REFUSAL), proof, CHANGED)
+    assert found[0] == status
+    assert (found[1] == REFUSAL) is (status == "check-failed")
+
+
 def test_the_last_match_is_the_metric() -> None:
     values, absent = read_metrics(case(), seen(stdout="time = 1\ntime = 2.5e-1\n"))
     assert values == {"elapsed_s": 0.25}

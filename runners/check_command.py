@@ -1,0 +1,146 @@
+"""A check by a command of the user's: it reads what a program printed, and its status tells.
+
+It runs after the measured window and under no mapping. pinstudy-witness starts it as it starts
+programs, so that nothing of it is left, however it or pinstudy ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from configs.words import printable, shown
+from runners.signals import ended_by
+from runners.witness_process import KILL_GRACE_S, Ending, LaunchError, WitnessProcess
+
+# A check is no part of what is measured, and a study waits for it after every run.
+LIMIT_S = 60.0
+KEPT_STDERR_BYTES = 2000
+SAID_CHARACTERS = 300
+_BEGIN = Path(__file__).with_name("stdin_from.py")
+# How long what it writes waits to be read: long where it writes nothing; a full pipe stops it.
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.001, 0.05
+# A command that writes without end has a time limit all the same.
+_MOST_READS = 64
+
+
+def why_refused(
+    command: Sequence[str],
+    printed: str,
+    environment: Mapping[str, str],
+    witness: Path,
+    limit_s: float = LIMIT_S,
+) -> str:
+    """Run the command with `printed` on its stdin; return why it is no success, empty when it is.
+
+    It has this process's working directory and user, and the environment that is given. After
+    `limit_s` seconds it is ended, with all that it has started.
+    """
+    called = f"the check {shown(shlex.join(command))}"
+    try:
+        ending, said = _run(command, printed, environment, witness, limit_s)
+    except (LaunchError, OSError) as error:
+        return f"{called} cannot be run: {error}"
+    if ending is None:
+        return f"{called} did not end within {limit_s:g} s"
+    if ending.exec_errno is not None:
+        return f"{called} cannot be started: {os.strerror(ending.exec_errno)}"
+    if ending.signal is not None:
+        return f"{called} was {ended_by(ending.signal)}"
+    if ending.exit_code:
+        return f"{called} ended with exit status {ending.exit_code}: {said or 'no message'}"
+    return ""
+
+
+def _run(
+    command: Sequence[str],
+    printed: str,
+    environment: Mapping[str, str],
+    witness: Path,
+    limit_s: float,
+) -> tuple[Ending | None, str]:
+    """Return how the command ended, None when its time was over, and the end of what it said."""
+    with (
+        _handed_down(printed) as given,
+        Path(os.devnull).open("wb") as nowhere,
+        os.fdopen(os.memfd_create("witness"), "w+b") as log,
+        _Tail() as said,
+    ):
+        begin = (sys.executable, "-I", "-S", str(_BEGIN), str(given), *command)
+        process = WitnessProcess(
+            witness, (), begin, environment, nowhere, said.end, log, inherited=(given,)
+        )
+        try:
+            process.go()
+            in_time = _wait(process, said, limit_s)
+            ending = process.reap()
+            said.read()
+            return (ending, said.text) if in_time else (None, "")
+        finally:
+            process.close()
+
+
+def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
+    """Wait for the command's end, and end it after its time; return whether it was in time."""
+    deadline = time.monotonic() + limit_s
+    pause = _FIRST_PAUSE_S
+    while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
+        if time.monotonic() >= deadline:
+            process.kill()
+            while not process.wait_ended(KILL_GRACE_S):
+                process.kill()
+            return False
+        pause = _FIRST_PAUSE_S if said.read() else min(2 * pause, _LAST_PAUSE_S)
+    return True
+
+
+@contextmanager
+def _handed_down(text: str) -> Iterator[int]:
+    """Give a descriptor from whose beginning the text can be read."""
+    descriptor = os.memfd_create("printed")
+    try:
+        with open(descriptor, "wb", closefd=False) as stream:
+            stream.write(text.encode(errors="replace"))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+class _Tail:
+    """A pipe of which only the end of what comes through is kept."""
+
+    def __init__(self) -> None:
+        self._from, into = os.pipe()
+        os.set_blocking(self._from, False)
+        self.end: IO[bytes] = os.fdopen(into, "wb", buffering=0)
+        self._kept = b""
+
+    def __enter__(self) -> _Tail:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end.close()
+        os.close(self._from)
+
+    def read(self) -> bool:
+        """Take what has come, without waiting; return whether there was any."""
+        for count in range(_MOST_READS):
+            try:
+                data = os.read(self._from, 1 << 16)
+            except BlockingIOError:
+                return count > 0
+            self._kept = (self._kept + data)[-KEPT_STDERR_BYTES:]
+        return True
+
+    @property
+    def text(self) -> str:
+        """The end of what has come, as one line."""
+        words = printable(self._kept.decode(errors="replace")).split()
+        return " ".join(words)[-SAID_CHARACTERS:]

@@ -1,0 +1,32 @@
+"""Becomes a command whose standard input is a descriptor that was handed down.
+
+usage: stdin_from.py DESCRIPTOR COMMAND...
+
+Standard library only. What cannot be started is said on the standard error, with status 127.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    """Put the descriptor in the place of the standard input, and become the command."""
+    given, command = int(sys.argv[1]), sys.argv[2:]
+    os.dup2(given, 0)
+    os.close(given)
+    # Python ignores them, and a command would inherit that.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        print(f"cannot be started: {why}", file=sys.stderr)
+        sys.exit(127)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Checks by a command are started and ended for real."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from runners.check_command import why_refused
+from runners.programs import WITNESS, find_program
+from tests.processes import alive
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def witness() -> Path:
+    found = find_program(WITNESS)
+    assert found, f"{WITNESS} is not built; run `make setup`"
+    return found
+
+
+def refusal(*command: str, printed: str = "", limit_s: float = 20.0, **variables: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", **variables}
+    return why_refused(command, printed, environment, witness(), limit_s)
+
+
+def script(text: str) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", text)
+
+
+def test_the_exit_status_tells_whether_the_result_is_good() -> None:
+    assert refusal("/bin/true") == ""
+    assert refusal("/bin/false") == ("the check '/bin/false' ended with exit status 1: no message")
+    assert refusal(*script("kill -9 $$")).endswith("was ended by SIGKILL")
+
+
+def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
+    printed = "é\n" * 300_000 + "the last line\n"
+    expected = tmp_path / "expected"
+    expected.write_text(printed)
+
+    assert refusal("cmp", "-", str(expected), printed=printed) == ""
+    assert "exit status 1" in refusal("cmp", "-", str(expected), printed="another\n")
+    # One that does not read is not waited for.
+    assert refusal("true", printed=printed) == ""
+
+
+def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify = tmp_path / "verify.sh"
+    verify.write_text('#!/bin/sh\n[ "$1" = \'two  words; exit 3\' ] && [ "$OF" = here ]\n')
+    verify.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+
+    assert refusal("./verify.sh", "two  words; exit 3", OF="here") == ""
+    assert "exit status 1" in refusal("./verify.sh", "two  words; exit 3")
+
+
+def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
+    said = refusal(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
+    assert said.endswith("exit status 2: a row 7:\ufffd[31m 1 is not 2")
+
+    flood = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2"
+    said = refusal(*script(f"{flood}; echo ' the end' >&2; exit 2"))
+    assert said.endswith("y the end")
+    assert len(said) < 500
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [("/no/such/check", "No such file or directory"), ("/tmp", "Permission denied")],
+)
+def test_what_cannot_be_started_is_a_refusal_that_says_why(command: str, why: str) -> None:
+    assert refusal(command).endswith(f"cannot be started: {why}")
+
+
+def test_a_witness_that_cannot_be_had_is_a_refusal_too() -> None:
+    said = why_refused(("true",), "", {}, Path("/no/such/witness"))
+    assert said.startswith("the check 'true' cannot be run: ")
+
+
+def test_pipes_end_it_as_they_end_commands_elsewhere() -> None:
+    assert refusal(*script("kill -PIPE $$; exit 0")).endswith("was ended by SIGPIPE")
+
+
+def pids(file: Path, count: int) -> list[int]:
+    deadline = time.monotonic() + 20
+    while not file.exists() or len(file.read_text().split()) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return [int(number) for number in file.read_text().split()]
+
+
+def gone(numbers: list[int]) -> bool:
+    deadline = time.monotonic() + 20
+    while any(alive(number) for number in numbers):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+# Itself, a child, and one that leaves for a session of its own.
+LINGERS = "echo $$ >> FILE; sleep 60 & echo $! >> FILE; setsid sh -c 'echo $$ >> FILE; sleep 60' & "
+
+
+def test_after_its_time_it_is_ended_with_all_that_it_has_started(tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    said = refusal(*script(LINGERS.replace("FILE", str(file)) + "wait"), limit_s=1.0)
+    assert said.endswith("did not end within 1 s")
+    assert gone(pids(file, 3))
+
+
+def test_nothing_that_it_has_started_outlives_a_good_check(tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    waits = f"while [ $(wc -l < {file}) -lt 3 ]; do sleep 0.01; done"
+    assert refusal(*script(LINGERS.replace("FILE", str(file)) + waits)) == ""
+    assert gone(pids(file, 3))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_it_does_not_outlive_pinstudy(number: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    asks = (
+        "import os, sys; from pathlib import Path; from runners.check_command import why_refused; "
+        "why_refused(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
+    )
+    line = LINGERS.replace("FILE", str(file)) + "wait"
+    asking = subprocess.Popen(
+        [sys.executable, "-c", asks, str(witness()), *script(line)],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+    )
+    started = pids(file, 3)
+    asking.send_signal(number)
+    asking.wait()
+    assert gone(started)
