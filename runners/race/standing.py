@@ -15,7 +15,7 @@ DECISIONS = {
 }
 # Why a case makes no more runs.
 WHYS = {
-    "far slower": "after one run so far from the best that noise cannot be the reason",
+    "far worse": "after one run so far from the best that noise is not the reason",
     "worse": "worse than the best, with the confidence of all such decisions together",
     "not best": "not told from the best, which had the better mean when the runs ran out",
     "failed": "its run was not good",
@@ -28,13 +28,15 @@ WHYS = {
 class RaceRun:
     """One run as a race sees it.
 
-    `value` is what is raced for, None when the run was not good or did not tell it; `reason` says
-    then why. `elapsed_s` is what the run took, 0 when that is not known.
+    `value` is what is raced for, None when there is none: `reason` says then why, when the case is
+    to blame, and is empty after a disturbance, of which the case can do nothing. `cut` says that it
+    took much longer than the best had, and was ended. `elapsed_s` is what it took, 0 when unknown.
     """
 
     value: float | None
     elapsed_s: float
     reason: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,11 @@ class Standing:
     `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
     `reference`; None while all race, and when no other case is left. `ruled_out` are in the order
     in which they were. `trial` has the repetitions, by case_id, of the runs of best and reference
-    that decide: made after the best was chosen, so that they do not flatter it. `p` is the
-    probability of such a trial if there were no gain. `looks` is how often the trial was looked at.
-    `runs` and `spent_s` are what the race has taken, `most_runs` what it may. `noise` is the
-    standard deviation of one run's logarithm, pooled over cases; None before two blocks.
+    that decide: the best one's were made after it was chosen, so that they do not flatter it; of
+    the reference all good ones count. `p` is the probability of such a trial if there were no gain.
+    `looks` is how often the trial was looked at. `runs`, beside warm-up runs, and `spent_s` are
+    what the race has taken, `most_runs` what it may. `noise` is the standard deviation of one run's
+    logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str

@@ -1,0 +1,97 @@
+"""What the runs of a race have shown: values by case and block, times, and how many were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import log, sqrt
+
+from runners.forecast import OVERHEAD_S
+from runners.race.elimination import Field
+from runners.race.standing import RaceRun
+from runners.student import Moments
+
+
+@dataclass(frozen=True)
+class Value:
+    """A good run's value as a logarithm, less is better."""
+
+    block: int
+    repetition: int
+    number: float
+
+
+@dataclass
+class Ledger:
+    """The runs of a race, `higher` when more of what it is about is better."""
+
+    higher: bool
+    runs: int = 0
+    spent_s: float = 0.0
+    _values: dict[str, list[Value]] = field(default_factory=dict)
+    _times: dict[str, list[float]] = field(default_factory=dict)
+    _made: dict[str, int] = field(default_factory=dict)
+
+    def add(self, case_id: str, block: int, repetition: int, run: RaceRun) -> None:
+        """Take in a run that counts."""
+        self.runs += 1
+        self._made[case_id] = repetition
+        self.add_time(case_id, run)
+        if run.value is not None:
+            number = -log(run.value) if self.higher else log(run.value)
+            self._values.setdefault(case_id, []).append(Value(block, repetition, number))
+
+    def add_time(self, case_id: str, run: RaceRun) -> None:
+        """Take in what a run took, though it does not count."""
+        self.spent_s += run.elapsed_s + OVERHEAD_S
+        if run.elapsed_s > 0:
+            self._times.setdefault(case_id, []).append(run.elapsed_s)
+
+    def made(self, case_id: str) -> int:
+        """Return how many runs a case has made, good or not."""
+        return self._made.get(case_id, 0)
+
+    def values(self, case_id: str) -> Sequence[Value]:
+        """Return a case's values, in the order of its runs."""
+        return self._values.get(case_id, [])
+
+    def numbers(self, case_id: str, after: int = 0) -> list[float]:
+        """Return the logarithms of a case's values in the blocks after one."""
+        return [value.number for value in self.values(case_id) if value.block > after]
+
+    def one_s(self, case_id: str) -> float:
+        """Return what a run of the case takes in seconds, 0 when that is not known."""
+        times = self._times.get(case_id, [])
+        return sum(times) / len(times) + OVERHEAD_S if times else 0.0
+
+    def shortest_s(self) -> float | None:
+        """Return what the shortest run of all took; None before there is one."""
+        return min(map(min, self._times.values()), default=None)
+
+    def first_values(self, cases: Iterable[str], block: int) -> dict[str, float]:
+        """Return the values of the cases that have one, which is of this block."""
+        found = {case_id: self.values(case_id) for case_id in cases}
+        return {
+            case_id: values[0].number
+            for case_id, values in found.items()
+            if len(values) == 1 and values[0].block == block
+        }
+
+    def field(self, cases: Sequence[str]) -> Field | None:
+        """Return the cases with the blocks in which all have a value; None below two of either."""
+        if len(cases) < 2:
+            return None
+        by_block = {
+            case_id: {value.block: value.number for value in self.values(case_id)}
+            for case_id in cases
+        }
+        blocks = sorted(set.intersection(*map(set, by_block.values())))
+        if len(blocks) < 2:
+            return None
+        return Field({case_id: [of[block] for block in blocks] for case_id, of in by_block.items()})
+
+    def noise(self) -> float | None:
+        """Return the deviation of one value, pooled over cases; None without two of any."""
+        moments = [Moments.of(of) for of in map(self.numbers, self._values) if len(of) > 1]
+        df = sum(of.count - 1 for of in moments)
+        return sqrt(sum((of.count - 1) * of.variance for of in moments) / df) if df else None

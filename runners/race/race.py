@@ -1,0 +1,285 @@
+"""A race: from its runs so far to the next block, and to how it stands. Pure.
+
+All cases make a run, those that are far behind make no more; what is left goes on, block by block,
+until one may be taken for the best. It is then tried against the reference, by fresh runs.
+Everything is decided at the end of a block from the runs alone, so that who continues a race
+decides what was decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import ceil, exp, log1p
+
+from configs.model import Race as Rule
+from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
+from runners.race.ledger import Ledger
+from runners.race.standing import RaceRun, RuledOut, Standing
+from runners.race.trial import LEAST_RUNS, expected_runs, look_at, shares
+from runners.student import Moments
+
+# A case and its repetition; warm-up runs are those of the reference from -1 downwards.
+Key = tuple[str, int]
+
+# A study that repeats every case ten times is what a race is measured by; it may take a third.
+FULL_REPETITIONS = 10
+FULL_SHARE = 3
+# With few cases a third would not be enough for a trial.
+LEAST_MOST_RUNS = 30
+# A trial needs that many runs of each side to tell anything of a usual machine's noise, and of what
+# is left after the first block it gets no more than a share, lest the best be badly chosen.
+RESERVED_RUNS = 5
+MOST_TRIAL_SHARE = 0.5
+
+
+def most_runs(rule: Rule, cases: int) -> int:
+    """Return how many runs a race of so many cases may make, beside warm-up runs."""
+    return rule.runs or max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE)
+
+
+class Race:
+    """Follows a race block by block: `next_block` says what it needs, `take` is given that."""
+
+    def __init__(
+        self, entrants: Sequence[str], rule: Rule, warmups: Iterable[RaceRun] = ()
+    ) -> None:
+        """`entrants` are case_ids, the reference first; `warmups` are its runs before all."""
+        self.reference = entrants[0]
+        self._cases = len(entrants)
+        self._alive = list(entrants[1:])
+        self._rule = rule
+        self._most_runs = most_runs(rule, len(entrants))
+        self._margin = log1p(rule.margin)
+        self._ledger = Ledger(rule.higher)
+        self._decision = "unfinished"
+        self._ruled_out: list[RuledOut] = []
+        self._best: str | None = None
+        # The block after which the best was taken, and what was looked at since.
+        self._taken_after = 0
+        self._p: float | None = None
+        self._looks = self._race_looks = self._blocks = self._first_runs = 0
+        for run in warmups:
+            self._ledger.add_time(self.reference, run)
+            if run.reason:
+                self._decision = "no reference"
+        self._leave_out_what_has_no_time()
+
+    def next_block(self) -> list[Key]:
+        """Return the runs of the next block, in no order; nothing when the race has ended."""
+        if self._decision != "unfinished":
+            return []
+        counts = self._trial_counts(self._best) if self._best else dict.fromkeys(self._running, 1)
+        return [
+            (case_id, self._ledger.made(case_id) + number)
+            for case_id, count in counts.items()
+            for number in range(1, count + 1)
+        ]
+
+    def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
+        """Take in a block; what is missing of it could not be made, and its case is out."""
+        self._blocks += 1
+        before_s = self._ledger.shortest_s()
+        for key in block:
+            self._take_run(key, runs.get(key), before_s)
+        self._first_runs = self._first_runs or self._ledger.runs
+        if self._decision == "unfinished":
+            self._look_at_trial(self._best) if self._best else self._look_at_race()
+
+    def standing(self) -> Standing:
+        """Return how the race stands."""
+        return Standing(
+            decision=self._decision,
+            reference=self.reference,
+            best=self._best,
+            ruled_out=tuple(self._ruled_out),
+            trial=self._trial_runs(self._best) if self._best else {},
+            p=self._p,
+            looks=self._looks,
+            blocks=self._blocks,
+            runs=self._ledger.runs,
+            most_runs=self._most_runs,
+            spent_s=self._ledger.spent_s,
+            noise=self._ledger.noise(),
+        )
+
+    @property
+    def _running(self) -> list[str]:
+        return [self.reference, *self._alive]
+
+    def _take_run(self, key: Key, run: RaceRun | None, before_s: float | None) -> None:
+        """Take in a run; `before_s` is what the shortest run before its block took."""
+        case_id, repetition = key
+        if run is None:
+            self._lose(RuledOut(case_id, self._blocks, "cannot run"))
+            return
+        self._ledger.add(case_id, self._blocks, repetition, run)
+        if run.cut:
+            shortest_s = min(self._ledger.shortest_s() or run.elapsed_s, before_s or run.elapsed_s)
+            behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
+            self._lose(RuledOut(case_id, self._blocks, "far worse", behind, reason=run.reason))
+        elif run.value is None and run.reason:
+            self._lose(RuledOut(case_id, self._blocks, "failed", reason=run.reason))
+
+    def _lose(self, out: RuledOut) -> None:
+        """Rule a case out; a race without its reference is over."""
+        if out.case_id == self.reference:
+            self._decision = "no reference"
+        elif out.case_id in self._alive:
+            self._alive.remove(out.case_id)
+            self._ruled_out.append(out)
+            if out.case_id == self._best:
+                self._best = None
+
+    def _look_at_race(self) -> None:
+        first = self._ledger.first_values(self._running, self._blocks)
+        if first:
+            self._rule_out(far_behind(first))
+        field = self._ledger.field(self._alive)
+        if field:
+            self._race_looks += 1
+            self._rule_out(worse_cases(field, self._cases, self._race_looks))
+        self._rule_out_what_the_reference_beats()
+        if not self._alive:
+            known = self._ledger.values(self.reference)
+            self._decision = "no gain" if known else "no reference"
+        elif self._may_take_best():
+            self._take_best()
+
+    def _rule_out(self, worse: Iterable[Worse]) -> None:
+        for one in worse:
+            if one.case_id != self.reference:
+                why = "far worse" if one.p is None else "worse"
+                behind = exp(one.behind) - 1
+                self._lose(RuledOut(one.case_id, self._blocks, why, behind, one.p))
+
+    def _rule_out_what_the_reference_beats(self) -> None:
+        """Compare with the reference too, from the third block on.
+
+        Its runs often differ more than those of the others, and of two of them nothing is known.
+        """
+        if self._race_looks < 2:
+            return
+        for case_id in list(self._alive):
+            field = self._ledger.field([self.reference, case_id])
+            if field and field.best == self.reference:
+                self._rule_out(worse_cases(field, self._cases, self._race_looks - 1))
+
+    def _may_take_best(self) -> bool:
+        if len(self._alive) == 1 and self._ledger.values(self._alive[0]):
+            return True
+        field = self._ledger.field(self._alive)
+        if field and may_be_taken(field, self._margin):
+            return True
+        return not self._has_room_for_race()
+
+    def _take_best(self) -> None:
+        """Take what promises most for the best; the others are told apart no more."""
+        best = self._most_promising()
+        if not self._ledger.values(best):
+            # Nothing but disturbed runs, and no room for more.
+            self._decision = "undecided"
+            return
+        mean = self._mean(best)
+        for case_id in [case_id for case_id in self._alive if case_id != best]:
+            known = bool(self._ledger.values(case_id))
+            behind = exp(self._mean(case_id) - mean) - 1 if known else None
+            self._lose(RuledOut(case_id, self._blocks, "not best", behind))
+        self._best, self._taken_after = best, self._blocks
+        if not self._trial_counts(best):
+            self._decision = "undecided"
+
+    def _most_promising(self) -> str:
+        return min(self._alive, key=lambda case_id: to_be_feared(self._ledger.numbers(case_id)))
+
+    def _mean(self, case_id: str) -> float:
+        return Moments.of(self._ledger.numbers(case_id)).mean
+
+    def _trial_counts(self, best: str) -> dict[str, int]:
+        """Return how many runs the next block of the trial has; none when there is no room."""
+        numbers = self._ledger.numbers
+        of_best, of_reference = shares(numbers(best), numbers(self.reference))
+        if self._blocks == self._taken_after:
+            # Two of each at least, so that one more block is enough for a first look.
+            of_best, of_reference = max(2, of_best), max(2, of_reference)
+        counts = {best: of_best, self.reference: of_reference}
+        while sum(counts.values()) > 2 and not self._has_room_for(counts):
+            counts[max(counts, key=counts.__getitem__)] -= 1
+        return counts if self._has_room_for(counts) else {}
+
+    def _look_at_trial(self, best: str) -> None:
+        last = not self._trial_counts(best)
+        fresh = self._ledger.numbers(best, self._taken_after)
+        reference = self._ledger.numbers(self.reference)
+        look = look_at(fresh, reference, self._margin, self._looks, last)
+        if look.p is not None:
+            self._looks += 1
+            self._p = look.p
+        self._decision = look.decision or "unfinished"
+
+    def _trial_runs(self, best: str) -> dict[str, tuple[int, ...]]:
+        since = {best: self._taken_after, self.reference: 0}
+        return {
+            case_id: tuple(
+                value.repetition for value in self._ledger.values(case_id) if value.block > after
+            )
+            for case_id, after in since.items()
+        }
+
+    def _has_room_for_race(self) -> bool:
+        """Return whether one more block of all that race leaves enough for a trial."""
+        left = self._most_runs - self._ledger.runs - len(self._running)
+        one_s = self._ledger.one_s
+        trial_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
+        return left >= self._reserved() and self._fits(sum(map(one_s, self._running)) + trial_s)
+
+    def _reserved(self) -> int:
+        """Return how many runs the trial of the best will take, as far as can be told now."""
+        least = 2 * RESERVED_RUNS
+        most = max(least, ceil(MOST_TRIAL_SHARE * (self._most_runs - self._first_runs)))
+        best = self._ledger.numbers(self._most_promising())
+        reference = self._ledger.numbers(self.reference)
+        if min(len(best), len(reference)) < 2:
+            return most
+        return min(most, max(least, expected_runs(best, reference)))
+
+    def _has_room_for(self, counts: Mapping[str, int]) -> bool:
+        needed_s = sum(count * self._ledger.one_s(case_id) for case_id, count in counts.items())
+        runs = self._ledger.runs + sum(counts.values())
+        return runs <= self._most_runs and self._fits(needed_s)
+
+    def _fits(self, seconds: float) -> bool:
+        within_s = self._rule.within_s
+        return within_s is None or self._ledger.spent_s + seconds <= within_s
+
+    def _leave_out_what_has_no_time(self) -> None:
+        """Let only so many cases begin as leave time for a trial; the first ones promise most."""
+        one_s = self._ledger.one_s(self.reference)
+        if self._rule.within_s is None or not one_s:
+            return
+        room = int((self._rule.within_s - self._ledger.spent_s) / one_s) - 2 * LEAST_RUNS - 1
+        for case_id in self._alive[max(1, room) :]:
+            self._lose(RuledOut(case_id, 0, "no time"))
+
+
+def replay(
+    entrants: Sequence[str],
+    rule: Rule,
+    runs: Mapping[Key, RaceRun],
+    skipped: Collection[str] = (),
+) -> Standing:
+    """Return how a race stands that has made these runs.
+
+    `entrants` are case_ids, the reference first. `skipped` are cases that could not run.
+    """
+    race = Race(entrants, rule, warmup_runs(entrants[0], runs))
+    while block := race.next_block():
+        if any(key not in runs and key[0] not in skipped for key in block):
+            break
+        race.take(block, runs)
+    return race.standing()
+
+
+def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:
+    """Return the reference's runs before all others, in their order."""
+    keys = [key for key in runs if key[0] == reference and key[1] < 0]
+    return [runs[key] for key in sorted(keys, key=lambda key: -key[1])]
