@@ -12,13 +12,12 @@ from configs.mechanisms import why_never_pins
 from configs.model import (
     DEFAULT_COLLECTORS,
     DEFAULT_WARMUP,
-    RACE_OF,
     App,
     AppChoice,
     Mapping,
-    Race,
     Vm,
 )
+from configs.racing import race_mistakes
 from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
@@ -94,7 +93,7 @@ class Resolver:
         if not isinstance(found, Repetitions):
             return 1
         if found.race:
-            self._check_race(found.race, choices)
+            self.mistakes += race_mistakes(found.race, choices, self.data, self._engine())
             return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
         if "energy" in measures and "energy" not in self.data.get("collect", DEFAULT_COLLECTORS):
@@ -103,27 +102,6 @@ class Resolver:
                 "the precision of energy is asked for, and 'collect' leaves energy out",
             )
         return found.most
-
-    def _check_race(self, race: Race, choices: tuple[AppChoice, ...]) -> None:
-        """Find what a race does not go with."""
-        place: Path = ("repetitions", "race")
-        if self.data.get("order", "randomised-blocks") != "randomised-blocks":
-            self._mistake(("order",), "cases race block by block; write order: randomised-blocks")
-        if self._engine() not in ("local", None):
-            self._mistake(("engine",), "cases race on one node; write engine: local")
-        if race.of in RACE_OF and race.higher:
-            self._mistake((*place, "better"), f"less is better of {race.of}")
-        if race.of in ("energy", "edp") and "energy" not in self.data.get(
-            "collect", DEFAULT_COLLECTORS
-        ):
-            self._mistake(
-                (*place, "of"), f"{race.of} is asked for, and 'collect' leaves energy out"
-            )
-        for app in {choice.app.name: choice.app for choice in choices}.values():
-            known = [*RACE_OF, *(metric.name for metric in app.metrics)]
-            if race.of not in known:
-                message = unknown_word("measure", race.of, known, f" to app {app.name!r}")
-                self._mistake((*place, "of"), message)
 
     def _vm(self) -> Vm | None:
         """Return the guest, if cases are to run in one."""

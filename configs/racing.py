@@ -1,0 +1,63 @@
+"""What a race does not go with in the rest of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from configs.model import DEFAULT_COLLECTORS, RACE_OF, App, AppChoice, Race
+from configs.words import shown, unknown_word
+from configs.yaml_nodes import Path
+
+_RACE: Path = ("repetitions", "race")
+_OF: Path = (*_RACE, "of")
+
+
+def race_mistakes(
+    race: Race, choices: Sequence[AppChoice], data: dict[str, Any], engine: str | None
+) -> Iterator[tuple[Path, str]]:
+    """Yield (path in the study's file, message) of each mistake.
+
+    `data` is what is valid of the study, `engine` None where the file names one that is not known.
+    """
+    if data.get("order", "randomised-blocks") != "randomised-blocks":
+        yield ("order",), "cases race block by block; write order: randomised-blocks"
+    if engine not in ("local", None):
+        yield ("engine",), "cases race on one node; write engine: local"
+    if race.of in RACE_OF and race.higher:
+        yield (*_RACE, "better"), f"less is better of {race.of}"
+    if race.of in ("energy", "edp") and "energy" not in data.get("collect", DEFAULT_COLLECTORS):
+        yield _OF, f"{race.of} is asked for, and 'collect' leaves energy out"
+    for app in {choice.app.name: choice.app for choice in choices}.values():
+        if problem := _why_not_of(race.of, app):
+            yield _OF, problem
+    yield from _work_mistakes(race, choices)
+
+
+def _why_not_of(of: str, app: App) -> str | None:
+    """Return why this cannot be raced for with an app, or None."""
+    metrics = [metric.name for metric in app.metrics]
+    if of in RACE_OF and of in metrics:
+        return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
+    if of in RACE_OF and app.fixed_time:
+        return f"app {app.name!r} runs as long as it is told; name one of its metrics"
+    if of in RACE_OF or of in metrics:
+        return None
+    return unknown_word("measure", of, [*RACE_OF, *metrics], f" to app {app.name!r}")
+
+
+def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[tuple[Path, str]]:
+    """Yield what keeps the cases from doing the same work and telling how they did it."""
+    works = {(choice.app.name, size.name): size for choice in choices for size in choice.sizes}
+    if len(works) > 1:
+        one, another = (" ".join(work) for work in list(works)[:2])
+        yield (
+            _RACE,
+            "only cases that do the same work can race, one app and one size of it; the study has "
+            f"{shown(one)} and {shown(another)}",
+        )
+    if race.of in RACE_OF:
+        return
+    for (app, name), size in works.items():
+        if size.quiet:
+            yield _OF, f"size {name!r} silences app {app!r}, which prints no metric then"
