@@ -17,7 +17,7 @@ from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.tools import need_tool
 from tests.users_pinstudy import AS_NOBODY, users_pinstudy
 
-# The program tells who it is.
+# The program, and the command that checks it, tell who they are.
 PROGRAM = """\
 #!/bin/sh
 { grep -E '^(Uid|Gid|CapPrm):' /proc/self/status; echo "$HOME $USER $LOGNAME"; } >>"${0%/*}/told"
@@ -28,6 +28,7 @@ variants:
   plain: {program: PROGRAM, runtime: none}
 sizes:
   short: {arguments: '', estimate: 5 ms}
+check: {command: [PROGRAM]}
 limit: 20 s
 """
 STUDY = """\
@@ -136,8 +137,12 @@ def test_a_study_by_sudo_is_its_users_and_goes_on_without_sudo(work: UsersWork) 
     assert done.returncode == 0, done.stderr
     told = (work.folder / "told").read_text().splitlines()
     ids = "\t".join([str(NOBODY)] * 4)
-    assert set(told[:3]) == {f"Uid:\t{ids}", f"Gid:\t{ids}", "CapPrm:\t" + "0" * 16}
-    assert told[3].split()[1:] == ["nobody", "nobody"] and told[3].split()[0] != "/root"
+    assert len(told) == 4 * 2 * 2
+    assert {*told[::4], *told[1::4], *told[2::4]} == {
+        f"Uid:\t{ids}", f"Gid:\t{ids}", "CapPrm:\t" + "0" * 16,
+    }  # fmt: skip
+    for line in told[3::4]:
+        assert line.split()[1:] == ["nobody", "nobody"] and line.split()[0] != "/root"
     assert [(r["status"], r["program_uid"]) for r in work.records()] == [("ok", NOBODY)] * 2
     # perf, which a user of a closed node could not have attached, was root's.
     assert all("migrations" in record for record in work.records())
