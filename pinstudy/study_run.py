@@ -1,0 +1,90 @@
+"""What `run` and `advise` share: a study's runs are made and shown, then what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from configs.typed import as_typed
+from pinstudy.output import print_columns, say, terminal_width
+
+if TYPE_CHECKING:
+    from analysis.outcome import Outcome
+    from runners.session import Session
+
+
+def make_runs(session: Session, quiet: bool = False) -> None:
+    """Say what was found and will be done, then make the runs that are left.
+
+    With `quiet` nothing is said on stdout. What is left to do afterwards has no rights of root's.
+    """
+    from pinstudy.progress import TerminalProgress
+    from runners.invoker import give_up_root
+
+    for line in session.told_ends:
+        say(f"pinstudy: {line}", err=True)
+    if not quiet:
+        _say_what_will_be_done(session)
+    try:
+        with TerminalProgress(session.outline) as progress:
+            session.run(progress)
+    except KeyboardInterrupt:
+        say("Nothing that was measured is lost; the same command continues.", err=True)
+        if session.left_changed:
+            say(session.left_changed, err=True)
+        raise
+    # The settings are put back; what is left needs nothing of root's.
+    give_up_root()
+
+
+def show_outcome(folder: Path, report: bool) -> None:
+    """Show and write what came out, where what makes it is installed: a compute node needs not."""
+
+    def write() -> Outcome:
+        from analysis.outcome import write_outcome, write_tables_only
+
+        if report:
+            return write_outcome(folder, terminal_width())
+        return write_tables_only(folder)
+
+    show(folder, write)
+
+
+def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
+    """Say what `write` comes to; where a library is missing, what needs fewer of them.
+
+    With `quiet` it is written only.
+    """
+    try:
+        from analysis.outcome import write_tables_only
+    except ImportError as error:
+        again = f"numpy, pandas and tabulate are installed: pinstudy tables {as_typed(folder)}"
+        _say_missing("tables", error, again)
+        return
+    try:
+        outcome = write()
+    except ImportError as error:
+        again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {as_typed(folder)}"
+        _say_missing("verdict and no report", error, again)
+        outcome = write_tables_only(folder)
+    if quiet:
+        return
+    say(outcome.text)
+    for path in outcome.files:
+        say(f"written: {path}")
+
+
+def _say_what_will_be_done(session: Session) -> None:
+    workplace, outline = session.workplace, session.outline
+    say("What was found")
+    print_columns((name, state, text) for name, state, text in workplace.findings())
+    say("What will be done")
+    outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
+    for line in [*outline.summary(), *outlooks]:
+        say(f"  {line}")
+
+
+def _say_missing(what: str, error: ImportError, again: str) -> None:
+    reason = " ".join(str(error).split())[:200]
+    say(f"no {what}: {reason}; where {again}", err=True)
