@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from configs.model import Mapping
 from runners.discovery import read_topology
@@ -108,3 +111,39 @@ def test_one_cpu_of_each_core_of_every_kind() -> None:
     assert cores(mixed, 3) == (2, 0, 1)
     with pytest.raises(CannotMapError, match="13 threads need 13 CPUs; cores has 12 here"):
         cores(ultra, 13)
+
+
+@given(
+    cores=st.lists(
+        st.tuples(st.sampled_from(["P", "E", "LP-E", ""]), st.integers(0, 1)),
+        min_size=1,
+        max_size=16,
+    ),
+    l2=st.integers(1, 5),
+    l3=st.integers(1, 16),
+    data=st.data(),
+)
+def test_some_cores_of_each_kind_remain_and_what_shares_a_cache_stays_together(
+    cores: list[tuple[str, int]], l2: int, l3: int, data: st.DataObject
+) -> None:
+    count = len(cores)
+    caches = [
+        (level, f"{first}-{min(first + size, count) - 1}")
+        for level, size in ((2, l2), (3, l3))
+        for first in range(0, count, size)
+    ]
+    some = data.draw(st.sets(st.sampled_from(range(count)), min_size=1))
+    allowed = ",".join(map(str, sorted(some)))
+    node = topology([(str(cpu), *core) for cpu, core in enumerate(cores)], caches, allowed)
+    try:
+        kept = half(node)
+    except CannotMapError as reason:
+        assert str(reason) in (SHARED_BY_ALL, ONE_EACH)
+        return
+    assert set(kept) < some
+    assert len(set(kept)) == len(kept)
+    assert {cores[cpu][0] for cpu in kept} == {cores[cpu][0] for cpu in some}
+    if l2 < count:
+        for one, other in combinations(sorted(some), 2):
+            if cores[one][0] == cores[other][0] and one // l2 == other // l2:
+                assert (one in kept) is (other in kept)
