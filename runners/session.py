@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from configs.errors import StudyError, UserError
 from configs.model import Study
@@ -198,10 +198,17 @@ class Session:
             attempt=attempt,
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
             node=node.facts.get("node"),
-            repetition_rule=repetition_rule(study),
+            repetition_rule=self._repetition_rule(),
             pool=self.share.pool or None,
             program_uid=works_for(),
         )
+
+    def _repetition_rule(self) -> dict[str, Any] | None:
+        rule = repetition_rule(self.outline.study)
+        if rule and "race" in rule:
+            # Of cases that there is no time for, nothing else is recorded.
+            rule["race"]["cases"] = len(self.outline.plan.cases)
+        return rule
 
     def _collectors(self) -> Collectors:
         # Imported here, as in findings: planning needs none of what measures.
