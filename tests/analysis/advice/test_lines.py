@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.advice.lines import Line, ready_lines
+from analysis.advice.start import Start
+from tests.tools import ROOT, need_tool
+
+APP = ("/home/user/app", "-n", "100")
+PINNED = Start(APP, 4, "pin", "omp-places", (6, 0, 2, 4), openmp=True)
+CONFINED = Start(APP, 4, "set", "taskset", (0, 2, 4, 6), openmp=True)
+LEFT = Start(APP, 4, "none", None, tuple(range(16)), openmp=True)
+# Whatever may be in a command: all but NUL, and surrogates, of which only bytes of files are made.
+WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
+STARTING = ("environment", "taskset", "likwid-pin", "srun", "systemd-run")
+
+
+def of(start: Start) -> Mapping[str, Line]:
+    return {line.tool: line for line in ready_lines(start)}
+
+
+def test_pinned_threads_get_a_place_each_in_their_order() -> None:
+    assert of(PINNED)["environment"].text == (
+        "env OMP_NUM_THREADS=4 OMP_PLACES='{6},{0},{2},{4}' OMP_PROC_BIND=close "
+        "/home/user/app -n 100"
+    )
+    assert "taskset -c 0,2,4,6 /home/user/app" in of(PINNED)["taskset"].text
+    assert "likwid-pin -q -s 0x0 -c 6,0,2,4 taskset" in of(PINNED)["likwid-pin"].text
+    assert "OMP_PLACES" not in of(PINNED)["likwid-pin"].text
+
+
+def test_a_set_of_cpus_is_told_by_one_place_or_one_mask() -> None:
+    lines = of(CONFINED)
+    assert "OMP_PLACES='{0,2,4,6}'" in lines["environment"].text
+    assert lines["taskset"].text == (
+        "env OMP_NUM_THREADS=4 taskset -c 0,2,4,6 /home/user/app -n 100"
+    )
+    assert not lines["likwid-pin"].text
+    assert "share a set" in lines["likwid-pin"].note
+
+
+def test_what_is_left_to_the_scheduler_gets_a_number_of_threads_only() -> None:
+    lines = of(replace(LEFT, schedule="dynamic,4", wait_policy="active"))
+    assert lines["environment"].text == (
+        "env OMP_NUM_THREADS=4 OMP_SCHEDULE=dynamic,4 OMP_WAIT_POLICY=active /home/user/app -n 100"
+    )
+    assert "taskset" not in lines
+    assert not lines["likwid-pin"].text
+    assert "--cpu-bind=none" in lines["srun"].text
+    for line in lines.values():
+        assert not {"CPUAffinity", "OMP_PLACES", "mask_cpu"} & set(
+            line.text.replace("=", " ").split()
+        )
+
+
+def test_srun_asks_for_the_whole_node_and_binds_by_a_mask() -> None:
+    # CPUs 0, 2, 4 and 6 are the bits 1 + 4 + 16 + 64; --cpus-per-task would imply --exact.
+    text = of(CONFINED)["srun"].text
+    assert text.startswith("srun --nodes=1 --ntasks=1 --exclusive --cpu-bind=mask_cpu:0x55 env ")
+    assert "--cpus-per-task" not in text
+
+
+def test_mpi_starts_one_rank_that_it_does_not_bind_itself() -> None:
+    lines = of(CONFINED)
+    assert lines["mpirun (Open MPI)"].text == (
+        "mpirun -np 1 --bind-to none -x OMP_NUM_THREADS=4 taskset -c 0,2,4,6 /home/user/app -n 100"
+    )
+    assert lines["mpiexec (MPICH, Hydra)"].text == (
+        "mpiexec -n 1 -bind-to none -genv OMP_NUM_THREADS 4 taskset -c 0,2,4,6 "
+        "/home/user/app -n 100"
+    )
+
+
+def test_a_unit_of_systemd_has_its_affinity_and_variables() -> None:
+    assert of(PINNED)["systemd unit"].text.splitlines() == [
+        "[Service]",
+        "CPUAffinity=0,2,4,6",
+        "Environment=OMP_NUM_THREADS=4 OMP_PLACES={6},{0},{2},{4} OMP_PROC_BIND=close",
+    ]
+
+
+def test_systemd_run_is_given_dollars_twice() -> None:
+    line = of(replace(CONFINED, program=("/opt/a$b", "$HOME", "5%")))["systemd-run"].text
+    assert shlex.split(line)[-3:] == ["/opt/a$b", "$$HOME", "5%"]
+
+
+def test_a_governor_comes_with_how_it_is_put_back() -> None:
+    lines = of(PINNED.under("performance", "powersave"))
+    assert lines["governor"].text == "pinstudy tune --governor performance"
+    assert "pinstudy restore" in lines["governor"].note
+    assert lines["governor by cpupower"].text == "cpupower frequency-set -g performance"
+    assert "cpupower frequency-set -g powersave" in lines["governor by cpupower"].note
+    assert "--cpu-freq=Performance" in lines["srun"].text
+    assert not {"governor", "governor by cpupower"} & set(of(PINNED))
+
+
+def test_a_governors_name_that_is_none_is_not_put_into_a_command() -> None:
+    assert "governor" not in of(PINNED.under("x; reboot", None))
+
+
+def test_variables_that_the_runs_had_not_are_taken_out() -> None:
+    line = of(replace(LEFT, removed=("GOMP_CPU_AFFINITY", "OMP_NUM_THREADS")))["environment"].text
+    assert line.startswith("env -u GOMP_CPU_AFFINITY OMP_NUM_THREADS=4 ")
+
+
+def test_a_program_without_openmp_is_not_given_its_variables() -> None:
+    one = Start(APP, 1, "pin", "taskset", (6,), openmp=False)
+    assert not of(one)["environment"].text
+    assert of(one)["taskset"].text == "taskset -c 6 /home/user/app -n 100"
+    several = Start(APP, 2, "pin", "likwid-pin", (6, 4), openmp=False)
+    assert [tool for tool, line in of(several).items() if line.text] == ["likwid-pin"]
+
+
+def test_threads_that_share_a_cpu_are_none_for_likwid_pin() -> None:
+    assert not of(replace(PINNED, cpus=(0, 0, 2, 2)))["likwid-pin"].text
+
+
+def test_words_with_blanks_are_none_for_likwid_pin() -> None:
+    for word in ("two words", "", "a\tb"):
+        assert "blanks" in of(replace(PINNED, program=("/bin/app", word)))["likwid-pin"].note
+
+
+@given(st.lists(WORDS, max_size=4), st.sampled_from([PINNED, CONFINED, LEFT]))
+def test_a_shell_gives_the_program_its_own_words(arguments: list[str], start: Start) -> None:
+    words = [word for word in arguments if word.isprintable()]
+    lines = of(replace(start, program=("/bin/a;b", *words)))
+    for tool in STARTING:
+        text = lines[tool].text if tool in lines else ""
+        wanted = [word.replace("$", "$$") for word in words] if tool == "systemd-run" else words
+        if text:
+            assert shlex.split(text)[-1 - len(words) :] == ["/bin/a;b", *wanted]
+
+
+def masks(line: str, folder: Path) -> list[list[int]]:
+    """Return the CPUs that each thread of the program may use when a shell runs the line."""
+    environment = {name: value for name, value in os.environ.items() if name[:4] != "OMP_"}
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    told: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return [thread["allowed"] for thread in told["team"]["threads"]]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> tuple[str, ...]:
+    """A program that tells its threads' masks, under a name that a shell would run."""
+    built = need_tool(str(ROOT / "build/bin/threadmap-libgomp"))
+    link = tmp_path / "a=b;touch${IFS}x;$(y)'z'\a&"
+    link.symlink_to(built)
+    return (str(link), "--team-only", "--json", "--duration", "0.02")
+
+
+@pytest.mark.parametrize("tool", ["environment", "taskset", "likwid-pin"])
+def test_a_line_puts_threads_where_it_says(
+    tool: str, program: tuple[str, ...], tmp_path: Path
+) -> None:
+    if tool != "environment":
+        need_tool(tool)
+    allowed = sorted(os.sched_getaffinity(0))[:2]
+    backwards = tuple(reversed(allowed))
+    count = len(allowed)
+    pinned = Start(program, count, "pin", "omp-places", backwards, openmp=True)
+    found = masks(of(pinned)[tool].text, tmp_path)
+    assert found == [[cpu] for cpu in backwards]
+    if tool != "likwid-pin":
+        confined = Start(program, count, "set", "taskset", (allowed[0],), openmp=True)
+        assert masks(of(confined)[tool].text, tmp_path) == [[allowed[0]]] * count
+    assert sorted(path.name for path in tmp_path.iterdir()) == [Path(program[0]).name]
+
+
+def test_a_line_that_binds_nothing_leaves_every_cpu(
+    program: tuple[str, ...], tmp_path: Path
+) -> None:
+    every = sorted(os.sched_getaffinity(0))
+    left = Start(program, 3, "none", None, tuple(every), openmp=True)
+    assert masks(of(left)["environment"].text, tmp_path) == [every] * 3
