@@ -1,0 +1,219 @@
+"""Which threads, mappings and schedules race on a node, the most promising first. Pure.
+
+What the node cannot run, and what would be the same placement under another name, is not among
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from configs.cpulist import format_cpulist
+from configs.model import App
+from configs.model import Mapping as CpuMapping
+from configs.words import plural
+from runners.advise.suggestions import SCHEDULER, Suggestion, any_threads, suggestions
+from runners.mappings import check_mechanism, choose_mechanism, describe, resolve_cpus
+from runners.topology import Topology
+from runners.unmappable import CannotMapError
+
+# A block of so many runs can be made in the minutes that a user gives.
+MOST_CANDIDATES = 48
+# Mappings on which schedules race: where one loop's threads are on unlike CPUs.
+_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
+# A mapping, and what it is for, of which it is told when a node cannot do it.
+_TOLD = {
+    "pcores-set": "P-cores alone",
+    "ecores-set": "E-cores alone",
+    "siblings-pin": "SMT siblings",
+    "half-clusters-set": "half of the clusters",
+}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A mapping with its CPUs for a number of threads."""
+
+    mapping: CpuMapping
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The candidates of one thread count and schedule, and why they are worth trying.
+
+    With `oversubscribe` there are more threads than CPUs.
+    """
+
+    threads: int
+    schedule: str
+    why: str
+    placed: tuple[Placed, ...]
+    oversubscribe: bool = False
+
+
+@dataclass(frozen=True)
+class Field:
+    """All candidates of one governor, group by group; the first of the first is the reference.
+
+    `left_out` says in lines what was not taken, and why.
+    """
+
+    groups: tuple[Group, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        return sum(len(group.placed) for group in self.groups)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What candidates are made for: a node, its launchers, a program's runtime; and of what.
+
+    `mappings` are the known ones by name.
+    """
+
+    topology: Topology
+    tools: Collection[str]
+    mappings: Mapping[str, CpuMapping]
+    runtime: str
+    app: App = field(default_factory=lambda: App("", "", {}, {}))
+
+    def place(self, name: str, threads: int) -> Placed:
+        """Return the mapping with its CPUs; raises CannotMapError when the node cannot do it."""
+        mapping = self.mappings[name]
+        cpus = resolve_cpus(mapping, self.topology, threads)
+        mechanism = choose_mechanism(mapping, self.app, self.runtime, threads)
+        check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
+        return Placed(mapping, cpus)
+
+
+def make_field(
+    ground: Ground,
+    threads: int,
+    asked: Sequence[int] | None,
+    schedules: Sequence[str],
+    most: int = MOST_CANDIDATES,
+) -> Field:
+    """Return the candidates of a node.
+
+    The reference has so many `threads`, left to the OS scheduler, and the first of `schedules`; the
+    others race beside it. `asked` are the thread counts that a user has named, None for those that
+    the topology suggests. Of more than `most` the least promising are left out.
+    """
+    groups: list[Group] = []
+    left_out = _cannot(ground)
+    taken: set[object] = set()
+    for one in _wanted(ground, threads, asked):
+        placed = _placed(ground, one, taken)
+        few = len(ground.topology.allowed)
+        if one.threads == threads > few:
+            placed = [Placed(ground.mappings[SCHEDULER], ground.topology.allowed)]
+        elif one.threads > few:
+            left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(few, 'CPU')}")
+        groups += _groups(one, placed, schedules, ground.topology)
+    kept = _first_of(groups, most)
+    if cut := sum(len(group.placed) for group in groups) - sum(len(g.placed) for g in kept):
+        fewest = groups[-1].threads
+        left_out.append(
+            f"{plural(cut, 'candidate')} of the least promise, such as {plural(fewest, 'thread')}: "
+            f"{most} are enough for a race; --threads names others"
+        )
+    return Field(tuple(kept), tuple(left_out))
+
+
+def _wanted(ground: Ground, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
+    """Return the thread counts to try, the reference's first."""
+    topology = ground.topology
+    if ground.runtime == "none":
+        return [any_threads(topology, 1, "the program has one thread")]
+    if asked is None:
+        found = suggestions(topology)
+    else:
+        found = [any_threads(topology, count, "asked for") for count in asked]
+    first = [one for one in found if one.threads == threads]
+    if not first and asked is None:
+        first = [any_threads(topology, threads, "what you have now")]
+    elif not first:
+        first = [Suggestion(threads, "what you have now", (SCHEDULER,))]
+    return [*first, *(one for one in found if one.threads != threads)]
+
+
+def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[Placed]:
+    """Return the mappings of a thread count that the node can do and that are not `taken`."""
+    found = []
+    for name in one.mappings:
+        try:
+            placed = ground.place(name, one.threads)
+        except CannotMapError:
+            continue
+        same = (one.threads, *_identity(placed, one.threads, ground.topology))
+        if same not in taken:
+            taken.add(same)
+            found.append(placed)
+    return found
+
+
+def _identity(placed: Placed, threads: int, topology: Topology) -> tuple[object, ...]:
+    """Return what is the same for mappings that put the threads in the same way."""
+    mask = tuple(sorted(placed.cpus))
+    if placed.mapping.tightness == "pin" and threads > 1:
+        return ("pin", placed.cpus)
+    # A mask of all CPUs is what the OS scheduler has anyway; one thread is pinned by a mask of one.
+    return ("all",) if mask == tuple(sorted(topology.allowed)) else ("set", mask)
+
+
+def _groups(
+    one: Suggestion, placed: Sequence[Placed], schedules: Sequence[str], topology: Topology
+) -> Iterator[Group]:
+    if not placed:
+        return
+    more = one.threads > len(topology.allowed)
+    yield Group(one.threads, schedules[0], one.why, tuple(placed), more)
+    unlike = tuple(
+        each for each in placed if each.mapping.name in _WITH_SCHEDULES and _is_wide(each, topology)
+    )
+    if one.wide and unlike:
+        for schedule in schedules[1:]:
+            yield Group(one.threads, schedule, one.why, unlike, more)
+
+
+def _is_wide(placed: Placed, topology: Topology) -> bool:
+    """Whether the CPUs are of several kinds, or all that there are."""
+    kinds = {topology.kind_of(cpu) for cpu in placed.cpus}
+    return len(kinds) > 1 or set(placed.cpus) == set(topology.allowed)
+
+
+def _first_of(groups: Sequence[Group], most: int) -> list[Group]:
+    kept: list[Group] = []
+    for group in groups:
+        room = most - sum(len(before.placed) for before in kept)
+        if room <= 0:
+            break
+        kept.append(replace(group, placed=group.placed[:room]))
+    return kept
+
+
+def _cannot(ground: Ground) -> list[str]:
+    """Return in lines what this node cannot do at all."""
+    reasons: dict[str, list[str]] = {}
+    for name, what in _TOLD.items():
+        if why := describe(ground.mappings[name], ground.topology)[1]:
+            reasons.setdefault(why, []).append(what)
+    if not ground.topology.hybrid:
+        reasons = {why: what for why, what in reasons.items() if what != [_TOLD["ecores-set"]]}
+        kind = ground.topology.kinds[0].name
+        reasons[f"the node has one core kind ({kind})"] = ["some core kinds alone"]
+    for tightness in ("set", "pin"):
+        try:
+            ground.place(f"cores-{tightness}", 1)
+        except CannotMapError as reason:
+            reasons.setdefault(str(reason), []).append(f"every {tightness} of CPUs")
+    lines = [f"{', '.join(what)}: {why}" for why, what in reasons.items()]
+    low = [cpu for kind in ground.topology.kinds if kind.name == "LP-E" for cpu in kind.cpus]
+    if low:
+        lines.append(f"LP-E-cores alone (CPUs {format_cpulist(low)}): too slow to be suggested")
+    return lines

@@ -1,0 +1,238 @@
+"""What a user asks `pinstudy advise`: the options as texts, checked, and the program found."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marshmallow import ValidationError
+
+from configs.durations import parse_duration
+from configs.errors import UserError
+from configs.fields import Arguments, Count, Pattern, Text, ValueField, Word
+from configs.model import RACE_OF
+from configs.repetitions import BETTER, LEAST_RACE_RUNS
+from configs.schedules import Schedule
+from configs.shares import parse_share
+from configs.study import GOVERNORS, MAX_THREADS
+from configs.words import shown, unknown_word
+from runners.programs import find_program
+
+# What a pattern picks of the output races under this name.
+METRIC = "metric"
+# A run that takes longer hangs, unless --limit says otherwise.
+DEFAULT_LIMIT = "1 h"
+NO_SCHEDULES = "none"
+_THREADS_PLACE = "{threads}"
+_MOST_RUNS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options as they were typed; None for those that were not."""
+
+    objective: str | None = None
+    metric: str | None = None
+    better: str | None = None
+    within: str | None = None
+    runs: str | None = None
+    margin: str = "1%"
+    threads: str | None = None
+    schedules: str | None = None
+    governors: str | None = None
+    check: str | None = None
+    limit: str = DEFAULT_LIMIT
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question about a program, checked.
+
+    `of` is what cases race for, a word of RACE_OF or METRIC, which `pattern` picks. Times are in
+    seconds, `margin` is a share. `threads`, `schedules` and `governors` are None where pinstudy is
+    to choose; no schedules are an empty tuple. At most one of `check_pattern` and `check_command`
+    is there. `directory` is where the command was typed.
+    """
+
+    program: Path
+    arguments: tuple[str, ...]
+    directory: str
+    of: str
+    higher: bool
+    pattern: str | None
+    margin: float
+    within_s: float | None
+    runs: int | None
+    limit_s: float
+    threads: tuple[int, ...] | None
+    schedules: tuple[str, ...] | None
+    governors: tuple[str, ...] | None
+    check_pattern: str | None
+    check_command: tuple[str, ...]
+
+    @property
+    def takes_threads(self) -> bool:
+        """Whether an argument is given the thread count."""
+        return any(_THREADS_PLACE in argument for argument in self.arguments)
+
+    @property
+    def typed(self) -> str:
+        """The program and its arguments as a shell reads them."""
+        return shlex.join([str(self.program), *self.arguments])
+
+
+def make_request(options: Options, command: Sequence[str]) -> Request:
+    """Return the request that the options and the command make.
+
+    Raises UserError for the first mistake, with the option, what it expects and what to do.
+    """
+    if options.objective and options.metric:
+        raise UserError("--objective and --metric are two questions; ask one of them at a time")
+    if options.better and not options.metric:
+        raise UserError("--better says what is better of --metric, which is not given")
+    of = METRIC if options.metric else options.objective or "time"
+    if of not in (*RACE_OF, METRIC):
+        raise UserError(unknown_word("objective", of, RACE_OF))
+    if options.better not in (None, *BETTER):
+        raise UserError(f"--better {shown(options.better)}: expected {' or '.join(BETTER)}")
+    check_pattern, check_command = _check(options.check)
+    return Request(
+        program=_program(command),
+        arguments=_arguments(command[1:]),
+        directory=_directory(),
+        of=of,
+        higher=options.better == "higher",
+        pattern=_pattern("--metric", options.metric, picks=True),
+        margin=_share(options.margin),
+        within_s=_seconds("--within", options.within),
+        runs=_one("--runs", options.runs, Count("a number of runs", LEAST_RACE_RUNS, _MOST_RUNS)),
+        limit_s=_seconds("--limit", options.limit) or 0.0,
+        threads=_list("--threads", options.threads, Count("a thread count", 1, MAX_THREADS)),
+        schedules=_schedules(options.schedules),
+        governors=_list("--governors", options.governors, Word("governor", GOVERNORS)),
+        check_pattern=check_pattern,
+        check_command=check_command,
+    )
+
+
+def _program(command: Sequence[str]) -> Path:
+    """Return the absolute path of the program, found as a shell finds it."""
+    if not command or not command[0]:
+        raise UserError("no program; write it after two dashes: pinstudy advise -- ./my_app 100")
+    name = command[0]
+    found = find_program(name, ()) if "\0" not in name else None
+    if found is None:
+        raise UserError(_why_not_found(name))
+    path = str(found)
+    _one("the program", path, Text("a path that a study can name"))
+    return found
+
+
+def _why_not_found(name: str) -> str:
+    path = Path(name)
+    if "/" not in name:
+        near = f"; there is ./{name} here: write it so" if _is_file(path) else ""
+        return f"{shown(name)}: no such program on the PATH{near}"
+    if not _is_file(path):
+        return f"{shown(name)}: no such program; expected the path of an executable file"
+    return f"{shown(name)}: may not be executed; `chmod +x` makes it a program"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    expected = Arguments("a command line that a study can hold: at most 1000 arguments of text")
+    try:
+        checked: tuple[str, ...] = expected.deserialize(list(arguments))
+    except ValidationError as error:
+        raise UserError(f"the program's arguments: {_message(error)}") from None
+    return checked
+
+
+def _directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError as error:
+        raise UserError(f"the working directory is not there any more: {error.strerror}") from None
+
+
+def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """Return what --check says, as a pattern or as a command."""
+    if text is None:
+        return None, ()
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = []
+    if words and "/" in words[0]:
+        found = find_program(words[0]) if "\0" not in text else None
+        if found:
+            return None, (str(found), *_arguments(words[1:]))
+    return _pattern("--check", text, picks=False), ()
+
+
+def _pattern(option: str, text: str | None, *, picks: bool) -> str | None:
+    pattern: str | None = _one(option, text, Pattern("a regular expression", picks=picks))
+    return pattern
+
+
+def _schedules(text: str | None) -> tuple[str, ...] | None:
+    return () if text == NO_SCHEDULES else _list("--schedules", text, Schedule())
+
+
+def _share(text: str) -> float:
+    try:
+        share = parse_share(text)
+    except ValueError as error:
+        raise UserError(f"--margin: {error}") from None
+    if share is None:
+        raise UserError(f"--margin {shown(text)}: no percentage; expected one such as 1%")
+    return share
+
+
+def _seconds(option: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(f"{option} {shown(text)} {error}") from None
+
+
+def _list(option: str, text: str | None, each: ValueField) -> tuple[Any, ...] | None:
+    """Return the values that an option lists, joined by commas, each of them once."""
+    if text is None:
+        return None
+    found: list[Any] = []
+    for item in map(str.strip, text.split(",")):
+        value = _one(option, item, each)
+        if value in found:
+            raise UserError(f"{option} {shown(text)}: {shown(item)} is repeated")
+        found.append(value)
+    return tuple(found)
+
+
+def _one(option: str, text: str | None, field: ValueField) -> Any:  # noqa: ANN401 - as the field has it
+    """Return what a field of the configuration makes of a text, None for none."""
+    if text is None:
+        return None
+    try:
+        return field.deserialize(text)
+    except ValidationError as error:
+        raise UserError(f"{option}: {_message(error)}") from None
+
+
+def _message(error: ValidationError) -> str:
+    """Return the first message of an error; those of lists are below the numbers of their items."""
+    messages: Any = error.messages
+    while not isinstance(messages, str):
+        messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
+    return messages

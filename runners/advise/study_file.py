@@ -1,0 +1,245 @@
+"""The study file of a search: a study like any other, written for a program and a node. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from configs.errors import UserError
+from configs.schedules import kind_of
+from configs.yaml_text import MAX_BYTES
+from runners.advise.candidates import Field, Group
+from runners.advise.program import Program
+from runners.advise.reference import Reference
+from runners.advise.request import METRIC, Request
+from runners.launch import FALLBACK_SCHEDULE
+from runners.topology import Topology
+
+PREFIX = "advise"
+# The only size of a program that is given as a command line.
+SIZE = "given"
+# A study's name has 64 characters at most, and is the prefix, the app's name and eight digits.
+_MOST_NAME = 40
+_MOST_TITLE = 120
+_SIZE_PLACE, _THREADS_PLACE = "{size}", "{threads}"
+# Keys of a race that change no run: a search that is continued may have others.
+_CHANGEABLE = ("within", "runs")
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study's name and what its file says."""
+
+    name: str
+    document: Document
+    directory: str
+
+    @property
+    def data(self) -> bytes:
+        """The file's bytes; raises UserError when they are more than a study may have."""
+        return study_bytes(self.document, self.name, self.directory)
+
+
+def make_study_file(
+    request: Request,
+    program: Program,
+    reference: Reference,
+    field: Field,
+    governors: Sequence[str],
+    topology: Topology,
+) -> StudyFile:
+    """Return the study whose cases are the field's candidates.
+
+    Its name has eight hexadecimal digits of what is asked: the command and where it was typed, what
+    is better, the reference, what was asked to be tried, and the node's CPUs.
+    """
+    name = app_name(request.program.name)
+    app = _app(request, program, field, name)
+    race = _race(request)
+    asked = {
+        "app": {key: value for key, value in app.items() if key != "schedules"},
+        "race": {key: value for key, value in race.items() if key not in _CHANGEABLE},
+        "reference": [reference.threads, reference.schedule, reference.wait_policy],
+        "asked": [request.threads, request.schedules, request.governors],
+        "directory": request.directory,
+        "node": _shape(topology),
+    }
+    digits = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
+    document = {
+        "title": _cut(f"How is {name} run best here?"),
+        "apps": [_entry(app, program, group) for group in field.groups],
+        "governors": list(governors),
+        "repetitions": {"race": race},
+        "warmup": 1,
+        "seed": int(digits, 16),
+        "wait_policy": reference.wait_policy,
+        "collect": ["perf", "energy"],
+    }
+    return StudyFile(f"{PREFIX}-{name}-{digits}", document, request.directory)
+
+
+def app_name(file_name: str) -> str:
+    """Return a program's file name as the name of an app."""
+    plain = re.sub(r"[^A-Za-z0-9._+-]+", "-", file_name)
+    return re.sub(r"^[^A-Za-z0-9]+", "", plain)[:_MOST_NAME] or "program"
+
+
+def with_race(document: Document, race: Document) -> Document:
+    """Return a search's document with another `within` and `runs`."""
+    old = {k: v for k, v in document["repetitions"]["race"].items() if k not in _CHANGEABLE}
+    new = {k: v for k, v in race.items() if k in _CHANGEABLE}
+    return document | {"repetitions": {"race": old | new}}
+
+
+def study_bytes(document: Document, name: str, directory: str) -> bytes:
+    """Return a study's file; raises UserError when it is larger than a study may be."""
+    if len(json.dumps(document)) > MAX_BYTES:
+        # Writing so much as YAML would take seconds.
+        raise _too_long(name)
+    head = (
+        f"# Written by `pinstudy advise` in {json.dumps(directory)}, where its program is run.\n"
+        "# The same command continues it; its first case is the reference.\n"
+    )
+    text = yaml.dump(
+        document,
+        Dumper=_Dumper,
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+    )
+    data = (head + text).encode()
+    if len(data) > MAX_BYTES:
+        raise _too_long(name)
+    return data
+
+
+def _too_long(name: str) -> UserError:
+    return UserError(
+        f"study {name}: the program's arguments are longer than the {MAX_BYTES // 1024} KiB that a "
+        "study may have, which repeats them for each thread count; put them into a script"
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes each value out: studies have no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - as PyYAML has it
+        return True
+
+    def text(self, text: str) -> yaml.ScalarNode:
+        """Put what has other characters than printed ones in the quotes that escape them.
+
+        PyYAML 6 writes some of them as they are in other quotes, and reads them as line breaks.
+        """
+        style = None if text.isprintable() else '"'
+        node: yaml.ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", text, style)
+        return node
+
+
+_Dumper.add_representer(str, _Dumper.text)
+
+
+def _app(request: Request, program: Program, field: Field, name: str) -> Document:
+    arguments, of_size = _split(request)
+    app: Document = {
+        "name": name,
+        "title": _cut(request.typed),
+        "variants": {_variant(program): {"program": str(program.path), "runtime": program.runtime}},
+        "sizes": {SIZE: {"arguments": of_size}},
+        "arguments": arguments,
+        "limit": _seconds(request.limit_s),
+    }
+    if request.pattern is not None:
+        app["metrics"] = {METRIC: {"pattern": request.pattern, "unit": "1"}}
+    if request.check_command:
+        app["check"] = {"command": list(request.check_command)}
+    elif request.check_pattern is not None:
+        app["check"] = {"pattern": request.check_pattern}
+    if _has_schedules(field):
+        app["schedules"] = list(dict.fromkeys(kind_of(group.schedule) for group in field.groups))
+    return app
+
+
+def _split(request: Request) -> tuple[list[str], list[str]]:
+    """Return the app's arguments and those of its size, which are passed on as they are.
+
+    Only the app's have the thread count put in. An argument `{size}` stands for the size's, so one
+    that the user means as such is among these.
+    """
+    given = list(request.arguments)
+    if not request.takes_threads:
+        return [_SIZE_PLACE], given
+    literal = [index for index, argument in enumerate(given) if argument == _SIZE_PLACE]
+    first, last = (literal[0], literal[-1] + 1) if literal else (len(given), len(given))
+    of_size = given[first:last]
+    if any(_THREADS_PLACE in argument for argument in of_size):
+        raise UserError(
+            f"the program's arguments: {_THREADS_PLACE} between two of {_SIZE_PLACE} cannot be "
+            "told apart; put the command into a script"
+        )
+    return [*given[:first], _SIZE_PLACE, *given[last:]], of_size
+
+
+def _entry(app: Document, program: Program, group: Group) -> Document:
+    entry: Document = {
+        "app": app,
+        "variants": [_variant(program)],
+        "sizes": [SIZE],
+        "threads": [group.threads],
+    }
+    if "schedules" in app:
+        entry["schedules"] = [group.schedule]
+    if group.oversubscribe:
+        entry["oversubscribe"] = True
+    return entry | {"mappings": [placed.mapping.name for placed in group.placed]}
+
+
+def _has_schedules(field: Field) -> bool:
+    return {group.schedule for group in field.groups} != {FALLBACK_SCHEDULE}
+
+
+def _race(request: Request) -> Document:
+    race: Document = {
+        "of": request.of,
+        "better": "higher" if request.higher else "lower",
+        "margin": f"{request.margin * 100:.6f}".rstrip("0").rstrip(".") + "%",
+    }
+    if request.within_s is not None:
+        race["within"] = _seconds(request.within_s)
+    if request.runs is not None:
+        race["runs"] = request.runs
+    return race
+
+
+def _variant(program: Program) -> str:
+    return "serial" if program.runtime == "none" else program.runtime
+
+
+def _seconds(seconds: float) -> str:
+    # Nine digits are what a duration may have.
+    return f"{max(seconds, 1e-9):.9f}".rstrip("0").rstrip(".") + " s"
+
+
+def _cut(text: str) -> str:
+    """Return a text that can be a title."""
+    whole = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    return whole if len(whole) <= _MOST_TITLE else f"{whole[:_MOST_TITLE]}…"
+
+
+def _shape(topology: Topology) -> Document:
+    """Return what of a node decides the candidates."""
+    return {
+        "kinds": [[kind.name, kind.cpus] for kind in topology.kinds],
+        "cores": [[core.cpus, core.kind, core.package] for core in topology.cores],
+        "caches": [[cache.level, cache.type, cache.cpus] for cache in topology.caches],
+        "allowed": topology.allowed,
+    }

@@ -1,0 +1,1 @@
+"""Tests of the way from a user's command line to a study."""

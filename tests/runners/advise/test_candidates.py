@@ -1,0 +1,177 @@
+"""Candidates: what a topology suggests, each placement once, nothing that the node cannot run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.library import list_mappings
+from runners.advise.candidates import MOST_CANDIDATES, Field, Ground, make_field
+from runners.discovery import read_topology
+from runners.topology import Topology
+from tests.machines import MACHINES
+from tests.runners.topologies import (
+    core_ultra_7_164u,
+    i9_14900k_without_smt,
+    topology,
+    two_packages_with_smt,
+)
+from tests.trees import build_tree
+
+KNOWN = {mapping.name: mapping for mapping in list_mappings()}
+TOOLS = ("taskset",)
+
+
+def ground(node: Topology, runtime: str = "libgomp", tools: tuple[str, ...] = TOOLS) -> Ground:
+    return Ground(node, tools, KNOWN, runtime)
+
+
+def field(node: Topology, schedules: tuple[str, ...] = ("static",)) -> Field:
+    return make_field(ground(node), len(node.allowed), None, schedules)
+
+
+def names(made: Field, threads: int, schedule: str = "static") -> list[str]:
+    groups = [g for g in made.groups if (g.threads, g.schedule) == (threads, schedule)]
+    return [placed.mapping.name for group in groups for placed in group.placed]
+
+
+def placements(made: Field) -> list[tuple[object, ...]]:
+    return [
+        (group.threads, group.schedule, placed.mapping.tightness, placed.cpus)
+        for group in made.groups
+        for placed in group.placed
+    ]
+
+
+def test_a_hybrid_of_24_cores_gets_what_its_kinds_suggest() -> None:
+    made = field(i9_14900k_without_smt())
+    assert [group.threads for group in made.groups] == [24, 8, 16, 12, 6]
+    assert names(made, 24) == ["scheduler", "cores-pin"]
+    assert {"scheduler", "pcores-set", "pcores-pin"} <= set(names(made, 8))
+    assert {"scheduler", "ecores-set", "ecores-pin", "half-clusters-set"} <= set(names(made, 16))
+    assert {"cores-pin", "mixed-pin"} <= set(names(made, 12))
+    assert 10 <= made.size <= 40
+
+
+def test_low_power_cores_are_used_with_others_and_never_alone() -> None:
+    made = field(core_ultra_7_164u())
+    assert names(made, 10)[:3] == ["scheduler", "mixed-set", "mixed-pin"]
+    assert not [p for p in placements(made) if set(p[3]) <= {12, 13}]  # type: ignore[call-overload]
+    assert any("LP-E-cores alone (CPUs 12-13)" in line for line in made.left_out)
+
+
+def test_a_node_of_equal_cores_gets_no_kinds() -> None:
+    made = field(two_packages_with_smt())
+    assert [group.threads for group in made.groups] == [8, 4, 2, 1]
+    assert "spread-pin" in names(made, 4)
+    assert not any("ecores" in name or "pcores" in name for name in names(made, 8))
+    assert any("one core kind" in line for line in made.left_out)
+
+
+def test_two_cpus_have_few_ways_to_be_used() -> None:
+    made = field(topology([("0", "P", 0), ("1", "P", 0)]))
+    assert placements(made) == [
+        (2, "static", "none", (0, 1)),
+        (2, "static", "pin", (0, 1)),
+        (1, "static", "none", (0, 1)),
+        (1, "static", "pin", (0,)),
+    ]
+
+
+def test_schedules_race_where_threads_are_on_unlike_cpus_or_on_all() -> None:
+    made = field(i9_14900k_without_smt(), ("dynamic", "guided", "static"))
+    assert names(made, 24, "guided") == names(made, 24, "static") == ["scheduler", "cores-pin"]
+    assert {group.threads for group in made.groups if group.schedule != "dynamic"} == {24}
+
+
+def test_the_reference_comes_first_whatever_is_asked_for() -> None:
+    node = i9_14900k_without_smt()
+    for threads, asked in ((24, None), (4, None), (24, (2, 8)), (100, None), (100, (2,))):
+        first = make_field(ground(node), threads, asked, ("static",)).groups[0]
+        assert first.threads == threads
+        assert first.placed[0].mapping.name == "scheduler"
+        assert first.placed[0].cpus == node.allowed
+        assert first.oversubscribe is (threads > 24)
+    assert [g.threads for g in make_field(ground(node), 24, (2, 8), ("static",)).groups] == [
+        *(24, 2, 8)
+    ]
+
+
+def test_more_threads_than_cpus_are_told_and_not_tried() -> None:
+    made = make_field(ground(i9_14900k_without_smt()), 24, (8, 32), ("static",))
+    assert [group.threads for group in made.groups] == [24, 8]
+    assert "32 threads: more than the 24 CPUs" in made.left_out
+
+
+def test_a_program_of_one_thread_tries_one_cpu_of_each_kind() -> None:
+    made = make_field(ground(i9_14900k_without_smt(), "none"), 1, (4,), ("static",))
+    assert {group.threads for group in made.groups} == {1}
+    assert {"scheduler", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
+
+
+def test_without_taskset_only_the_scheduler_is_left() -> None:
+    made = make_field(ground(i9_14900k_without_smt(), tools=()), 24, None, ("static",))
+    assert {placed.mapping.name for group in made.groups for placed in group.placed} == {
+        "scheduler"
+    }
+    assert any("taskset is not installed" in line for line in made.left_out)
+
+
+def test_only_cpus_that_the_process_may_use_are_used() -> None:
+    made = field(i9_14900k_without_smt(allowed="0-3,8-11"))
+    assert made.groups[0].threads == 8
+    used = {cpu for *_, cpus in placements(made) for cpu in cpus}  # type: ignore[attr-defined]
+    assert used == {0, 1, 2, 3, 8, 9, 10, 11}
+
+
+def test_what_is_too_much_for_a_race_is_left_out_from_the_end() -> None:
+    node = i9_14900k_without_smt()
+    every = field(node)
+    some = make_field(ground(node), 24, None, ("static",), 7)
+    assert placements(some) == placements(every)[:7]
+    assert any(line.startswith(f"{every.size - 7} candidates") for line in some.left_out)
+
+
+@pytest.mark.parametrize("name", [*MACHINES, "adl0", "mtl-m-2"])
+def test_every_recorded_node_gets_a_race_of_its_own(tmp_path: Path, name: str) -> None:
+    node = read_topology(build_tree(tmp_path, name))
+    check(node, field(node, ("dynamic", "guided", "static")))
+
+
+KINDS = st.lists(
+    st.tuples(st.sampled_from(["P", "E", "LP-E"]), st.integers(1, 2), st.integers(0, 1)),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(KINDS, st.data())
+def test_any_node_gets_candidates_that_it_can_run_each_once(
+    cores: list[tuple[str, int, int]], data: st.DataObject
+) -> None:
+    made, cpu = [], 0
+    for kind, smt, package in cores:
+        made.append((",".join(str(cpu + i) for i in range(smt)), kind, package))
+        cpu += smt
+    allowed = data.draw(st.sets(st.integers(0, cpu - 1), min_size=1))
+    node = topology(made, allowed=",".join(map(str, allowed)))
+    threads = data.draw(st.integers(1, 40))
+    asked = data.draw(st.none() | st.lists(st.integers(1, 40), unique=True, min_size=1))
+    check(node, make_field(ground(node), threads, asked, ("static", "dynamic")))
+
+
+def check(node: Topology, made: Field) -> None:
+    found = placements(made)
+    assert len(found) == len(set(found)) == made.size <= MOST_CANDIDATES
+    assert found[0][2] == "none"
+    for group in made.groups:
+        for placed in group.placed:
+            assert set(placed.cpus) <= set(node.allowed)
+            if placed.mapping.tightness == "pin":
+                assert len(placed.cpus) == group.threads
+            assert placed.mapping.tightness == "none" or len(placed.cpus) >= group.threads
+            if placed.mapping.tightness == "set":
+                assert set(placed.cpus) != set(node.allowed)

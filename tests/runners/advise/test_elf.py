@@ -1,0 +1,73 @@
+"""The names that a program asks of its libraries are read, and hostile files are refused."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.advise.elf import NotLookedIntoError, dynamic_names
+from tests.runners.advise.programs import elf
+
+NAMES = ("libm.so.6", "sin", "GOMP_parallel")
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("big", [False, True])
+def test_the_names_of_every_class_and_order_are_read(tmp_path: Path, bits: int, big: bool) -> None:
+    file = tmp_path / "program"
+    file.write_bytes(elf(NAMES, bits, big))
+    assert dynamic_names(file) == {b"", b"libm.so.6", b"sin", b"GOMP_parallel"}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "a script, or no program"),
+        (b"#!/bin/sh\n", "a script, or no program"),
+        (b"\x7fELF", "not a sound ELF file"),
+        (b"\x7fELF\x02\x01\x01" + bytes(9), "cut short"),
+        (elf(NAMES)[:100], "cut short"),
+        (elf(NAMES)[:-40], "cut short"),
+    ],
+)
+def test_what_is_no_sound_program_has_its_reason(tmp_path: Path, data: bytes, reason: str) -> None:
+    file = tmp_path / "program"
+    file.write_bytes(data)
+    with pytest.raises(NotLookedIntoError, match=reason):
+        dynamic_names(file)
+
+
+def test_a_program_without_a_dynamic_table_is_statically_linked(tmp_path: Path) -> None:
+    data = bytearray(elf(NAMES))
+    data[64 + 56 : 64 + 60] = struct.pack("<I", 4)  # PT_NOTE instead of PT_DYNAMIC
+    file = tmp_path / "program"
+    file.write_bytes(data)
+    with pytest.raises(NotLookedIntoError, match="statically linked"):
+        dynamic_names(file)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "none", Path("/dev/zero")):
+        with pytest.raises(NotLookedIntoError):
+            dynamic_names(path)
+
+
+@given(st.data())
+def test_no_change_of_a_file_does_more_than_refuse_it(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    spoilt = bytearray(elf(NAMES))
+    for at in data.draw(st.lists(st.integers(0, len(spoilt) - 1), min_size=1, max_size=8)):
+        spoilt[at] = data.draw(st.integers(0, 255))
+    file = tmp_path_factory.getbasetemp() / "spoilt"
+    file.write_bytes(spoilt)
+    try:
+        assert all(isinstance(name, bytes) for name in dynamic_names(file))
+    except NotLookedIntoError as reason:
+        assert str(reason)

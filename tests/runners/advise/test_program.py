@@ -1,0 +1,112 @@
+"""What is told of a program without starting it: runtime, threads, loops with schedule(runtime)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runners.advise.program import look_at
+from runners.programs import find_program
+from tests.runners.advise.programs import write_elf
+from tests.tools import need_tool
+
+ENVIRONMENT = dict(os.environ)
+LOOP = """\
+#include <stdio.h>
+int main(void) {
+  double sum = 0;
+#pragma omp PRAGMA
+  for (int i = 0; i < 1000; i++) {
+#pragma omp atomic
+    sum += i;
+  }
+  printf("%g\\n", sum);
+}
+"""
+
+
+def build(folder: Path, compiler: str, pragma: str, *options: str) -> Path:
+    source = folder / "loop.c"
+    source.write_text(LOOP.replace("PRAGMA", pragma))
+    command = [need_tool(compiler), "-O1", "-fopenmp", "-o", str(folder / "loop"), str(source)]
+    subprocess.run([*command, *options], check=True, timeout=60)
+    return folder / "loop"
+
+
+@pytest.mark.parametrize(
+    ("pragma", "loops"),
+    [
+        ("parallel for schedule(runtime)", "yes"),
+        ("parallel for schedule(monotonic: runtime)", "yes"),
+        ("parallel for schedule(dynamic)", "no"),
+        ("parallel for", "no"),
+    ],
+)
+def test_gcc_calls_something_of_its_own_for_loops_with_a_runtime_schedule(
+    tmp_path: Path, pragma: str, loops: str
+) -> None:
+    found = look_at(build(tmp_path, "gcc", pragma, "-s"), ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("libgomp", loops)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "loops"),
+    [("parallel for schedule(runtime)", "maybe"), ("parallel for schedule(static)", "no")],
+)
+def test_clang_calls_the_same_for_all_loops_that_are_not_static(
+    tmp_path: Path, pragma: str, loops: str
+) -> None:
+    found = look_at(build(tmp_path, "clang", pragma), ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("libomp", loops)
+
+
+def test_a_loop_in_a_library_of_the_programs_own_is_found(tmp_path: Path) -> None:
+    library = tmp_path / "libloop.so"
+    source = tmp_path / "library.c"
+    source.write_text(LOOP.replace("PRAGMA", "parallel for schedule(runtime)").replace("main", "f"))
+    compiler = need_tool("gcc")
+    subprocess.run(
+        [compiler, "-fopenmp", "-shared", "-fPIC", "-o", str(library), str(source)],
+        check=True,
+        timeout=60,
+    )
+    main = tmp_path / "main.c"
+    main.write_text("int f(void); int main(void) { return f(); }\n")
+    program = tmp_path / "main"
+    links = [f"-L{tmp_path}", "-lloop", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([compiler, "-o", str(program), str(main), *links], check=True, timeout=60)
+    found = look_at(program, ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("libgomp", "yes")
+
+
+def test_a_program_that_starts_nothing_has_one_thread() -> None:
+    program = find_program("lu-serial")
+    assert program, "run `make setup`"
+    found = look_at(program, ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("none", "no")
+    assert "one thread" in found.runtime_said
+
+
+@pytest.mark.parametrize("name", ["contention-pthreads", "sh"])
+def test_what_starts_threads_or_programs_without_openmp_is_not_known(name: str) -> None:
+    program = find_program(name)
+    assert program, "run `make setup`"
+    assert look_at(program, ENVIRONMENT).runtime == "other"
+
+
+def test_a_script_is_told_as_what_it_is(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\nexec ./my_app\n")
+    script.chmod(0o755)
+    found = look_at(script, ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("other", "no")
+    assert "a script" in found.runtime_said
+    assert "not known" in found.loops_said
+
+
+def test_a_file_that_no_loader_takes_is_not_known_either(tmp_path: Path) -> None:
+    found = look_at(write_elf(tmp_path / "odd", ["GOMP_loop_runtime_start"]), ENVIRONMENT)
+    assert (found.runtime, found.loops) == ("other", "no")

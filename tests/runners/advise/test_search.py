@@ -1,0 +1,142 @@
+"""A search is found on any node without running anything, and its study is written once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from configs.errors import ConfigError, UserError
+from configs.library import load_study
+from runners.advise.governors import choose_governors
+from runners.advise.search import Search, make_search, write_search
+from runners.capabilities import probe
+from runners.cpufreq import read_cpufreq
+from runners.workplace import Workplace, open_workplace
+from tests.runners.advise.requests import request
+from tests.trees import CPU, build_tree, write
+
+ENVIRONMENT = dict(os.environ)
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
+    return open_workplace(build_tree(tmp_path_factory.mktemp("node"), "i9-14900k-noht"), None)
+
+
+def search(node: Workplace, *command: str, **options: str) -> Search:
+    return make_search(node, request(*command, **options), ENVIRONMENT)
+
+
+def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Workplace) -> None:
+    made = search(node)
+    plan = node.plan(made.study)
+    assert not plan.left_out
+    assert [
+        (case.threads, case.schedule, case.mapping.name, case.governor) for case in plan.cases
+    ] == [(t, schedule, placed.mapping.name, g) for t, schedule, placed, g in made.candidates()]
+    assert len(made.rows()) == made.size == len(plan.cases)
+    assert made.rows()[0][-1] == "CPUs 0-23: the reference"
+    assert [row[-1] for row in made.rows()].count("CPUs 0-7") > 1
+    data = made.as_json()
+    assert len(data["candidates"]) == made.size
+    assert [c["reference"] for c in data["candidates"]].count(True) == 1
+
+
+def test_the_users_environment_is_no_recorded_nodes(node: Workplace) -> None:
+    asked = request()
+    assert make_search(node, asked, ENVIRONMENT | {"OMP_NUM_THREADS": "2"}).reference.threads == 24
+
+
+def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
+    told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").found())
+    assert "not known" in told["program"]
+    assert told["check"] == "the output has a match of 'do(ne)?'"
+    assert told["objective"].startswith("what 'x=(.)' picks of the output, lower is better")
+    assert "thread count" in told["arguments"]
+    assert "no schedules race" in told["loops"]
+    forced = dict(search(node, schedules="dynamic,guided").found())
+    assert forced["loops"] == "schedules static, dynamic, guided: what --schedules says"
+
+
+def test_schedules_that_are_the_same_do_not_race_twice(node: Workplace) -> None:
+    made = search(node, schedules="static,dynamic")
+    assert {group.schedule for group in made.field.groups} == {"static", "dynamic"}
+
+
+def test_the_governors_are_what_is_in_force_and_what_may_be_set(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    now, cpus = read_cpufreq(root), tuple(range(24))
+    assert choose_governors(None, now, cpus, lambda *_: None).governors == (
+        *("current", "performance"),
+    )
+    refused = choose_governors(None, now, cpus, lambda *_: "no permission")
+    assert refused.governors == ("current",)
+    assert "governor performance: no permission" in refused.left_out
+    assert "governor powersave: in force already, and so current" in refused.left_out
+    asked = choose_governors(["powersave", "performance"], now, cpus, lambda *_: None)
+    assert asked.governors == ("current", "performance")
+    assert any("because it is the reference" in line for line in asked.left_out)
+    for cpu in cpus:
+        offered = "conservative ondemand performance powersave schedutil"
+        write(root, f"{CPU}/cpufreq/policy{cpu}/scaling_available_governors", offered)
+    several = choose_governors(None, read_cpufreq(root), cpus, lambda *_: None)
+    assert several.governors == ("current", "performance", "schedutil")
+
+
+def test_a_node_without_frequency_scaling_races_under_what_there_is(tmp_path: Path) -> None:
+    made = search(open_workplace(build_tree(tmp_path, "kvm-guest"), None))
+    assert made.governors.governors == ("current",)
+    assert any("no frequency scaling here" in line for line in made.left_out())
+
+
+def test_the_study_is_written_once_and_kept_with_another_time(
+    node: Workplace, tmp_path: Path
+) -> None:
+    path, told = write_search(search(node, within="5 min"), tmp_path / "r", fresh=False)
+    assert not told
+    assert path.parent.name == path.stem
+    before = path.stat().st_ino
+    write_search(search(node, within="5 min"), tmp_path / "r", fresh=False)
+    assert path.stat().st_ino == before
+    again, told = write_search(search(node, within="10 min"), tmp_path / "r", fresh=False)
+    assert (again, told) == (path, [])
+    race = load_study(path).race
+    assert race
+    assert race.within_s == 600
+
+
+def test_other_candidates_are_continued_as_they_were(node: Workplace, tmp_path: Path) -> None:
+    made = search(node)
+    path, _ = write_search(made, tmp_path / "r", fresh=False)
+    mine = path.read_text().replace("ecores-set, ecores-pin", "ecores-set")
+    assert mine != path.read_text()
+    path.write_text(mine)
+    _, told = write_search(search(node, runs="20"), tmp_path / "r", fresh=False)
+    assert "is continued with its own: --fresh chooses anew" in told[0]
+    kept = load_study(path)
+    assert kept.race
+    assert kept.race.runs == 20
+    assert kept.digest != made.study.digest
+    write_search(made, tmp_path / "r", fresh=True)
+    assert load_study(path).digest == made.study.digest
+
+
+def test_a_file_that_is_no_study_any_more_is_told_with_its_place(
+    node: Workplace, tmp_path: Path
+) -> None:
+    path, _ = write_search(search(node), tmp_path / "r", fresh=False)
+    path.write_text(path.read_text().replace("warmup: 1", "warmup: some"))
+    with pytest.raises(ConfigError, match="'some' is not how many runs"):
+        write_search(search(node), tmp_path / "r", fresh=False)
+
+
+def test_energy_is_not_searched_for_where_it_cannot_be_measured() -> None:
+    here = open_workplace(Path("/"), None)
+    (found,) = probe(Path("/"), live=True, names=("energy",))
+    if found.state == "ok":
+        assert make_search(here, request(objective="edp"), ENVIRONMENT).study.race
+        return
+    with pytest.raises(UserError, match="energy cannot be measured here: .*pinstudy doctor"):
+        make_search(here, request(objective="edp"), ENVIRONMENT)
