@@ -145,8 +145,8 @@ class Search:
 def make_search(workplace: Workplace, request: Request, environment: Mapping[str, str]) -> Search:
     """Return the search for a request on a node, in the environment that its user has.
 
-    A recorded node's users have none. The program is looked at, and not started. Raises UserError for a request that the node cannot
-    answer.
+    A recorded node's users have none. The program is looked at, and not started. Raises UserError
+    for a request that the node cannot answer.
     """
     node = workplace.node
     topology = node.topology

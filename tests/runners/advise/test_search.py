@@ -138,5 +138,5 @@ def test_energy_is_not_searched_for_where_it_cannot_be_measured() -> None:
     if found.state == "ok":
         assert make_search(here, request(objective="edp"), ENVIRONMENT).study.race
         return
-    with pytest.raises(UserError, match="energy cannot be measured here: .*pinstudy doctor"):
+    with pytest.raises(UserError, match=r"energy cannot be measured here: .*pinstudy doctor"):
         make_search(here, request(objective="edp"), ENVIRONMENT)
