@@ -13,6 +13,8 @@ from runners.case import Case
 from runners.forecast import duration
 from runners.order import PlannedRun
 from runners.outline import Outline
+from runners.precision import percent
+from runners.race.standing import WHYS, RuledOut
 from runners.statuses import OK
 
 
@@ -43,10 +45,13 @@ class TerminalProgress:
     def __init__(self, outline: Outline) -> None:
         study = outline.study
         self._of = f"/{study.repetitions}"
-        self._at_most = ""
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
-            self._at_most = "at most "
+        if study.race:
+            self._of = ""
+        self._at_most = "at most " if study.precision or study.race else ""
+        if study.race:
+            self._of, self._at_most = "", "at most "
         self._total = outline.left
         self._made = 0
         self._left_out: set[str] = set()
@@ -102,6 +107,13 @@ class TerminalProgress:
             self._bar.update(self._task, total=self._total)
         else:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None:
+        """Say which case makes no more runs, and why."""
+        worse_by = out.worse_by or 0.0
+        behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
+        told = f": {out.reason}" if out.reason else ""
+        self._say(f"ruled out: {case.label}: {WHYS[out.why]}{behind}{told}")
 
     def waiting(self, reason: str) -> None:
         """Show what is waited for, until the run starts."""

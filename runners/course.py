@@ -10,19 +10,28 @@ from runners.forecast import Forecast
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
+from runners.race.course import needed_runs, race_runs_left
+from runners.race.standing import RuledOut
 from runners.stopping import Stopping
 
 
 def runs_left(
-    plan: Plan, history: History, ended: Callable[[str], None] | None = None
+    plan: Plan,
+    history: History,
+    ended: Callable[[str], None] | None = None,
+    ruled_out: Callable[[RuledOut], None] | None = None,
 ) -> Iterator[PlannedRun]:
     """Yield the runs that are still to be made, in order.
 
     Where a precision is asked for, cases end as their runs come in: who makes each run, and adds
     its record to the history before asking for the next, gets just those that are needed, and who
-    makes none gets as many as there may be. `ended` is called with each case that makes no more.
+    makes none gets as many as there may be. `ended` is called with each case that makes no more,
+    `ruled_out` with each that loses a race.
     """
     study = plan.study
+    if study.race:
+        yield from race_runs_left(plan, history, ruled_out)
+        return
     if study.precision is None:
         yield from (planned for planned in plan.runs if planned.key not in history.done)
         return
@@ -41,6 +50,8 @@ def runs_left(
 
 def fewest_left(plan: Plan, history: History) -> list[PlannedRun]:
     """Return those of the runs that are still to be made which are needed whatever they show."""
+    if plan.study.race:
+        return needed_runs(plan, history)
     most = list(runs_left(plan, history))
     if plan.study.precision is None:
         return most

@@ -9,10 +9,13 @@ from typing import Any
 
 from configs.durations import MAX_DURATION_S
 from configs.errors import UserError
-from configs.model import Precision, Study
+from configs.model import Precision, Race, Study
 from configs.words import shown
 from runners.changed_node import what_changed
+from runners.forecast import OVERHEAD_S
 from runners.precision import CasePrecision, figures_of
+from runners.race.reading import race_fields, race_run
+from runners.race.standing import RaceRun
 from runners.read_shards import read_progress, read_records
 from runners.run_keys import RunKeys
 from runners.statuses import FINAL, LEFT_OUT, OK
@@ -24,7 +27,8 @@ class History:
     """What was recorded so far: finished runs by key, and each case's good runs and seconds.
 
     `good` has what a precision is judged by, by case and repetition, without warm-up runs; it is
-    kept where the study asks for a `precision`. `skipped` are the runs that cannot be made in this
+    kept where the study asks for a `precision`. `race_runs` are the runs of a `race` by case and
+    repetition, warm-up runs as -1 downwards. `skipped` are the runs that cannot be made in this
     attempt.
     """
 
@@ -35,6 +39,8 @@ class History:
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
     left_out: set[tuple[str, str]] = field(default_factory=set)
     temperature_reference_c: dict[str, float] | None = None
+    race: Race | None = None
+    race_runs: dict[tuple[str, int], RaceRun] = field(default_factory=dict)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -49,6 +55,9 @@ class History:
             key = (case_id, bool(record.get("warmup")), repetition)
             if self.precision and status == OK and not key[1] and key not in self.done:
                 self._add_good(case_id, repetition, figures_of(record))
+            if self.race and key not in self.done:
+                of_race = (case_id, -repetition if key[1] else repetition)
+                self.race_runs[of_race] = race_run(record, self.race)
             self.done.add(key)
             # NaN is not in the range either; no run may take longer.
             if status == OK and isinstance(elapsed_s, float) and 0 < elapsed_s <= MAX_DURATION_S:
@@ -71,6 +80,11 @@ class History:
         count, total_s = self.times.get(case_id, (0, 0.0))
         return total_s / count if count else None
 
+    @property
+    def race_s(self) -> float:
+        """What the runs of a race have taken so far, in seconds."""
+        return sum(run.elapsed_s + OVERHEAD_S for run in self.race_runs.values())
+
     def known(self, case_id: str) -> CasePrecision:
         """Return how precisely a case is known by all its good runs; a precision is asked for."""
         if case_id not in self._known:
@@ -81,10 +95,13 @@ class History:
         return self._known[case_id]
 
     def known_with(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the field of a new record that says how precisely its case is known with it.
+        """Return the field of a new record that says what it comes to for the study's end.
 
-        Nothing without a wanted precision, for a warm-up run, and before there are two good runs.
+        How precisely its case is known with it, nothing for a warm-up run and before there are two
+        good runs; or by what it is judged in a race.
         """
+        if self.race:
+            return race_fields(record, self.race)
         if self.precision is None or record["warmup"]:
             return {}
         known = self.known(record["case_id"])
@@ -107,7 +124,7 @@ def read_history(
     not count. Raises UserError when it was made by another version of the study or on a changed or
     different node, whose `facts` say what differs: such runs must not be mixed.
     """
-    history = History(study.precision)
+    history = History(study.precision, race=study.race)
     advice = "start anew with --fresh (what was measured is kept beside it)"
     for record in read_progress(folder / "records"):
         if record.get("study_digest") != study.digest:

@@ -20,6 +20,7 @@ from runners.order import PlannedRun
 from runners.perf_events import too_many_events
 from runners.plan import Plan
 from runners.precision import repetition_rule, said
+from runners.race.race import most_runs
 from runners.reached import precision_lines
 
 
@@ -48,6 +49,8 @@ class Outline:
     @property
     def done(self) -> int:
         """How many of them were made already."""
+        if self.study.race:
+            return len(self.history.race_runs)
         if self.study.precision is None:
             return len(self.plan.runs) - self.left
         return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
@@ -88,6 +91,9 @@ class Outline:
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         runs_s = forecast(self.plan.cases, left, self.history).left_s
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
+        if self.study.race and self.study.race.within_s is not None:
+            left_s = max(0.0, self.study.race.within_s - self.history.race_s)
+            runs_s = left_s if runs_s is None else min(runs_s, left_s)
         return None if runs_s is None else runs_s + self._baselines(left) * one_s
 
     def _baselines(self, left: list[PlannedRun]) -> int:
@@ -105,10 +111,13 @@ class Outline:
     def summary(self) -> list[str]:
         """Return in a few lines what will run, what is left out and how long it will take."""
         study, plan = self.study, self.plan
+        each = f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} of each"
+        if study.race:
+            most = plural(most_runs(study.race, len(plan.cases)), "run")
+            each = f"which race for {study.race.of}, {most} at most"
         lines = [
-            f"study {study.name}: {plural(len(plan.cases), 'case')}, "
-            f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} "
-            f"of each, {study.order}, seed {study.seed}"
+            f"study {study.name}: {plural(len(plan.cases), 'case')}, {each}, {study.order}, "
+            f"seed {study.seed}"
         ]
         reasons: dict[str, int] = {}
         for item in plan.left_out:
@@ -132,7 +141,7 @@ class Outline:
     def as_json(self) -> dict[str, Any]:
         """Return the whole outline as plain data, tables and rows in the order of the study."""
         done, most = self.done, self._most
-        fewest = self._fewest if self.study.precision else most
+        fewest = self._fewest if self.study.precision or self.study.race else most
         return {
             "study": self.study.name,
             "study_digest": self.study.digest,
@@ -168,7 +177,7 @@ class Outline:
 
     def _amount_line(self) -> str:
         done, most = self.done, self._most
-        fewest = self._fewest if self.study.precision else most
+        fewest = self._fewest if self.study.precision or self.study.race else most
         runs = _range(str(done + len(fewest)), plural(done + len(most), "run"))
         already = f", {done} of them done already" if done else ""
         time = _range(duration(self._seconds(fewest)), duration(self._seconds(most)))

@@ -30,6 +30,17 @@ def said(wanted: Precision) -> str:
 
 def repetition_rule(study: Study) -> dict[str, Any] | None:
     """Return what ends the repetitions of a study's cases, as records say it; None for a number."""
+    if study.race:
+        race = study.race
+        return {
+            "race": {
+                "of": race.of,
+                "better": "higher" if race.higher else "lower",
+                "margin": race.margin,
+                "within_s": race.within_s,
+                "runs": race.runs,
+            }
+        }
     wanted = study.precision
     if wanted is None:
         return None

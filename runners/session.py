@@ -23,6 +23,7 @@ from runners.node_lock import NodeLock
 from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
+from runners.race.course import entrants_of, limited
 from runners.read_shards import Part, parts_of
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
@@ -91,6 +92,8 @@ class Session:
         if not outline.plan.cases:
             reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
+        if study.race:
+            entrants_of(outline.plan)
         told = told_ends(folder / "records", workplace.node, outline)
         return cls(workplace, outline, folder, share, read, told)
 
@@ -238,6 +241,7 @@ class Session:
             baselines=collectors.baselines,
             gate=collectors.gate,
             warnings=collectors.warnings,
+            limited=partial(limited, self.outline.plan, self.outline.history),
         )
 
     def _witness(self) -> Path:

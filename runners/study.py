@@ -7,7 +7,6 @@ what is missing, in the order that the seed gave from the beginning.
 from __future__ import annotations
 
 import datetime
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,14 +16,16 @@ from configs.errors import StudyError
 from runners.baseline import Baselines
 from runners.case import Case, LeftOut
 from runners.clocks import ClockWatch
-from runners.course import forecast, runs_left
+from runners.course import runs_left
 from runners.execute import Observation
 from runners.forecast import duration
 from runners.history import History
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
+from runners.outlook import Outlook
 from runners.plan import Plan
+from runners.race.standing import RuledOut
 from runners.record import (
     Origin,
     baseline_record,
@@ -59,6 +60,9 @@ class Progress(Protocol):
     def ended(self, case: Case, saved: int) -> None:
         """A case makes no more runs, `saved` fewer than at most: it is known precisely enough."""
 
+    def ruled_out(self, case: Case, out: RuledOut) -> None:
+        """A case that races makes no more runs, for this reason."""
+
     def waiting(self, reason: str) -> None:
         """The next run is put off, for this reason."""
 
@@ -89,6 +93,7 @@ class Bench:
     `idle` measures the node without a program under the case's governor, when `baselines` says
     that it is due. `gate` is what a run waits for, `warnings` are lines that a user should see
     before the first one, `clocks` notices that the node's clock is set or the node sleeps.
+    `limited` gives the case with the time that one of its runs may take.
     """
 
     launch: Callable[[Case], Launch]
@@ -102,6 +107,7 @@ class Bench:
     gate: Gate | None = None
     warnings: tuple[str, ...] = ()
     clocks: ClockWatch = field(default_factory=ClockWatch)
+    limited: Callable[[Case, PlannedRun], Case] = lambda case, _: case
 
 
 def run_study(
@@ -117,19 +123,20 @@ def run_study(
     for warning in bench.warnings:
         progress.warned(warning)
     cases = {case.case_id: case for case in plan.cases}
-    most = list(runs_left(plan, history))
-    ahead = forecast(plan.cases, most, history)
-    under = Counter(cases[planned.case_id].governor for planned in most)
+    outlook = Outlook(plan, history)
 
     def ended(case_id: str) -> None:
-        saved = ahead.forget(case_id)
+        saved = outlook.ended(case_id)
         if saved:
-            under[cases[case_id].governor] -= saved
             progress.ended(cases[case_id], saved)
 
-    for planned in runs_left(plan, history, ended):
+    def ruled_out(out: RuledOut) -> None:
+        progress.ruled_out(cases[out.case_id], out)
+
+    for planned in runs_left(plan, history, ended, ruled_out):
         case = cases[planned.case_id]
-        bench.may_start(ahead.one_s(planned.case_id))
+        outlook.begins(planned)
+        bench.may_start(outlook.one_s(planned.case_id))
         problem = bench.settle(case)
         if problem is not None:
             _record_left_out([LeftOut.of(case, problem)], history, shard, origin)
@@ -139,17 +146,15 @@ def run_study(
             # A hot package leaks: its idle power would be taken for too much.
             waited = _wait(bench.gate, history, progress)
             _measure_idle(planned, case, shard, origin, bench, progress)
-            idle_s = bench.baselines.left_s(under)
-            progress.starting(
-                case, planned, None if ahead.left_s is None else ahead.left_s + idle_s
-            )
+            left_s, idle_s = outlook.left_s, bench.baselines.left_s(outlook.under)
+            progress.starting(case, planned, None if left_s is None else left_s + idle_s)
             _look_at_clocks(bench, progress)
-            record = _one_run(planned, case, shard, origin, bench, waited, history.known_with)
+            limited = bench.limited(case, planned)
+            record = _one_run(planned, limited, shard, origin, bench, waited, history.known_with)
             history.add(record)
             progress.finished(record)
             bench.baselines.run_made(case.governor)
-        under[case.governor] -= 1
-        ahead.made(planned.case_id, history.mean_s(planned.case_id))
+        outlook.made(planned)
     _look_at_clocks(bench, progress)
 
 

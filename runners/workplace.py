@@ -88,7 +88,7 @@ class Workplace:
         from runners.energy import may_have_energy
 
         folder = share.folder or results_folder(results, study, self.node)
-        history = History(study.precision)
+        history = History(study.precision, race=study.race)
         if self.live and folder.is_dir():
             node = self.node
             history = read_history(folder, study, node.digest, node.node_id, share.pool, node.facts)

@@ -22,6 +22,7 @@ from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from runners.case import Case
 from runners.order import PlannedRun
+from runners.race.standing import RuledOut
 from runners.session import Session
 from runners.workplace import open_workplace
 
@@ -70,6 +71,9 @@ class Injector:
     def skipped(self, case: Case, reason: str) -> None:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None:
+        """No case races here."""
 
     def ended(self, case: Case, saved: int) -> None:
         """No case ends early here."""

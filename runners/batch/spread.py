@@ -86,6 +86,11 @@ def _split(study: Study, asked: Spread) -> Spread:
             f"study {study.name} repeats its cases until they are known precisely enough, which "
             "one node alone can decide: use --spread per-node, or a fixed number of repetitions"
         )
+    if study.race:
+        raise UserError(
+            f"study {study.name} is a race, whose blocks one node alone can make: use --spread "
+            "per-node"
+        )
     if study.latency:
         raise UserError(
             f"study {study.name} measures latencies, which are a node's own: use --spread per-node"

@@ -26,6 +26,7 @@ from runners.case import Case
 from runners.forecast import duration
 from runners.history import read_history
 from runners.order import PlannedRun
+from runners.race.standing import RuledOut
 from runners.session import Session
 from runners.share import Share, StoppedError
 from runners.study import Progress
@@ -108,6 +109,9 @@ class _Told:
     def ended(self, case: Case, saved: int) -> None:
         self._file.keep(left=self._file.attempt.left - saved)
         self._shown.ended(case, saved)
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None:
+        self._shown.ruled_out(case, out)
 
     def waiting(self, reason: str) -> None:
         self._shown.waiting(reason)

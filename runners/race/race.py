@@ -197,10 +197,12 @@ class Race:
     def _trial_counts(self, best: str) -> dict[str, int]:
         """Return how many runs the next block of the trial has; none when there is no room."""
         numbers = self._ledger.numbers
-        of_best, of_reference = shares(numbers(best), numbers(self.reference))
-        if self._blocks == self._taken_after:
-            # Two of each at least, so that one more block is enough for a first look.
-            of_best, of_reference = max(2, of_best), max(2, of_reference)
+        # Two of each first, so that one more block is enough for a first look.
+        of_best, of_reference = 2, 2
+        if self._blocks > self._taken_after:
+            of_best, of_reference = shares(
+                numbers(best, self._taken_after), numbers(self.reference)
+            )
         counts = {best: of_best, self.reference: of_reference}
         while sum(counts.values()) > 2 and not self._has_room_for(counts):
             counts[max(counts, key=counts.__getitem__)] -= 1

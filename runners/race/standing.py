@@ -17,7 +17,7 @@ DECISIONS = {
 WHYS = {
     "far worse": "after one run so far from the best that noise is not the reason",
     "worse": "worse than the best, with the confidence of all such decisions together",
-    "not best": "not told from the best, which had the better mean when the runs ran out",
+    "not best": "not told from the best, which promised more when one had to be taken",
     "failed": "its run was not good",
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it",
@@ -44,7 +44,7 @@ class RuledOut:
     """A case that makes no more runs, after `block`.
 
     `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
-    then, 0.07 for 7 %; None when it has no value. `p` is the probability of such a difference
+    then, 0.07 for 7 %; None when it has no value, and negative when a steadier one was taken. `p` is the probability of such a difference
     between equals, before any correction; None where nothing was tested. `reason` is the failure's.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, inf, log, sqrt
 
 from runners.student import Moments, upper_tail, welch
 
@@ -33,6 +33,7 @@ MOST_TO_ONE = 5
 # A difference of so many standard errors is found at the last look in 19 of 20 trials: 1.75 of them
 # are needed for 5 % with some 15 degrees of freedom, 1.75 more to exceed that nearly always.
 TOLD_ERRORS = 3.5
+USUAL_GAIN = log(1.03)
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,12 @@ def shares(best: Sequence[float], reference: Sequence[float]) -> tuple[int, int]
 
 
 def expected_runs(best: Sequence[float], reference: Sequence[float]) -> int:
-    """Return how many runs of both together would tell this difference, if it is the true one."""
+    """Return how many runs of both together would tell the gain that shows by these values.
+
+    Two standard errors less of it, lest it be luck; USUAL_GAIN where that is more.
+    """
     a, b = Moments.of(best), Moments.of(reference)
-    gain = b.mean - a.mean
-    if gain <= 0:
-        return 0
+    gain = max(USUAL_GAIN, b.mean - a.mean - 2 * welch(a, b)[0])
     deviations = sqrt(a.variance) + sqrt(b.variance)
     return ceil((deviations * TOLD_ERRORS / gain) ** 2)
 

@@ -20,6 +20,7 @@ from runners.node import open_node
 from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.programs import WITNESS, find_program
+from runners.race.standing import RuledOut
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
@@ -46,6 +47,8 @@ class Told:
     def finished(self, record: Mapping[str, Any]) -> None: ...
 
     def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 

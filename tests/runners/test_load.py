@@ -24,6 +24,7 @@ from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
+from runners.race.standing import RuledOut
 from runners.record import Origin
 from runners.shards import Shard
 from runners.study import Bench, run_study
@@ -61,6 +62,8 @@ class Calls:
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None: ...
 
     def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 

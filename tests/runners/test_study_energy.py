@@ -25,6 +25,7 @@ from runners.node import Node, open_node
 from runners.order import PlannedRun
 from runners.plan import Plan, make_plan
 from runners.programs import WITNESS, find_program
+from runners.race.standing import RuledOut
 from runners.read_shards import read_records
 from runners.record import Origin
 from runners.shards import Shard
@@ -52,6 +53,8 @@ class Quiet:
     def finished(self, record: Mapping[str, Any]) -> None: ...
 
     def skipped(self, case: Case, reason: str) -> None: ...
+
+    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None:
         self.saved[case.mapping.name] = saved

@@ -1,0 +1,64 @@
+"""What is left of a study while its runs are made: how many, under which governor, how long."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from runners.course import forecast, runs_left
+from runners.history import History
+from runners.order import PlannedRun
+from runners.plan import Plan
+
+
+class Outlook:
+    """The expectation of a study's rest, corrected by every run that is made or not needed.
+
+    What a race still needs is known for one block: it is reckoned anew when the next one begins.
+    """
+
+    def __init__(self, plan: Plan, history: History) -> None:
+        self._plan, self._history = plan, history
+        self._governors = {case.case_id: case.governor for case in plan.cases}
+        self._block = 0
+        self._reckon()
+
+    def _reckon(self) -> None:
+        most = list(runs_left(self._plan, self._history))
+        self._ahead = forecast(self._plan.cases, most, self._history)
+        self._under = Counter(self._governors[planned.case_id] for planned in most)
+
+    def begins(self, planned: PlannedRun) -> None:
+        """Take note of the run that is to be made now."""
+        if self._plan.study.race and planned.block != self._block:
+            self._block = planned.block
+            self._reckon()
+
+    @property
+    def under(self) -> Mapping[str, int]:
+        """How many runs are left under each governor, at most."""
+        return self._under
+
+    @property
+    def left_s(self) -> float | None:
+        """The expected seconds of all runs that are left, None while some app has no estimate."""
+        race = self._plan.study.race
+        if race is None or race.within_s is None:
+            return self._ahead.left_s
+        within_s = max(0.0, race.within_s - self._history.race_s)
+        return within_s if self._ahead.left_s is None else min(within_s, self._ahead.left_s)
+
+    def one_s(self, case_id: str) -> float | None:
+        """Return the expected seconds of one run of a case, or None without an estimate."""
+        return self._ahead.one_s(case_id)
+
+    def ended(self, case_id: str) -> int:
+        """The case makes no more runs; return how many it would have made."""
+        saved = self._ahead.forget(case_id)
+        self._under[self._governors[case_id]] -= saved
+        return saved
+
+    def made(self, planned: PlannedRun) -> None:
+        """A run was made, or cannot be."""
+        self._under[self._governors[planned.case_id]] -= 1
+        self._ahead.made(planned.case_id, self._history.mean_s(planned.case_id))
