@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import pandas as pd
 
+from analysis.advice.make import advice_of
+from analysis.advice.model import Advice
+from analysis.advice.tell import headline
 from analysis.caption import caption
 from analysis.fields import TABLE_KEYS
 from analysis.findings import (
@@ -57,9 +60,11 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
 
     `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
     that others are compared with, by default the one that leaves threads to the OS scheduler. The
-    Holm correction takes all comparisons of the results together. Raises UserError when there is no
-    case with a mapping of that name.
+    Holm correction takes all comparisons of the results together. Cases that raced are not compared
+    in this way: their advice is the answer. Raises UserError when there is no case with a mapping
+    of that name.
     """
+    raced = results.runs is not None and results.runs.raced
     cases: list[Case] = [
         {str(key): value for key, value in row.items()} for row in results.cases.to_dict("records")
     ]
@@ -68,17 +73,25 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     baselines = {
         case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
     }
-    differences = differences_from_baselines(cases, baselines, values)
+    differences = {} if raced else differences_from_baselines(cases, baselines, values)
     comparisons = compare_all(differences, margin, _apart(baselines, values))
     samples = _samples(cases, values)
     found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
-    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results), fixed)
+    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results), fixed, raced)
     tables = _tables(found, rules)
     remarks = (*results.remarks, *_no_measurements(results))
     if results.is_published:
         remarks += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
-    return Findings(margin, tables, drift, headline_of(tables), len(comparisons), remarks)
+    advice = advice_of(results, drift)
+    said = _headline_of_race(advice) if raced else headline_of(tables)
+    return Findings(margin, tables, drift, said, len(comparisons), remarks, raced, advice)
+
+
+def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
+    if advice is None:
+        return ("No answer: cases raced, and the records do not tell by which rule, or which.",)
+    return headline(advice)
 
 
 def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.statistics.decision import Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.table import one_line
+
+if TYPE_CHECKING:
+    from analysis.advice.model import Advice
 
 Objective = Literal["time", "energy", "edp"]
 
@@ -117,7 +120,8 @@ class Findings:
     """What results mean.
 
     `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many the
-    Holm correction took together; `headline` answers the question in one or two sentences.
+    Holm correction took together; `headline` answers the question in one or two sentences. Cases
+    that `raced` have no verdicts: `advice` is their answer, None when the records give none.
     """
 
     margin: float
@@ -126,3 +130,5 @@ class Findings:
     headline: tuple[str, ...]
     comparisons: int = 0
     remarks: tuple[str, ...] = field(default=())
+    raced: bool = False
+    advice: Advice | None = None

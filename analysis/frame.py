@@ -57,6 +57,7 @@ class Runs:
     torn: int = 0
     unusable: int = 0
     more_metrics: bool = False
+    raced: bool = False
 
 
 def read_runs(folder: Path) -> Runs:
@@ -78,7 +79,7 @@ def read_runs(folder: Path) -> Runs:
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     more = growing.sparse["metrics"].more
-    return Runs(frame, kinds, reasons, growing.torn, growing.unusable, more)
+    return Runs(frame, kinds, reasons, growing.torn, growing.unusable, more, growing.raced)
 
 
 def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:

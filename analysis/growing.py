@@ -91,11 +91,13 @@ class Growing:
     """The columns of a frame while records come in; a chunk leaves one array a column.
 
     `torn` counts lines that are no records, `unusable` records that do not say of which case.
+    `raced` tells that the cases of a record raced.
     `sparse` has the columns that only some records have.
     """
 
     def __init__(self) -> None:
         self.torn = self.unusable = 0
+        self.raced = False
         self.reasons = Reasons()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
@@ -115,12 +117,15 @@ class Growing:
             if record is None:
                 self.torn += 1
             elif record.get("status") != BASELINE:
+                if not self.raced and "repetition_rule" in record:
+                    self.raced = columns.member(record["repetition_rule"], "race") is not None
                 yield _row(record, self.reasons)
 
     def merge(self, others: Growing) -> None:
         """Add what others hold, whose texts and reasons have other numbers."""
         self.torn += others.torn
         self.unusable += others.unusable
+        self.raced |= others.raced
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

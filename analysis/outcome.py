@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.sources import open_results
+from analysis.findings import Findings
+from analysis.sources import Results, open_results
+from analysis.table import Table
 from analysis.tables import make_tables, render, tables_of_cases, write_tables
 from analysis.written import again, write_file
 from configs.typed import as_typed
@@ -33,17 +36,36 @@ def write_outcome(folder: Path, width: int) -> Outcome:
     `width` is the terminal's. Raises UserError when there are no readable results, or when the
     folder cannot be written.
     """
+    from analysis.verdict.text import headline_text
+
+    written = write_findings(folder)
+    text = f"{render(written.tables, 'text')}\n{headline_text(written.findings, width)}"
+    return Outcome(text, written.files)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Results of which everything was written, and the files."""
+
+    results: Results
+    findings: Findings
+    tables: Sequence[Table]
+    files: tuple[Path, ...]
+
+
+def write_findings(folder: Path) -> Written:
+    """Write tables, verdict and report of a results folder; raises as `write_outcome` does."""
     from analysis.find import find
     from analysis.report.page import FILE, report_html
-    from analysis.verdict.text import as_markdown, headline_text
+    from analysis.verdict.text import as_markdown
 
     results = open_results(str(folder))
     tables = tables_of_cases(results.cases, results.remarks)
     findings = find(results)
     advice = again(f"pinstudy report {as_typed(folder)}")
-    files = [
+    files = (
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, as_markdown(findings), advice),
         write_file(folder / FILE, report_html(results, findings), advice),
-    ]
-    return Outcome(f"{render(tables, 'text')}\n{headline_text(findings, width)}", tuple(files))
+    )
+    return Written(results, findings, tables, files)

@@ -14,6 +14,11 @@ from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from configs.words import plural
 
+RACED = (
+    "the cases raced: those that fell behind ended early and have few runs; which case to take is "
+    "in advice.md"
+)
+
 
 def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield what concerns rows of a table, each remark beginning with the row's number."""
@@ -114,7 +119,7 @@ def _where(case: Mapping[str, Any]) -> str:
 
 def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     """Return what concerns every table of a results folder."""
-    remarks = []
+    remarks = [RACED] if runs.raced else []
     if (runs.frame["node"] == "virtual").any():
         remarks.append("numbers of a virtual node's model, not of hardware")
     if divided := pool_remark(runs.frame):

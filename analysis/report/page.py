@@ -23,6 +23,7 @@ from analysis.figures.words import number
 from analysis.find import find
 from analysis.findings import Findings, TableFindings, Verdict
 from analysis.node_files import NodeSheet, node_sheets
+from analysis.report.advice import advice_section
 from analysis.report.affinity import Experiment, experiments
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
@@ -106,6 +107,8 @@ def report_html(results: Results, findings: Findings) -> str:
         question=question(findings),
         extent=extent(results, findings),
         headline=findings.headline,
+        raced=findings.raced,
+        advice=advice_section(findings.advice),
         margin=findings.margin,
         comparisons=findings.comparisons,
         remarks=findings.remarks,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from analysis.advice.raced import rule_of
 from analysis.beside_files import read_limited
 from analysis.columns import number_or_nan
 from analysis.node_files import NodeSheet
@@ -111,9 +112,16 @@ def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _rule(rule: object) -> str:
-    """Return the rule of `repetitions: {min, max, until}` in words; empty for what is none."""
+    """Return what ended the repetitions of a case, in words; empty for what is no rule."""
     if not isinstance(rule, dict):
         return ""
+    if race := rule_of(rule):
+        best = "most" if race.higher else "least"
+        return (
+            f"The cases raced for the {best} {race.of}: in blocks of one run of each, those that "
+            "were reliably worse than the best ended. The best of them was then tried against the "
+            "first case, by fresh runs of it."
+        )
     least, most, share = (number_or_nan(rule.get(key)) for key in ("min", "max", "ci_half_width"))
     named = rule.get("of")
     measures = [name for name in PRECISION_OF if isinstance(named, list) and name in named]

@@ -19,10 +19,12 @@ def question(findings: Findings) -> str:
     threads = sorted({int(table.keys["threads"]) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
-    named = [*apps[:_MOST_NAMED], *(["others"] if len(apps) > _MOST_NAMED else [])]
+    named = _listed([*apps[:_MOST_NAMED], *(["others"] if len(apps) > _MOST_NAMED else [])], "and")
+    if findings.raced:
+        return f"On which CPUs, and with how many threads, should {named} run?"
     counts = _listed([str(number) for number in threads[:_MOST_NAMED]], "or")
     noun = "thread" if threads == [1] else "threads"
-    return f"Which CPUs should {_listed(named, 'and')} run on, with {counts} {noun}?"
+    return f"Which CPUs should {named} run on, with {counts} {noun}?"
 
 
 def _listed(names: Sequence[str], last: str) -> str:

@@ -26,7 +26,8 @@ class Rules:
 
     `comparisons` is how many were tested together; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
-    cases of programs that run as long as they are told.
+    cases of programs that run as long as they are told. Cases that `raced` have no verdicts: those
+    that were worse ended early, by other rules.
     """
 
     margin: float
@@ -34,10 +35,13 @@ class Rules:
     comparisons: int
     mixed: str = ""
     fixed_time: frozenset[str] = frozenset()
+    raced: bool = False
 
 
 def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
     """Return the verdicts of one table, by governor and objective."""
+    if rules.raced:
+        return ()
     governors = dict.fromkeys(case.governor for case in cases)
     return tuple(
         _verdict([case for case in cases if case.governor == governor], objective, rules)

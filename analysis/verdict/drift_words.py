@@ -25,17 +25,33 @@ def drift_sentences(drift: Drift | None) -> list[str]:
             "the package became warmer",
             "the coolest to the warmest",
         ),
-        *(
-            f"From attempt {step.before} to attempt {step.after} runs became "
-            f"{_slower(step.trend)} by {percent(abs(step.trend.change))} ({_ends(step.trend)})."
-            for step in drift.steps
-        ),
+        *_steps(drift),
     ]
     if any(trend and trend.found for trend in (drift.over_time, drift.over_temperature)):
         said.append(
             "Where cases are compared within blocks of runs, a drift falls on both of them alike."
         )
     return said
+
+
+def found_drift(drift: Drift | None) -> list[str]:
+    """Return the trends and changes that were found, a sentence each."""
+    if drift is None:
+        return []
+    over_time, over_temperature = drift_sentences(drift)[:2]
+    return [
+        *([over_time] if drift.over_time and drift.over_time.found else []),
+        *([over_temperature] if drift.over_temperature and drift.over_temperature.found else []),
+        *_steps(drift),
+    ]
+
+
+def _steps(drift: Drift) -> list[str]:
+    return [
+        f"From attempt {step.before} to attempt {step.after} runs became "
+        f"{_slower(step.trend)} by {percent(abs(step.trend.change))} ({_ends(step.trend)})."
+        for step in drift.steps
+    ]
 
 
 def _trend(trend: Trend | None, over: str, meanwhile: str, span: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from analysis.report.page import write_report
+from tests.analysis.advice.made_race import GAIN, made_results
 from tests.analysis.report.browser import DESKTOP, PHONE, Visit, barriers, open_browser, visit
 from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
 from tests.analysis.report.made_results import DIGEST, make_results
@@ -42,6 +43,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def raced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(str(made_results(tmp_path_factory.mktemp("raced"), GAIN)))
+
+
+@pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report("published:galante-2025", tmp_path_factory.mktemp("published"))
 
@@ -69,6 +75,18 @@ def test_a_report_loads_nothing_fits_and_passes_the_accessibility_check(
     assert images > 3
     assert broken == []
     assert width <= size[0]
+    assert barred == ""
+
+
+def test_the_page_of_a_race_fits_a_phone_and_passes_the_accessibility_check(
+    browser: Browser, raced: Path
+) -> None:
+    with visit(browser, raced, PHONE) as visited:
+        width = visited.page.evaluate("document.documentElement.scrollWidth")
+        barred = barriers(visited.page, PHONE)
+
+    assert visited.complaints == []
+    assert width <= PHONE[0]
     assert barred == ""
 
 

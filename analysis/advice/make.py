@@ -1,0 +1,166 @@
+"""From the results of a race to its advice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.advice.lines import Line, ready_lines
+from analysis.advice.model import Advice, Candidate, Out, Point
+from analysis.advice.names import names_of
+from analysis.advice.raced import Raced, read_raced
+from analysis.advice.trial import trial_of
+from analysis.advice.warnings import warnings_of
+from analysis.frame import Runs
+from analysis.sources import Results
+from analysis.statistics.drift import Drift
+from analysis.table import joined, one_line
+from analysis.verdict.pareto import pareto_front
+from analysis.verdict.phrases import NOUNS, Quantity
+from configs.model import CURRENT_GOVERNOR, Race
+from configs.typed import as_typed
+from runners.forecast import OVERHEAD_S
+from runners.race.standing import Standing
+
+# The nearest to the best first.
+_WHYS = ("not best", "worse", "far worse", "failed", "cannot run", "no time")
+
+
+def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
+    """Return the advice of results that raced; None of others.
+
+    `drift` is that of the runs, for the warnings. Raises UserError when records cannot be read.
+    """
+    if results.runs is None or results.folder is None or not results.runs.raced:
+        return None
+    raced = read_raced(results.folder)
+    candidates = _candidates(results.cases, raced) if raced else {}
+    if raced is None or any(case_id not in candidates for case_id in raced.entrants):
+        return None
+    standing, frame = raced.standing, results.runs.frame
+    best = candidates[standing.best] if standing.best else None
+    points = tuple(_points([candidates[case_id] for case_id in raced.entrants]))
+    reference = candidates[standing.reference]
+    taken = best if standing.decision == "gain" else None
+    return Advice(
+        rule=raced.rule,
+        standing=standing,
+        quantity=quantity_of(raced.rule),
+        reference=reference,
+        best=best,
+        trial=trial_of(raced, standing, frame),
+        outs=_outs(standing, candidates),
+        left_out=_left_out(candidates.values(), raced.gone),
+        points=points,
+        no_energy="" if points else _no_energy(results.runs),
+        lines=_lines(taken, reference, candidates.values()),
+        again=_again(results.folder),
+        why_no_reference=_why_no_reference(raced),
+        warnings=tuple(warnings_of(standing, frame, drift)),
+        entrants=len(raced.entrants) + raced.unseen,
+        no_time=sum(out.case_id not in candidates for out in standing.ruled_out),
+        made=len(raced.runs),
+        spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
+    )
+
+
+def quantity_of(rule: Race) -> Quantity:
+    """Return what was raced for, with the words of its differences."""
+    if rule.of in NOUNS:
+        less, more = ("lower", "higher") if rule.of == "edp" else ("less", "more")
+        return Quantity(NOUNS[rule.of], less, more)  # type: ignore[index]
+    return Quantity(one_line(rule.of), "lower", "higher")
+
+
+def _candidates(cases: pd.DataFrame, raced: Raced) -> dict[str, Candidate]:
+    """Return the cases by case_id, those that were left out among them."""
+    rows = [{str(key): value for key, value in row.items()} for row in cases.to_dict("records")]
+    names = names_of(rows)
+    return {
+        case_id: Candidate(case_id, names[case_id], row, raced.starts.get(case_id))
+        for row in rows
+        if (case_id := str(row["case_id"]))
+    }
+
+
+def _outs(standing: Standing, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
+    known = [out for out in standing.ruled_out if out.case_id in candidates]
+    outs = [Out(candidates[out.case_id], out) for out in known]
+    return tuple(sorted(outs, key=_nearness))
+
+
+def _nearness(out: Out) -> tuple[int, float]:
+    by = out.ruled_out.worse_by
+    why = out.ruled_out.why
+    return _WHYS.index(why) if why in _WHYS else len(_WHYS), math.inf if by is None else by
+
+
+def _left_out(
+    candidates: Iterable[Candidate], gone: Mapping[str, str]
+) -> dict[str, tuple[Candidate, ...]]:
+    """Return the cases that the node cannot do, or not any more, by the reason."""
+    found: dict[str, tuple[Candidate, ...]] = {}
+    for candidate in candidates:
+        reason = gone.get(candidate.case_id, candidate.facts["left_out"])
+        if reason is not None:
+            text = one_line(str(reason)) or "no reason given"
+            found[text] = (*found.get(text, ()), candidate)
+    return found
+
+
+def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
+    """Yield the mean time and energy of each case of which both were measured."""
+    means = {
+        candidate.case_id: (
+            float(candidate.facts["elapsed_s_mean"]),
+            float(candidate.facts["energy_pkg_j_mean"]),
+        )
+        for candidate in candidates
+    }
+    known = {case_id: both for case_id, both in means.items() if all(map(math.isfinite, both))}
+    front = pareto_front(known)
+    for candidate in candidates:
+        if candidate.case_id in known:
+            time_s, energy_j = known[candidate.case_id]
+            yield Point(candidate, time_s, energy_j, candidate.case_id in front)
+
+
+def _no_energy(runs: Runs) -> str:
+    """Return the records' reasons for energy that was not measured."""
+    given = runs.reasons
+    reasons = given["reason"][given["field"] == "energy_pkg_j"].astype(str)
+    return one_line(joined(reasons.unique())) or "no run has it"
+
+
+def _lines(
+    taken: Candidate | None, reference: Candidate, candidates: Iterable[Candidate]
+) -> tuple[Line, ...]:
+    """Return the lines that start the program as the case to take does; none to do nothing."""
+    if taken is None or taken.start is None:
+        return ()
+    start = taken.start
+    if len({str(candidate.facts["schedule"]) for candidate in candidates}) == 1:
+        start = start.without_schedule()
+    governor = str(taken.facts["governor"])
+    before = [str(name) for name in reference.facts["governors_read"]]
+    if governor != CURRENT_GOVERNOR and before != [governor]:
+        start = start.under(governor, before[0] if len(before) == 1 else None)
+    return ready_lines(start)
+
+
+def _again(folder: Path) -> str:
+    """Return the command that continues the race; the study stands above its results."""
+    name = folder.absolute().parent.name
+    file = folder.parent / f"{name}.yaml"
+    return f"pinstudy run {as_typed(file if file.is_file() else f'{name}.yaml')}"
+
+
+def _why_no_reference(raced: Raced) -> str:
+    """Return why the reference's runs are not good; empty where some are."""
+    of = [run for (case_id, _), run in raced.runs.items() if case_id == raced.entrants[0]]
+    if any(run.value is not None for run in of):
+        return ""
+    return one_line(joined(dict.fromkeys(run.reason for run in of)))

@@ -1,0 +1,107 @@
+"""What a race comes to: the case to take, what it gains, what was ruled out; data without words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.advice.lines import Line
+from analysis.advice.start import Start
+from analysis.findings import Objective
+from analysis.statistics.difference import Difference
+from analysis.verdict.phrases import Quantity
+from configs.model import Race
+from runners.race.standing import RuledOut, Standing
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A case that took part; `name` has what tells it from the others of the race.
+
+    `facts` is its row of analysis.summary.summarise. `start` is how it starts the program, None
+    when no record tells it.
+    """
+
+    case_id: str
+    name: str
+    facts: Mapping[str, Any]
+    start: Start | None = None
+
+    @property
+    def runs(self) -> int:
+        """How many of its runs are averaged."""
+        return int(self.facts["n"])
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The fresh runs of the best case and of the reference, compared.
+
+    `difference` is of what is raced for, best / reference; None where the runs are too few, as for
+    those of `beside`, the other objectives. `of_best` and `of_reference` count the runs.
+    """
+
+    of_best: int
+    of_reference: int
+    difference: Difference | None
+    beside: Mapping[Objective, Difference]
+
+
+@dataclass(frozen=True)
+class Out:
+    """A candidate that was ruled out, and how the race says it."""
+
+    candidate: Candidate
+    ruled_out: RuledOut
+
+
+@dataclass(frozen=True)
+class Point:
+    """A case's mean time and package energy over all its good runs."""
+
+    candidate: Candidate
+    time_s: float
+    energy_j: float
+    on_front: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer of a race.
+
+    `best` is the case that is, or is to be, tried against the `reference`; None where there is
+    none. `outs` are those ruled out, the nearest to the best first. `left_out` are cases that the
+    node cannot do, by reason. `points` are the cases of which time and energy were measured, where
+    `no_energy` is empty. `lines` start the program as the recommended case does, none
+    where that is to do nothing. `again` is the
+    command that continues the race. `warnings` say where what was assumed does not hold.
+    `entrants` counts the cases that took part, `no_time` those of them for which there was no
+    time, `made` the runs on record, `spent_s` what they took.
+    """
+
+    rule: Race
+    standing: Standing
+    quantity: Quantity
+    reference: Candidate
+    best: Candidate | None
+    trial: Trial | None
+    outs: tuple[Out, ...]
+    left_out: Mapping[str, tuple[Candidate, ...]]
+    points: tuple[Point, ...]
+    no_energy: str
+    lines: tuple[Line, ...]
+    again: str
+    why_no_reference: str
+    warnings: tuple[str, ...]
+    entrants: int
+    no_time: int
+    made: int
+    spent_s: float
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The case to take; None when nothing is decided."""
+        if self.standing.decision == "gain":
+            return self.best
+        return self.reference if self.standing.decision == "no gain" else None

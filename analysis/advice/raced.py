@@ -1,0 +1,152 @@
+"""A study that raced, from its records: who took part, by which rule, each run, and how it stands.
+
+A results folder may come from anybody: nothing in a record is believed before it is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from analysis.advice.start import Start, start_of
+from analysis.columns import number_or_nan
+from configs.model import Race
+from runners.race.race import Key, replay
+from runners.race.reading import race_run
+from runners.race.standing import RaceRun, Standing
+from runners.read_shards import read_records
+from runners.statuses import BASELINE, INTERRUPTED, LEFT_OUT
+
+MOST_NAME = 80
+# A study has no more cases.
+MOST_CASES = 100_000
+
+
+@dataclass
+class Raced:
+    """What the records of a race tell.
+
+    `entrants` are the case_ids of those that ran, the reference first, in the order in which they
+    began; after them come `unseen` ones, of which there is no run yet, or for which there was no
+    time. `runs` have each run once, by case and repetition, those before all with numbers below 0.
+    `starts` are how cases were started, of those of which a run tells it. `gone` are cases that ran
+    until the node could not do them any more, with the reason.
+    """
+
+    rule: Race
+    entrants: tuple[str, ...]
+    unseen: int
+    runs: Mapping[Key, RaceRun]
+    starts: Mapping[str, Start]
+    gone: Mapping[str, str]
+
+    @property
+    def standing(self) -> Standing:
+        """How the race stands, by its runs alone; cases that are not known have numbers."""
+        unseen = [str(number) for number in range(self.unseen)]
+        return replay([*self.entrants, *unseen], self.rule, self.runs)
+
+
+def read_raced(folder: Path) -> Raced | None:
+    """Return what the records below a results folder tell of a race; None when none was run.
+
+    Raises UserError when records cannot be read.
+    """
+    reading = _Reading()
+    for record in read_records(folder / "records"):
+        reading.add(record)
+    if reading.rule is None or not reading.rows:
+        return None
+    # As runners.race.course.entrants_of has them.
+    ran = sorted(reading.rows, key=lambda case_id: (*reversed(reading.rows[case_id]), case_id))
+    gone = {of: why for of in ran if (why := reading.left_out.get(reading.rows[of])) is not None}
+    entrants = tuple(case_id for case_id in ran if case_id not in gone)
+    if not entrants:
+        return None
+    return Raced(
+        reading.rule,
+        entrants,
+        max(0, reading.cases - len(entrants)),
+        {key: run for key, (run, interrupted) in reading.runs.items() if not interrupted},
+        reading.starts,
+        gone,
+    )
+
+
+@dataclass
+class _Reading:
+    """What is known after so many records, oldest attempt first."""
+
+    rule: Race | None = None
+    cases: int = 0
+    rows: dict[str, tuple[int, int]] = field(default_factory=dict)
+    runs: dict[Key, tuple[RaceRun, bool]] = field(default_factory=dict)
+    starts: dict[str, Start] = field(default_factory=dict)
+    # Rows that were left out by the latest attempt which came to them.
+    left_out: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take in a record; one that does not say of which case it is tells nothing."""
+        status, row = record.get("status"), _row(record)
+        if status == BASELINE or row is None:
+            return
+        if status == LEFT_OUT:
+            self.left_out[row] = str(record.get("reason") or "")
+            return
+        key, rule = _key(record), rule_of(record.get("repetition_rule"))
+        if key is None or rule is None:
+            return
+        self.rule, self.cases = rule, _cases(record["repetition_rule"]["race"])
+        self.rows.setdefault(key[0], row)
+        # Of several that ended the first counts, as everywhere; an interrupted one is made again.
+        if self.runs.get(key, (None, True))[1]:
+            self.runs[key] = (race_run(record, rule), status == INTERRUPTED)
+        self.left_out.pop(row, None)
+        if key[0] not in self.starts and (start := start_of(record)):
+            self.starts[key[0]] = start
+
+
+def rule_of(value: object) -> Race | None:
+    """Return the rule that a record's `repetition_rule` gives; None when it is no race's."""
+    race = value.get("race") if isinstance(value, dict) else None
+    if not isinstance(race, dict):
+        return None
+    of, better = race.get("of"), race.get("better")
+    margin = number_or_nan(race.get("margin"))
+    if not isinstance(of, str) or not 0 < len(of) <= MOST_NAME or not of.isprintable():
+        return None
+    if better not in ("lower", "higher") or not 0 < margin < 1:
+        return None
+    within_s, runs = number_or_nan(race.get("within_s")), race.get("runs")
+    return Race(
+        of=of,
+        higher=better == "higher",
+        margin=margin,
+        within_s=within_s if 0 < within_s < math.inf else None,
+        runs=runs if _is_count(runs) else None,
+    )
+
+
+def _cases(race: Mapping[str, Any]) -> int:
+    """Return how many cases began the race; 0 where the record does not say it."""
+    cases = race.get("cases")
+    return min(cases, MOST_CASES) if _is_count(cases) else 0
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
+
+
+def _row(record: Mapping[str, Any]) -> tuple[int, int] | None:
+    table, number = record.get("table_number"), record.get("case_number")
+    return (table, number) if _is_count(table) and _is_count(number) else None
+
+
+def _key(record: Mapping[str, Any]) -> Key | None:
+    case_id, repetition = record.get("case_id"), record.get("repetition")
+    if not isinstance(case_id, str) or not case_id or not _is_count(repetition):
+        return None
+    return case_id, -repetition if record.get("warmup") is True else repetition

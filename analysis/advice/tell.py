@@ -1,0 +1,241 @@
+"""The advice in sentences: what to do, what it gains, what else it does, what was ruled out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from analysis.advice.model import Advice, Candidate, Out, Trial
+from analysis.advice.names import cpus_of
+from analysis.digits import percent
+from analysis.statistics.difference import Difference
+from analysis.statistics.interval import LEVEL
+from analysis.verdict.phrases import change, do, listed, rounded
+from configs.words import plural
+from runners.forecast import duration
+from runners.race.trial import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
+
+# How many candidates a sentence names before it counts the others.
+MOST_NAMED = 4
+# A gain of more than the low end of this interval is excluded with confidence LEVEL.
+_ONE_SIDED = 2 * LEVEL - 1
+
+
+def headline(advice: Advice) -> tuple[str, ...]:
+    """Return the answer, and what it rests on, in some sentences."""
+    return tuple(_HEADLINES[advice.standing.decision](advice))
+
+
+def _gain(advice: Advice) -> Iterator[str]:
+    assert advice.best is not None
+    yield f"Recommended: {described(advice.best)}."
+    yield f"Doing nothing is {described(advice.reference)}."
+    if advice.trial and advice.trial.difference:
+        yield (
+            f"The gain: {_changed(advice, advice.trial.difference)}; {_p(advice)}. "
+            f"{_fresh(advice.trial)}"
+        )
+
+
+def _no_gain(advice: Advice) -> Iterator[str]:
+    yield f"Recommended: do nothing. That is {described(advice.reference)}."
+    margin = percent(advice.rule.margin)
+    if advice.best and advice.trial and advice.trial.difference:
+        excluded = most_gain(advice, advice.trial.difference)
+        yield (
+            f"This is a result: of {_others(advice)} none is better by more than {margin}. The "
+            f"best of them, {advice.best.name}, was tried against it, and a gain of more than "
+            f"{percent(excluded)} is excluded (95 %, one-sided): "
+            f"{_changed(advice, advice.trial.difference)}. {_fresh(advice.trial)}"
+        )
+    else:
+        yield (
+            f"This is a result: {_others(advice)} took part, and none was left to try against it."
+        )
+
+
+def _undecided(advice: Advice) -> Iterator[str]:
+    yield "Undecided: the runs that the race may make were not enough to tell."
+    if advice.best and advice.trial and advice.trial.difference:
+        yield (
+            f"The best case, {described(advice.best)}, was tried against doing nothing: "
+            f"{_changed(advice, advice.trial.difference)}; {_p(advice)}. "
+            f"{_fresh(advice.trial)}"
+        )
+    elif advice.best:
+        yield f"There was no room to try the best case, {advice.best.name}, against doing nothing."
+    yield more(advice)
+
+
+def _unfinished(advice: Advice) -> Iterator[str]:
+    verb = "was" if advice.made == 1 else "were"
+    yield (
+        f"Unfinished: {plural(advice.made, 'run')} of at most {advice.standing.most_runs} {verb} "
+        "made."
+    )
+    if advice.best:
+        yield f"The best case so far, {advice.best.name}, is being tried against doing nothing."
+    yield f"Go on with `{advice.again}`."
+
+
+def _no_reference(advice: Advice) -> Iterator[str]:
+    why = f": {advice.why_no_reference}" if advice.why_no_reference else ""
+    yield (
+        f"No answer: doing nothing ({advice.reference.name}) had no good run, so that there is "
+        f"nothing to compare with{why}."
+    )
+    yield f"When the program runs, start anew with `{advice.again} --fresh`."
+
+
+_HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
+    "gain": _gain,
+    "no gain": _no_gain,
+    "undecided": _undecided,
+    "unfinished": _unfinished,
+    "no reference": _no_reference,
+}
+
+
+def described(candidate: Candidate) -> str:
+    """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
+    cpus = cpus_of(candidate.facts)
+    return f"{candidate.name}: {do(candidate.facts)}{f' ({cpus})' if cpus else ''}"
+
+
+def _others(advice: Advice) -> str:
+    return plural(advice.entrants - 1, "other case")
+
+
+def _changed(advice: Advice, difference: Difference) -> str:
+    told = change(difference, advice.quantity)
+    interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
+    return f"{told.what} ({interval})"
+
+
+def most_gain(advice: Advice, difference: Difference) -> float:
+    """Return the gain, a share, that the trial leaves possible (95 %, one-sided); 0 for none."""
+    interval = difference.interval(_ONE_SIDED)
+    return max(0.0, interval.high - 1 if advice.rule.higher else 1 - interval.low)
+
+
+def _p(advice: Advice) -> str:
+    p = advice.standing.p
+    if p is None:
+        return "too few runs to test it"
+    shown = f"p = {p:.2g}" if p >= EARLY_ALPHA / 10 else f"p < {EARLY_ALPHA / 10:g}"
+    looks = plural(advice.standing.looks, "look")
+    return f"{shown} (one-sided), after {looks} at the trial"
+
+
+def _fresh(trial: Trial) -> str:
+    return (
+        f"That is from {plural(trial.of_best, 'run')} of it, made after it was chosen, and "
+        f"{trial.of_reference} of doing nothing."
+    )
+
+
+def extent(advice: Advice) -> str:
+    """Return how much was run."""
+    return (
+        f"The race took {plural(advice.made, 'run')} of {plural(advice.entrants, 'case')}, in "
+        f"about {duration(advice.spent_s)}."
+    )
+
+
+def more(advice: Advice) -> str:
+    """Return what would decide, and the command that goes on."""
+    runs, within_s = advice.standing.most_runs, advice.rule.within_s
+    limits = [f"`runs` ({runs} now)"]
+    if within_s is not None:
+        limits.append(f"`within` ({duration(within_s)} now)")
+    return (
+        f"More runs would tell: raise {' or '.join(limits)} in the study's file, and go on with "
+        f"`{advice.again}`; what was measured counts."
+    )
+
+
+def p_meaning() -> str:
+    """Return what the p-value of the trial is held against."""
+    return (
+        f"The trial is looked at after each block: a gain is told early at p < {EARLY_ALPHA:g} "
+        f"(in the first {MOST_EARLY_LOOKS} looks), and at the end at what these leave of "
+        f"p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
+        f"{round(100 * ALPHA)} tell a gain."
+    )
+
+
+def trade_off(advice: Advice) -> list[str]:
+    """Return time against energy in sentences, of the trial and of all cases."""
+    if advice.no_energy:
+        return [f"Energy: n/a, because {advice.no_energy}."]
+    said = []
+    if advice.trial and advice.trial.beside and advice.best:
+        parts = [
+            f"{told.what} ({told.bracket})"
+            for objective, difference in advice.trial.beside.items()
+            if (told := change(difference, objective))
+        ]
+        said.append(
+            f"What goes with {advice.best.name}, against doing nothing (95 % intervals, each by "
+            f"itself): {listed(parts)}."
+        )
+    front = [point.candidate.name for point in advice.points if point.on_front]
+    said.append(
+        f"Time and energy together, by the means of {plural(len(advice.points), 'case')}: none is "
+        f"as good as one of these in one and better in the other (Pareto front): "
+        f"{named(front)}. Cases that were ruled out early have few runs, and their means are rough."
+    )
+    return said
+
+
+def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return names with semicolons, for they have commas; beyond some, how many more."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"and {len(names) - most} more")
+    return "; ".join(shown)
+
+
+def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
+    """Return what was ruled out, a line a reason, the nearest to the best first."""
+    groups: dict[str, list[Out]] = {}
+    for out in advice.outs:
+        groups.setdefault(out.ruled_out.why, []).append(out)
+    lines = [
+        f"{_GROUPS.get(why, why)} ({len(outs)}): {named([_short(out) for out in outs], most)}."
+        for why, outs in groups.items()
+    ]
+    if advice.no_time:
+        lines.append(f"Not tried, for want of time: {plural(advice.no_time, 'case')}.")
+    return lines + [
+        f"Cannot be done here ({len(cases)}), because {reason}: "
+        f"{named([case.name for case in cases], most)}."
+        for reason, cases in advice.left_out.items()
+    ]
+
+
+_GROUPS = {
+    "not best": "Not told from the best when that was chosen",
+    "worse": "Reliably worse than the best",
+    "far worse": "Far worse than the best after one run",
+    "failed": "Failed",
+    "cannot run": "Could not run any more",
+}
+
+
+def _short(out: Out) -> str:
+    by = out.ruled_out.worse_by
+    if by is None:
+        return out.candidate.name
+    return f"{out.candidate.name} ({behind(by)})"
+
+
+def behind(share: float) -> str:
+    """Return by how much a case was behind: `3 % behind`, or `behind by a factor of 2.4`.
+
+    What is behind less than nothing promised less: it had fewer runs, or they differed more.
+    """
+    if share < 0:
+        return f"{percent(-share)} ahead"
+    if share >= 1:
+        return f"behind by a factor of {rounded(1 + share, 0.1)}"
+    return f"{percent(share)} behind"

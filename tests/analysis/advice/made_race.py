@@ -1,0 +1,208 @@
+"""Races whose outcome is known: records of the runs that a race makes of cases with given means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from configs.model import Race as Rule
+from runners.race.race import Race
+from runners.race.standing import RaceRun
+from tests.analysis.records import left_out, record, write
+
+NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"
+# name -> (selection, tightness, mechanism, CPUs in the threads' order)
+MAPPINGS: Mapping[str, tuple[str, str, str | None, tuple[int, ...]]] = {
+    "scheduler": ("all", "none", None, tuple(range(16))),
+    "pcores-set": ("pcores", "set", "taskset", (0, 2, 4, 6, 8, 10)),
+    "pcores-pin": ("pcores", "pin", "omp-places", (0, 2, 4, 6, 8, 10)),
+    "ecores-pin": ("ecores", "pin", "omp-places", (12, 13, 14, 15)),
+}
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A case with its true mean time in seconds and energy in joules, None where not measured."""
+
+    mapping: str
+    time_s: float
+    energy_j: float | None = None
+    threads: int = 4
+    schedule: str = "static"
+    governor: str = "current"
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+    def cpus(self) -> tuple[int, ...]:
+        """Return the CPUs in the order of the threads."""
+        _, tightness, _, cpus = MAPPINGS[self.mapping]
+        return cpus[: self.threads] if tightness == "pin" else cpus
+
+    def case_fields(self, at: int) -> dict[str, Any]:
+        """Return the record's fields that say which case it is, and how it is started."""
+        selection, tightness, mechanism, _ = MAPPINGS[self.mapping]
+        cpus = self.cpus()
+        shown = ",".join(map(str, sorted(cpus)))
+        launcher = ["/usr/bin/taskset", "-c", shown] if mechanism else []
+        places = ",".join(f"{{{cpu}}}" for cpu in cpus)
+        variables = {"OMP_NUM_THREADS": str(self.threads), "OMP_SCHEDULE": self.schedule}
+        if mechanism == "omp-places":
+            variables |= {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+        return {
+            "schema": 3,
+            "study": "advise-app-0123abcd",
+            "case_id": _case_id(at),
+            "app": "app",
+            "variant": "program",
+            "size": "given",
+            "threads": self.threads,
+            "schedule": self.schedule,
+            "mapping": self.mapping,
+            "selection": selection,
+            "tightness": tightness,
+            "mechanism": mechanism,
+            "cpus": shown,
+            "governor": self.governor,
+            "governor_read": "powersave" if self.governor == "current" else self.governor,
+            "command": [*launcher, "/home/user/my app", "-n", "100"],
+            "environment": {"set": variables, "removed": []},
+            "runtime": {"name": "libgomp", "path": "/lib/libgomp.so.1", "version": "12.2.0"},
+        }
+
+
+@dataclass(frozen=True)
+class Made:
+    """A race of entrants, the reference first, each a table of its own thread count and schedule.
+
+    `noise` is the relative deviation of a run, `stop` ends the records after so many runs.
+    """
+
+    entrants: Sequence[Entrant]
+    rule: Rule = Rule()  # noqa: RUF009 - it is frozen
+    noise: float = 0.01
+    seed: int = 1
+    stop: int | None = None
+    failing: frozenset[int] = frozenset()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the records of all runs that the race makes."""
+        made = list(self._runs())
+        return made[: self.stop] if self.stop is not None else made
+
+    def _runs(self) -> Iterator[dict[str, Any]]:
+        rng = np.random.default_rng(self.seed)
+        places = self._places()
+        for number, (mapping, reason) in enumerate(self.left_out.items(), 90):
+            fields = Entrant(mapping, 1.0).case_fields(number) | {"cpus": ""}
+            yield left_out(number, reason) | fields | {"table_number": 1}
+        # In the order in which they begin.
+        by_row = sorted(range(len(places)), key=lambda at: (places[at][1], places[at][0]))
+        ids = [_case_id(at) for at in by_row]
+        warmup, run = self._run(0, -1, 0, 1, places, rng)
+        yield warmup
+        race = Race(ids, self.rule, [run])
+        order = 1
+        while block := race.next_block():
+            runs = {}
+            for case_id, repetition in block:
+                order += 1
+                at = by_row[ids.index(case_id)]
+                made, runs[case_id, repetition] = self._run(
+                    at, repetition, race.standing().blocks + 1, order, places, rng
+                )
+                yield made
+            race.take(block, runs)
+
+    def _places(self) -> list[tuple[int, int]]:
+        """Return the table and the row of each entrant."""
+        tables: dict[tuple[int, str], int] = {}
+        rows: dict[int, int] = {}
+        places = []
+        for entrant in self.entrants:
+            table = tables.setdefault((entrant.threads, entrant.schedule), len(tables) + 1)
+            rows[table] = rows.get(table, 0) + 1
+            places.append((table, rows[table]))
+        return places
+
+    def _run(
+        self,
+        at: int,
+        repetition: int,
+        block: int,
+        order: int,
+        places: Sequence[tuple[int, int]],
+        rng: np.random.Generator,
+    ) -> tuple[dict[str, Any], RaceRun]:
+        entrant, (table, row) = self.entrants[at], places[at]
+        time_s = entrant.time_s * float(np.exp(self.noise * rng.normal()))
+        rule: dict[str, Any] = {
+            "of": self.rule.of,
+            "better": "higher" if self.rule.higher else "lower",
+            "margin": self.rule.margin,
+            "within_s": self.rule.within_s,
+            "runs": self.rule.runs,
+            "cases": len(self.entrants),
+        }
+        made = record(row, abs(repetition)) | entrant.case_fields(at)
+        made |= {
+            "table_number": table,
+            "warmup": repetition < 0,
+            "block": block,
+            "order": order,
+            "run_id": f"run-{order}",
+            "started_at": f"2025-03-01T{12 + order // 60:02d}:{order % 60:02d}:00Z",
+            "elapsed_s": time_s,
+            "repetition_rule": {"race": rule},
+            "race_value": 1e9 / time_s if self.rule.higher else time_s,
+        }
+        if entrant.energy_j is None:
+            del made["energy_pkg_j"]
+            made["unavailable"] = {"energy_pkg_j": NO_ENERGY}
+        else:
+            energy_j = entrant.energy_j * float(np.exp(self.noise * rng.normal()))
+            made |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
+        made |= dict(entrant.beside)
+        if at in self.failing:
+            del made["race_value"]
+            made |= {"status": "failed", "reason": "exit status 3"}
+            return made, RaceRun(None, time_s, "exit status 3")
+        return made, RaceRun(made["race_value"], time_s)
+
+
+def _case_id(at: int) -> str:
+    return f"case{at + 1:012d}"
+
+
+def made_results(folder: Path, made: Made) -> Path:
+    """Write the race's records as the results of a node below a study's folder; return it."""
+    node = folder / "advise-app-0123abcd" / "node1"
+    write(node, made.records())
+    (node.parent / "advise-app-0123abcd.yaml").write_text("title: made up\n")
+    return node
+
+
+# P-cores pinned with four threads take 12 % less time than the scheduler; all else is slower.
+GAIN = Made(
+    (
+        Entrant("scheduler", 40.0, 2000.0, threads=16),
+        Entrant("scheduler", 43.0, 1900.0),
+        Entrant("pcores-set", 36.5, 1900.0),
+        Entrant("pcores-pin", 35.2, 1950.0),
+        Entrant("ecores-pin", 90.0, 1200.0),
+        Entrant("pcores-pin", 36.0, 1950.0, governor="performance"),
+    )
+)
+# Nothing gains more than the margin.
+NO_GAIN = Made(
+    (
+        Entrant("scheduler", 40.0, threads=16),
+        Entrant("scheduler", 43.0),
+        Entrant("pcores-set", 40.1),
+        Entrant("pcores-pin", 40.05),
+    ),
+    noise=0.003,
+)

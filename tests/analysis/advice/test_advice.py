@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from analysis.advice.data import as_data
+from analysis.advice.make import advice_of
+from analysis.advice.model import Advice
+from analysis.advice.outcome import advice_data, write_advice
+from analysis.advice.tell import headline, outs_in_short
+from analysis.advice.text import advice_markdown, advice_text
+from analysis.find import find
+from analysis.sources import open_results
+from configs.errors import UserError
+from configs.model import Race as Rule
+from tests.analysis.advice.made_race import GAIN, NO_ENERGY, NO_GAIN, Entrant, Made, made_results
+from tests.analysis.records import record, write
+
+NOISY = replace(NO_GAIN, noise=0.05)
+
+
+def advice(folder: Path, made: Made) -> Advice:
+    found = advice_of(open_results(str(made_results(folder, made))))
+    assert found is not None
+    return found
+
+
+def said(folder: Path, made: Made) -> str:
+    return " ".join(headline(advice(folder, made)))
+
+
+def trial_values(folder: Path, case_id: str, repetitions: Any) -> np.ndarray[Any, Any]:  # noqa: ANN401
+    """Return what the records say of some runs of a case."""
+    (shard,) = folder.glob("records/*.jsonl")
+    records = [json.loads(line) for line in shard.read_text().splitlines()]
+    return np.array(
+        [
+            item["race_value"]
+            for item in records
+            if item["case_id"] == case_id
+            and not item.get("warmup")
+            and item["repetition"] in repetitions
+        ]
+    )
+
+
+def test_a_gain_is_told_with_case_size_interval_and_runs(tmp_path: Path) -> None:
+    text = said(tmp_path, GAIN)
+    assert "Recommended: 4 threads, pcores-pin: pin each thread on the P-cores (CPUs 0,2,4,6)." in (
+        text
+    )
+    assert "Doing nothing is 16 threads, scheduler: leave the threads to the OS scheduler" in text
+    assert "% less time (" in text
+    assert "95 % interval); p " in text
+    assert "made after it was chosen" in text
+
+
+def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
+    found = advice(tmp_path, GAIN)
+    assert found.trial is not None
+    assert found.trial.difference is not None
+    assert found.best is not None
+    node = tmp_path / "advise-app-0123abcd" / "node1"
+    best, reference = (
+        np.log(trial_values(node, case_id, found.standing.trial[case_id]))
+        for case_id in (found.best.case_id, found.reference.case_id)
+    )
+    assert (found.trial.of_best, found.trial.of_reference) == (len(best), len(reference))
+    assert len(best) < found.best.runs
+    told = stats.ttest_ind(best, reference, equal_var=False).confidence_interval(0.95)
+    interval = found.trial.difference.interval()
+    assert np.log([interval.low, interval.high]) == pytest.approx([told.low, told.high])
+    assert -0.16 < found.trial.difference.log_ratio < -0.10
+
+
+def test_more_of_a_metric_is_told_as_more(tmp_path: Path) -> None:
+    made = replace(GAIN, rule=Rule(of="gflops", higher=True))
+    text = said(tmp_path, made)
+    assert "% higher gflops (" in text
+    found = advice(tmp_path, made)
+    assert found.trial is not None
+    assert found.trial.difference is not None
+    assert found.trial.difference.ratio > 1
+    assert "time" in found.trial.beside
+
+
+def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path) -> None:
+    found = advice(tmp_path, NO_GAIN)
+    text = " ".join(headline(found))
+    assert text.startswith("Recommended: do nothing. That is 16 threads, scheduler")
+    assert "This is a result: of 3 other cases none is better by more than 1 %." in text
+    assert "is excluded (95 %, one-sided)" in text
+    assert found.lines == ()
+    assert found.recommended is found.reference
+    data = advice_data(tmp_path / "advise-app-0123abcd" / "node1")
+    assert 0 <= data["trial"]["most_gain"] < 0.01
+
+
+def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> None:
+    text = said(tmp_path, NOISY)
+    assert text.startswith("Undecided")
+    assert "raise `runs` (30 now)" in text
+    assert "`within`" not in text
+    study = tmp_path / "advise-app-0123abcd" / "advise-app-0123abcd.yaml"
+    assert f"`pinstudy run {study}`" in text
+
+
+def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:
+    for stop in range(1, len(GAIN.records()), 3):
+        text = said(tmp_path / str(stop), replace(GAIN, stop=stop))
+        assert text.startswith("Unfinished: "), stop
+        assert "pinstudy run " in text
+
+
+def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) -> None:
+    text = said(tmp_path, replace(GAIN, failing=frozenset([0])))
+    assert text.startswith("No answer: doing nothing (16 threads, scheduler) had no good run")
+    assert "exit status 3" in text
+
+
+def test_what_was_ruled_out_stands_with_why_the_nearest_first(tmp_path: Path) -> None:
+    found = advice(tmp_path, replace(GAIN, failing=frozenset([2])))
+    whys = [out.ruled_out.why for out in found.outs]
+    assert whys.index("worse") < whys.index("far worse") < whys.index("failed")
+    lines = "\n".join(outs_in_short(found))
+    assert "Far worse than the best after one run (1): 4 threads, ecores-pin" in lines
+    assert "Failed (1): 4 threads, pcores-set." in lines
+
+
+def test_many_that_were_ruled_out_are_counted_beyond_the_nearest(tmp_path: Path) -> None:
+    slow = [Entrant("ecores-pin", 90.0 + at, threads=4, schedule=f"dynamic,{at}") for at in
+            range(1, 41)]  # fmt: skip
+    made = Made((*GAIN.entrants[:1], *GAIN.entrants[3:4], *slow))
+    (line,) = outs_in_short(advice(tmp_path, made))
+    assert line.startswith("Far worse than the best after one run (40): ")
+    assert "; and 36 more." in line
+
+
+def test_cases_that_there_was_no_time_for_are_counted(tmp_path: Path) -> None:
+    made = replace(GAIN, rule=Rule(within_s=500.0))
+    assert advice(tmp_path, made).no_time == 1
+    assert "Not tried, for want of time: 1 case." in outs_in_short(advice(tmp_path, made))
+
+
+def test_what_the_node_cannot_do_stands_with_its_reason(tmp_path: Path) -> None:
+    reason = "4 threads need 4 CPUs; ecores has 2 here"
+    made = replace(GAIN, left_out={"ecores-pin": reason})
+    assert any(reason in line for line in outs_in_short(advice(tmp_path, made)))
+
+
+def test_energy_that_was_not_measured_has_the_records_reason(tmp_path: Path) -> None:
+    found = advice(tmp_path, NO_GAIN)
+    assert found.points == ()
+    assert found.no_energy == NO_ENERGY
+
+
+def test_time_and_energy_stand_against_each_other(tmp_path: Path) -> None:
+    found = advice(tmp_path, GAIN)
+    front = {point.candidate.name for point in found.points if point.on_front}
+    # The E-cores take least energy, the pinned P-cores least time; the reference is behind both.
+    assert {"4 threads, ecores-pin", "4 threads, pcores-pin"} <= front
+    assert "16 threads, scheduler" not in front
+    assert found.trial is not None
+    assert set(found.trial.beside) == {"energy", "edp"}
+
+
+def test_the_governor_in_force_needs_no_line(tmp_path: Path) -> None:
+    fast = Entrant("pcores-pin", 30.0, governor="performance")
+    made = replace(GAIN, entrants=(GAIN.entrants[0], GAIN.entrants[3], fast))
+    tools = {line.tool for line in advice(tmp_path / "a", made).lines}
+    assert {"governor", "governor by cpupower"} <= tools
+    in_force = replace(fast, governor="powersave")
+    same = replace(made, entrants=(*made.entrants[:2], in_force))
+    assert "governor" not in {line.tool for line in advice(tmp_path / "b", same).lines}
+
+
+def test_a_schedule_is_set_only_where_schedules_raced(tmp_path: Path) -> None:
+    def line(folder: Path, made: Made) -> str:
+        return advice(folder, made).lines[0].text
+
+    assert "OMP_SCHEDULE" not in line(tmp_path / "a", GAIN)
+    guided = Entrant("scheduler", 38.0, schedule="guided", threads=16)
+    raced = replace(GAIN, entrants=(*GAIN.entrants, guided))
+    assert "OMP_SCHEDULE=static" in line(tmp_path / "b", raced)
+
+
+@pytest.mark.parametrize(
+    ("changed", "warning"),
+    [
+        ({"noise": 0.12}, "One run differs from the next by"),
+        ({"beside": {"throttle": {"core_count": 3}}}, "were throttled by heat"),
+        ({"attempts": True}, "made in 2 attempts"),
+    ],
+)
+def test_what_speaks_against_the_advice_is_said(
+    changed: dict[str, Any], warning: str, tmp_path: Path
+) -> None:
+    made = replace(GAIN, noise=changed.get("noise", GAIN.noise))
+    records = [item | changed.get("beside", {}) for item in made.records()]
+    if "attempts" in changed:
+        records = [*records[:-2], *(item | {"attempt": 2} for item in records[-2:])]
+    write(tmp_path, records)
+    found = advice_of(open_results(str(tmp_path)))
+    assert found is not None
+    assert any(warning in text for text in found.warnings)
+    assert not any(warning in text for text in advice(tmp_path / "quiet", GAIN).warnings)
+
+
+def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> None:
+    folder = made_results(tmp_path, GAIN)
+    outcome = write_advice(folder, 100)
+    assert outcome.text.startswith("Recommended: ")
+    assert len(outcome.text.splitlines()) <= 35
+    names = [path.name for path in outcome.files]
+    assert names == [
+        "advice.md", "tables.md", "tables.csv", "tables.tex", "verdict.md", "report.html",
+    ]  # fmt: skip
+    text = (folder / "advice.md").read_text()
+    for heading in ("# Advice", "## Ready lines", "## Time and energy", "## What was ruled out"):
+        assert f"{heading}\n" in text
+    assert "mpirun -np 1 --bind-to none" in text
+
+
+def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path: Path) -> None:
+    folder = made_results(tmp_path, GAIN)
+    findings = find(open_results(str(folder)))
+    assert findings.headline[0].startswith("Recommended: 4 threads, pcores-pin")
+    assert findings.comparisons == 0
+    assert not any(table.verdicts for table in findings.tables)
+    assert any("the cases raced" in remark for remark in findings.remarks)
+
+
+def test_results_that_did_not_race_have_no_advice(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, repetition) for repetition in (1, 2, 3)])
+    assert advice_of(open_results(str(tmp_path))) is None
+    with pytest.raises(UserError, match="no race is recorded here"):
+        advice_data(tmp_path)
+
+
+def hostile() -> Iterator[dict[str, Any]]:
+    """Yield fields that no pinstudy writes."""
+    rule = GAIN.records()[0]["repetition_rule"]["race"]
+    yield {"repetition_rule": {"race": []}}
+    yield {"repetition_rule": {"race": rule | {"margin": "1%"}}}
+    yield {"repetition_rule": {"race": rule | {"of": "x" * 1000}}}
+    yield {"repetition_rule": {"race": rule | {"cases": 10**30}}}
+    yield {"repetition_rule": {"race": rule | {"runs": -1, "within_s": float("nan")}}}
+    yield {"race_value": 0}
+    yield {"race_value": "fast"}
+    yield {"race_value": float("inf")}
+    yield {"command": "rm -rf /", "environment": []}
+    yield {"command": [], "runtime": 3}
+    yield {"command": ["a\0b"], "mechanism": "magic"}
+    yield {"cpus": "0-99999999999"}
+    yield {"table_number": -1}
+    yield {"schedule": "static\nExecStart=/bin/sh", "governor": "x\x1b[31m"}
+    yield {"elapsed_s": -5, "energy_pkg_j": "much"}
+
+
+@pytest.mark.parametrize("fields", list(hostile()), ids=str)
+def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_path: Path) -> None:
+    write(tmp_path, [item | fields for item in GAIN.records()])
+    findings = find(open_results(str(tmp_path)))
+    assert findings.headline
+    if findings.advice is not None:
+        text = advice_text(findings.advice, 80) + advice_markdown(findings.advice)
+        assert "\x1b" not in text
+        assert "\nExecStart" not in text
+        json.dumps(as_data(findings.advice), allow_nan=False)
