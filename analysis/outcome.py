@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.findings import Findings
-from analysis.sources import Results, open_results
+from analysis.sources import open_results
 from analysis.table import Table
 from analysis.tables import make_tables, render, tables_of_cases, write_tables
 from analysis.written import again, write_file
@@ -33,12 +33,16 @@ def write_tables_only(folder: Path) -> Outcome:
 def write_outcome(folder: Path, width: int) -> Outcome:
     """Write tables, verdict and report of a results folder beside its records.
 
-    `width` is the terminal's. Raises UserError when there are no readable results, or when the
-    folder cannot be written.
+    Where cases raced their advice is written too, and is what to show. `width` is the terminal's.
+    Raises UserError when there are no readable results, or when the folder cannot be written.
     """
+    from analysis.advice.text import advice_text
     from analysis.verdict.text import headline_text
 
     written = write_findings(folder)
+    advice = written.findings.advice
+    if advice is not None:
+        return Outcome(advice_text(advice, width), written.files)
     text = f"{render(written.tables, 'text')}\n{headline_text(written.findings, width)}"
     return Outcome(text, written.files)
 
@@ -47,14 +51,15 @@ def write_outcome(folder: Path, width: int) -> Outcome:
 class Written:
     """Results of which everything was written, and the files."""
 
-    results: Results
     findings: Findings
     tables: Sequence[Table]
     files: tuple[Path, ...]
 
 
 def write_findings(folder: Path) -> Written:
-    """Write tables, verdict and report of a results folder; raises as `write_outcome` does."""
+    """Write all that is known of a results folder; raises as `write_outcome` does."""
+    from analysis.advice.text import FILE as ADVICE_FILE
+    from analysis.advice.text import advice_markdown
     from analysis.find import find
     from analysis.report.page import FILE, report_html
     from analysis.verdict.text import as_markdown
@@ -63,9 +68,12 @@ def write_findings(folder: Path) -> Written:
     tables = tables_of_cases(results.cases, results.remarks)
     findings = find(results)
     advice = again(f"pinstudy report {as_typed(folder)}")
-    files = (
+    files = [
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, as_markdown(findings), advice),
         write_file(folder / FILE, report_html(results, findings), advice),
-    )
-    return Written(results, findings, tables, files)
+    ]
+    if findings.advice is not None:
+        text = advice_markdown(findings.advice, results.remarks)
+        files.insert(0, write_file(folder / ADVICE_FILE, text, again(findings.advice.again)))
+    return Written(findings, tables, tuple(files))

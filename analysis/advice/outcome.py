@@ -9,8 +9,9 @@ from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.text import FILE, advice_markdown, advice_text
-from analysis.outcome import Outcome, write_findings, write_tables_only
+from analysis.outcome import Outcome, write_findings
 from analysis.sources import open_results
+from analysis.tables import tables_of_cases, write_tables
 from analysis.written import again, write_file
 from configs.errors import UserError
 
@@ -22,19 +23,19 @@ def write_advice(folder: Path, width: int) -> Outcome:
     that raced, or cannot be written.
     """
     written = write_findings(folder)
-    advice = _known(written.findings.advice, folder)
-    text = advice_markdown(advice, written.results.remarks)
-    file = write_file(folder / FILE, text, again(advice.again))
-    return Outcome(advice_text(advice, width), (file, *written.files))
+    return Outcome(advice_text(_known(written.findings.advice, folder), width), written.files)
 
 
 def write_advice_only(folder: Path, width: int) -> Outcome:
-    """Write the advice and the tables of a results folder; raises as `write_advice` does."""
+    """Write the advice of a results folder, and its tables; raises as `write_advice` does."""
     results = open_results(str(folder))
     advice = _known(advice_of(results), folder)
     text = advice_markdown(advice, results.remarks)
-    file = write_file(folder / FILE, text, again(advice.again))
-    return Outcome(advice_text(advice, width), (file, *write_tables_only(folder).files))
+    files = (
+        write_file(folder / FILE, text, again(advice.again)),
+        *write_tables(tables_of_cases(results.cases, results.remarks), folder),
+    )
+    return Outcome(advice_text(advice, width), files)
 
 
 def advice_data(folder: Path) -> dict[str, Any]:

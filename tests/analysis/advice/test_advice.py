@@ -13,10 +13,11 @@ from scipy import stats
 from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
-from analysis.advice.outcome import advice_data, write_advice
+from analysis.advice.outcome import advice_data, write_advice, write_advice_only
 from analysis.advice.tell import headline, outs_in_short
 from analysis.advice.text import advice_markdown, advice_text
 from analysis.find import find
+from analysis.outcome import write_outcome
 from analysis.sources import open_results
 from configs.errors import UserError
 from configs.model import Race as Rule
@@ -226,6 +227,15 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
     for heading in ("# Advice", "## Ready lines", "## Time and energy", "## What was ruled out"):
         assert f"{heading}\n" in text
     assert "mpirun -np 1 --bind-to none" in text
+    assert write_outcome(folder, 100) == outcome
+
+
+def test_the_advice_alone_is_the_same_without_a_report(tmp_path: Path) -> None:
+    folder = made_results(tmp_path, NO_GAIN)
+    outcome = write_advice_only(folder, 100)
+    assert outcome.text.startswith("Recommended: do nothing.")
+    assert {path.name for path in outcome.files} >= {"advice.md", "tables.md"}
+    assert not (folder / "report.html").exists()
 
 
 def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path: Path) -> None:
