@@ -24,6 +24,7 @@ COMMANDS = {
     "topology": "Show this node's core kinds, cores and caches, and the evidence for them.",
     "plan": "Show what a study would run here, without running anything.",
     "run": "Run a study, or continue it.",
+    "advise": "Find how a program of your own is run best on this node.",
     "submit": "Submit a study to a batch system, or what is missing of it.",
     "status": "Show how a submitted study stands.",
     "cancel": "End the jobs of a submitted study.",
@@ -48,7 +49,10 @@ _MODULES = {"import": "import_"}
 
 # What reads the kernel's files, sets governors or starts perf. All else needs nothing of root's.
 _OF_THE_NODE = frozenset(
-    ("topology", "plan", "run", "tune", "restore", "latency", "mappings", "doctor", "snapshot")
+    (
+        *("topology", "plan", "run", "advise", "tune", "restore", "latency", "mappings", "doctor"),
+        "snapshot",
+    )
 )
 # In a job the environment tells of a sudo under which it was submitted, or a daemon started.
 _OF_A_JOB = "worker"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from configs.typed import as_typed
-from pinstudy.output import print_columns, say, terminal_width
+from pinstudy.output import print_columns, print_json, say, terminal_width
 
 if TYPE_CHECKING:
     from analysis.outcome import Outcome
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 def make_runs(session: Session, quiet: bool = False) -> None:
     """Say what was found and will be done, then make the runs that are left.
 
-    With `quiet` nothing is said on stdout. What is left to do afterwards has no rights of root's.
+    With `quiet` nothing is said on stdout.
     """
     from pinstudy.progress import TerminalProgress
-    from runners.invoker import give_up_root
 
     for line in session.told_ends:
         say(f"pinstudy: {line}", err=True)
@@ -34,8 +33,6 @@ def make_runs(session: Session, quiet: bool = False) -> None:
         if session.left_changed:
             say(session.left_changed, err=True)
         raise
-    # The settings are put back; what is left needs nothing of root's.
-    give_up_root()
 
 
 def show_outcome(folder: Path, report: bool) -> None:
@@ -51,11 +48,33 @@ def show_outcome(folder: Path, report: bool) -> None:
     show(folder, write)
 
 
+def show_advice(folder: Path, report: bool, as_json: bool) -> None:
+    """Show and write what a race advises, as `show_outcome` does for other studies."""
+
+    def write() -> Outcome:
+        from analysis.advice.outcome import write_advice, write_advice_only
+
+        return (write_advice if report else write_advice_only)(folder, terminal_width())
+
+    show(folder, write, quiet=as_json)
+    if as_json:
+        try:
+            from analysis.advice.outcome import advice_data
+        except ImportError:
+            # It was said above.
+            return
+        print_json(advice_data(folder))
+
+
 def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
     """Say what `write` comes to; where a library is missing, what needs fewer of them.
 
     With `quiet` it is written only.
     """
+    from runners.invoker import give_up_root
+
+    # Settings are put back by then; what is left needs nothing of root's.
+    give_up_root()
     try:
         from analysis.outcome import write_tables_only
     except ImportError as error:

@@ -57,18 +57,15 @@ def _threads(
 ) -> tuple[int, str]:
     if program.runtime == "none":
         return 1, program.runtime_said
+    if program.runtime == "other" and request.threads and len(request.threads) == 1:
+        return request.threads[0], "what --threads says of it"
     text = environment.get("OMP_NUM_THREADS", "")
     # Of a list, the first is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
     first = text.partition(",")[0].strip()
     if re.fullmatch(r"[1-9][0-9]{0,3}", first, re.ASCII) and int(first) <= MAX_THREADS:
         return int(first), "your OMP_NUM_THREADS"
     ignored = f" (your OMP_NUM_THREADS, {shown(text)}, is no thread count)" if text else ""
-    if program.runtime == "other" and request.threads and len(request.threads) == 1:
-        return request.threads[0], "what --threads says of it"
-    why = f"as many as there are CPUs{ignored}"
-    if program.runtime == "other":
-        why += "; if it starts another number, say so: --threads"
-    return cpus, why
+    return cpus, f"as many as there are CPUs{ignored}"
 
 
 def _schedule(

@@ -1,0 +1,176 @@
+"""`pinstudy advise`: how a program of your own is run best on this node."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT
+from pinstudy.output import print_columns, print_json, say, wrap
+
+if TYPE_CHECKING:
+    from runners.advise.search import Search
+    from runners.session import Session
+    from runners.workplace import Workplace
+
+
+@click.command("advise", context_settings={"allow_interspersed_args": False})
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option(
+    "--objective",
+    type=click.Choice(["time", "energy", "edp"]),
+    help="What is to be low: the time of a run (the default), its energy, or energy times time.",
+)
+@click.option(
+    "--metric",
+    metavar="REGEX",
+    help="Race for a number that the program prints: group 1 of the last match on stdout.",
+)
+@click.option(
+    "--better",
+    type=click.Choice(["lower", "higher"]),
+    help="What is better of --metric; lower, unless you say so.",
+)
+@click.option(
+    "--within",
+    default="30 min",
+    show_default=True,
+    metavar="TIME",
+    help="About how long the search may take.",
+)
+@click.option("--runs", metavar="N", help="How many runs the search may make at most.")
+@MARGIN
+@click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
+@click.option(
+    "--schedules",
+    metavar="static,dynamic",
+    help="Loop schedules that race, or none; without it, if the program has such loops.",
+)
+@click.option(
+    "--governors",
+    metavar="current,performance",
+    help="Governors that race; without it, those that may be set here.",
+)
+@click.option(
+    "--check",
+    metavar="REGEX|COMMAND",
+    help="What proves a run: a pattern in its stdout, or a command, whose name has a slash.",
+)
+@click.option(
+    "--limit",
+    default="1 h",
+    show_default=True,
+    metavar="TIME",
+    help="After which time a run is ended, and its case ruled out.",
+)
+@click.option("--plan", is_flag=True, help="Only show what would race.")
+@click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+@SYSROOT
+@KINDS
+@RESULTS
+@SITE
+@click.option(
+    "--report/--no-report",
+    default=True,
+    envvar="PINSTUDY_REPORT",
+    help="Write verdict and report at the end, or the advice only (also: $PINSTUDY_REPORT).",
+)
+def command(
+    program: tuple[str, ...],
+    objective: str | None,
+    metric: str | None,
+    better: str | None,
+    within: str,
+    runs: str | None,
+    margin: str,
+    threads: str | None,
+    schedules: str | None,
+    governors: str | None,
+    check: str | None,
+    limit: str,
+    plan: bool,
+    fresh: bool,
+    as_json: bool,
+    sysroot: Path,
+    kinds: str | None,
+    results: Path,
+    site: str | None,
+    report: bool,
+) -> None:
+    """Find how PROGRAM is run best on this node: pinstudy advise -- ./my_app 100.
+
+    Thread counts, mappings, loop schedules and governors race against what you get without
+    pinstudy, until one is reliably better or none is. {threads} in an argument stands for the
+    thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
+    """
+    from configs.errors import UserError
+    from configs.library import load_site
+    from pinstudy.study_run import show_advice
+    from runners.advise.end import as_it_starts, raise_problem, reference_problem
+    from runners.advise.request import Options, make_request
+    from runners.advise.search import make_search
+    from runners.workplace import LIVE_ROOT, open_workplace
+
+    if sysroot != LIVE_ROOT and not plan:
+        raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
+    options = Options(
+        objective, metric, better, within, runs, margin, threads, schedules, governors, check, limit
+    )
+    request = make_request(options, program)
+    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
+    search = make_search(workplace, request, os.environ)
+    if plan:
+        _show_plan(search, search.path(results), as_json)
+        return
+    session = _search(workplace, search, results, fresh, as_json)
+    problem = reference_problem(session.outline, session.folder)
+    if problem and (as_it_is := as_it_starts(search, problem)):
+        say("pinstudy: it starts another number of threads; once more with that", err=True)
+        search = make_search(workplace, as_it_is, os.environ)
+        session = _search(workplace, search, results, fresh, as_json)
+        problem = reference_problem(session.outline, session.folder)
+    if problem:
+        raise_problem(search.request, problem)
+    show_advice(session.folder, report, as_json)
+    session.raise_if_failed()
+
+
+def _search(
+    workplace: Workplace, search: Search, results: Path, fresh: bool, as_json: bool
+) -> Session:
+    """Write the search's study, and make the runs that its race needs."""
+    from configs.library import load_study
+    from pinstudy.study_run import make_runs
+    from runners.advise.search import write_search
+    from runners.session import Session
+
+    path, told = write_search(search, results, fresh)
+    for line in told:
+        say(f"pinstudy: {line}", err=True)
+    session = Session.begin(workplace, load_study(path), results, fresh)
+    if not as_json:
+        _show_search(search)
+    make_runs(session, quiet=as_json)
+    return session
+
+
+def _show_plan(search: Search, path: Path, as_json: bool) -> None:
+    if as_json:
+        print_json(search.as_json())
+        return
+    _show_search(search)
+    say("What would race")
+    print_columns(search.rows())
+    say(f"  {search.most()}")
+    say(f"  study: {path}")
+
+
+def _show_search(search: Search) -> None:
+    say("What is asked")
+    print_columns(search.found())
+    for line in search.left_out():
+        say(wrap(line, "  left out: "))

@@ -1,0 +1,164 @@
+"""`pinstudy advise` as a user meets it: a program of his own, and a line to put in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.read_shards import read_records
+from tests.trees import build_tree
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Fast on one CPU and slow wherever else it may run, so that the answer is known.
+PROGRAM = """\
+#!/bin/sh
+cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
+[ "$1" = broken ] && { echo 'no such mesh' >&2; exit 3; }
+nap=0.08
+[ "$cpus" = "$2" ] && nap=0.02
+echo "nap: $nap s"
+exec sleep $nap
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    program = tmp_path / "nap.sh"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def cpus() -> list[int]:
+    found = sorted(os.sched_getaffinity(0))
+    if len(found) < 2:
+        pytest.skip("needs two CPUs")
+    return found
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
+
+
+def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    clean = ("OMP_", "PINSTUDY_RESULTS")
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith(clean)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return [r for shards in folder.glob("results/*/*/records") for r in read_records(shards)]
+
+
+def test_the_best_way_to_run_a_program_is_found_and_kept(folder: Path, cpus: list[int]) -> None:
+    fast = str(cpus[1])
+    kinds = f"P={cpus[0]},E={fast}"
+    asked = ("--threads", "1", "--runs", "14", "--", "./nap.sh", "well", fast)
+    done = pinstudy(folder, "advise", "--json", "--kinds", kinds, *asked)
+    assert done.returncode == 0, done.stderr
+    advice = json.loads(done.stdout)
+    assert advice["decision"] == "gain"
+    assert advice["recommended"]["mapping"].startswith("ecores-")
+    made = records(folder)
+    assert all(record["race_value"] > 0 for record in made if record["status"] == "ok")
+    (study,) = folder.glob("results/advise-nap.sh-*/advise-nap.sh-*.yaml")
+    assert "## Ready lines" in next(study.parent.glob("*/advice.md")).read_text()
+    assert next(study.parent.glob("*/tables.md")).stat().st_size
+    assert pinstudy(folder, "run", str(study), "--kinds", kinds).returncode == 0
+    assert records(folder) == made, "both continue what is complete"
+
+
+def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
+    # Nobody has said that it has one thread: the first run shows it.
+    asked = ("--no-report", "--runs", "10", "--metric", r"nap: (\S+)", "./nap.sh")
+    runner = subprocess.Popen(
+        command("advise", *asked),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while [record["status"] for record in records(folder)].count("ok") < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    runner.send_signal(signal.SIGINT)
+    _, errors = runner.communicate(timeout=30)
+    assert runner.returncode == 130
+    assert "the same command continues" in errors
+    assert "Traceback" not in errors
+    done = pinstudy(folder, "advise", "--within", "1 min", *asked)
+    assert done.returncode == 0, done.stderr
+    good = [record for record in records(folder) if record["status"] == "ok"]
+    assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in good}) == len(good)
+    assert {(record["attempt"], record["threads"]) for record in good} == {(1, 1), (2, 1)}
+    assert "starts another number of threads" in done.stderr
+    assert {record["race_value"] for record in good} == {0.08}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("./nap.sh", "broken"), "exit status 3 (it said: no such mesh)"),
+        (("--threads=1", "--metric", r"speed: (\d+)", "./nap.sh"), "mend --metric"),
+        (("--threads=1", "--check", "never", "./nap.sh"), "mend --check"),
+        (("--threads=1", "--limit", "30 ms", "./nap.sh"), "give it more time: --limit"),
+    ],
+)
+def test_a_program_that_does_not_work_ends_the_search_at_once(
+    folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = pinstudy(folder, "advise", *arguments)
+    assert done.returncode == 1
+    assert told in done.stderr.splitlines()[-1]
+    assert len(records(folder)) == 1
+
+
+def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
+    root = build_tree(folder, "i9-14900k-noht")
+    before = set(folder.iterdir())
+    asked = ("advise", "--plan", "--sysroot", str(root), "--threads", "8", "--", "./nap.sh")
+    done = pinstudy(folder, *asked)
+    assert done.returncode == 0, done.stderr
+    assert "the reference" in done.stdout
+    assert "pcores-pin" in done.stdout
+    assert "at most" in done.stdout
+    data = json.loads(pinstudy(folder, "advise", "--json", *asked[1:]).stdout)
+    assert data["candidates"][0]["mapping"] == "scheduler"
+    assert {"threads": 8, "cpus": "0-7"}.items() <= data["candidates"][1].items()
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "Missing argument 'PROGRAM...'"),
+        (("--", "./none"), "no such program"),
+        (("--threads", "0", "./nap.sh"), "--threads: '0' is not a thread count"),
+        (("--sysroot", "/none", "./nap.sh"), "add --plan"),
+        (("--objective", "speed", "./nap.sh"), "'speed' is not one of"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(folder: Path, arguments: tuple[str, ...], told: str) -> None:
+    done = pinstudy(folder, "advise", *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "results").exists()
