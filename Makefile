@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
+test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study install uninstall test test-slurm test-faults vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz lock clean
+.PHONY: help setup study install uninstall test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m "faults or not faults" $(or $(ARGS),tests/faults)
+
+test-advise: ## Search simulated nodes hundreds of times: 2 min; options of pytest in ARGS=
+	@tools/setup.sh test
+	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/race)
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode

@@ -44,8 +44,9 @@ class RuledOut:
     """A case that makes no more runs, after `block`.
 
     `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
-    then, 0.07 for 7 %; None when it has no value, and negative when a steadier one was taken. `p` is the probability of such a difference
-    between equals, before any correction; None where nothing was tested. `reason` is the failure's.
+    then, 0.07 for 7 %; None when it has no value, negative when a steadier one was taken. `p` is
+    the probability of such a difference between equals, before any correction; None where nothing
+    was tested. `reason` is the failure's.
     """
 
     case_id: str
