@@ -10,6 +10,7 @@ and dynamic linking); elf(5).
 from __future__ import annotations
 
 import os
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,9 @@ from pathlib import Path
 # Programs have some 10 segments and 30 dynamic entries, 64 KiB of names, with C++ a few MiB.
 MOST_SEGMENTS = 1000
 MOST_DYNAMIC_BYTES = 1 << 16
-MOST_NAMES_BYTES = 64 << 20
+MOST_NAMES_BYTES = 32 << 20
 
+_NAME = re.compile(rb"[^\0]+")
 _PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_NULL, _DT_STRTAB, _DT_STRSZ = 0, 5, 10
 
@@ -82,7 +84,9 @@ def _names(descriptor: int) -> frozenset[bytes]:
     if _DT_STRTAB not in found or not 0 < found.get(_DT_STRSZ, 0) <= MOST_NAMES_BYTES:
         raise NotLookedIntoError("it has no table of dynamic names")
     offset = _in_file(found[_DT_STRTAB], segments)
-    return frozenset(_read(descriptor, offset, found[_DT_STRSZ]).split(b"\0"))
+    names = _read(descriptor, offset, found[_DT_STRSZ])
+    # No list of all: a table may be one of zeros.
+    return frozenset(name[0] for name in _NAME.finditer(names))
 
 
 def _segments(descriptor: int) -> tuple[_Form, str, list[tuple[int, int, int, int]]]:

@@ -25,6 +25,7 @@ from configs.durations import MAX_DURATION_S, parse_duration
 from configs.errors import ConfigError, UserError
 from configs.library import load_app, load_mapping
 from configs.load import parse_app, parse_mappings, parse_site, parse_study
+from runners.advise.elf import NotLookedIntoError, dynamic_names
 from runners.batch.attempt import read_attempts
 from runners.batch.flux import read_flux_jobs
 from runners.batch.lsf import read_bjobs
@@ -53,6 +54,7 @@ from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.records import record
 from tests.fuzz.scenes import APP, C2C, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
+from tests.runners.advise.programs import elf
 from tests.tools import ROOT
 from tests.trees import build_tree
 
@@ -310,4 +312,10 @@ def targets(folder: Path) -> Mapping[str, Target]:
             _texts("0-3,8", "0-9:1/2", "10 min", "P=0-3,E=4-7", "0:1,2:3", "perf version 6.1.0"),
         ),
         "node-files": Target(tree.run, tree.seeds),
+        "programs": Target(
+            _refusing(NotLookedIntoError)(_in_file(folder / "program", dynamic_names)),
+            lambda: [
+                elf(["libm.so.6", "sin"], bits, big) for bits in (32, 64) for big in (False, True)
+            ],
+        ),
     }

@@ -16,7 +16,7 @@ from tests.fuzz.parsers import Target, targets
 NAMES = (
     "study", "app", "site", "mappings", "perf-output", "perf-log", "c2c-samples", "c2c-file",
     "records", "summaries", "latency", "submission", "attempt", "batch-answers", "journal", "guest",
-    "short-texts", "node-files",
+    "short-texts", "node-files", "programs",
 )  # fmt: skip
 # Some milliseconds is what they take.
 LIMIT_S = 20.0
