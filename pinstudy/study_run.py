@@ -50,19 +50,17 @@ def show_outcome(folder: Path, report: bool) -> None:
 
 def show_advice(folder: Path, report: bool, as_json: bool) -> None:
     """Show and write what a race advises, as `show_outcome` does for other studies."""
-
-    def write() -> Outcome:
-        from analysis.advice.outcome import write_advice, write_advice_only
-
-        return (write_advice if report else write_advice_only)(folder, terminal_width())
-
-    show(folder, write, quiet=as_json)
+    try:
+        from analysis.advice.outcome import advice_data, write_advice, write_advice_only
+    except ImportError as error:
+        again = (
+            f"numpy, pandas, scipy and matplotlib are installed: pinstudy report {as_typed(folder)}"
+        )
+        _say_missing("advice", error, again)
+        return
+    write = write_advice if report else write_advice_only
+    show(folder, lambda: write(folder, terminal_width()), quiet=as_json)
     if as_json:
-        try:
-            from analysis.advice.outcome import advice_data
-        except ImportError:
-            # It was said above.
-            return
         print_json(advice_data(folder))
 
 
