@@ -70,7 +70,8 @@ def race_runs_left(
                 yield planned
                 made = made and (planned.key in history.done or planned.key in history.skipped)
         if not made:
-            yield from _at_most(entrants, rule, order, number)
+            most = most_runs(rule, len(entrants)) + plan.study.warmup
+            yield from _whichever(entrants, order, most, number + 1)
             return
         race.take(block, history.race_runs)
         out = race.standing().ruled_out
@@ -128,14 +129,10 @@ def shuffled(block: Sequence[Key], seed: int, number: int) -> list[Key]:
     return [(case_id, next(ascending[case_id])) for case_id, _ in mixed]
 
 
-def _at_most(entrants: Sequence[str], rule: Rule, order: int, block: int) -> Iterator[PlannedRun]:
-    """Yield what may come after a block that nobody makes: nobody knows of which cases."""
-    made = order
-    for case_id in cycle(entrants):
-        if made >= most_runs(rule, len(entrants)) + 1:
-            return
-        yield PlannedRun(made, block + 1, case_id, made, False)
-        made += 1
+def _whichever(entrants: Sequence[str], made: int, most: int, block: int) -> Iterator[PlannedRun]:
+    """Yield what may come after a block that nobody makes: of which cases nobody knows."""
+    for case_id, order in zip(cycle(entrants), range(made, most), strict=False):
+        yield PlannedRun(order, block, case_id, order, False)
 
 
 def _rule(plan: Plan) -> Rule:

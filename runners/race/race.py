@@ -78,9 +78,13 @@ class Race:
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
         """Take in a block; what is missing of it could not be made, and its case is out."""
         self._blocks += 1
-        before_s = self._ledger.shortest_s()
-        for key in block:
-            self._take_run(key, runs.get(key), before_s)
+        # Always in the same order, so that sums round alike.
+        made = [(key, runs.get(key)) for key in sorted(block)]
+        for (case_id, repetition), run in made:
+            if run is not None:
+                self._ledger.add(case_id, self._blocks, repetition, run)
+        for (case_id, _), run in made:
+            self._judge(case_id, run)
         self._first_runs = self._first_runs or self._ledger.runs
         if self._decision == "unfinished":
             self._look_at_trial(self._best) if self._best else self._look_at_race()
@@ -106,15 +110,12 @@ class Race:
     def _running(self) -> list[str]:
         return [self.reference, *self._alive]
 
-    def _take_run(self, key: Key, run: RaceRun | None, before_s: float | None) -> None:
-        """Take in a run; `before_s` is what the shortest run before its block took."""
-        case_id, repetition = key
+    def _judge(self, case_id: str, run: RaceRun | None) -> None:
+        """Rule a case out that could not make its run, or made no good one by its own fault."""
         if run is None:
             self._lose(RuledOut(case_id, self._blocks, "cannot run"))
-            return
-        self._ledger.add(case_id, self._blocks, repetition, run)
-        if run.cut:
-            shortest_s = min(self._ledger.shortest_s() or run.elapsed_s, before_s or run.elapsed_s)
+        elif run.cut:
+            shortest_s = self._ledger.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
             self._lose(RuledOut(case_id, self._blocks, "far worse", behind, reason=run.reason))
         elif run.value is None and run.reason:

@@ -1,0 +1,191 @@
+"""The course of a race through plans and histories: what is run, also when attempts are cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from configs.errors import StudyError
+from configs.model import Race
+from runners.case import LeftOut
+from runners.course import fewest_left, runs_left
+from runners.history import History
+from runners.order import PlannedRun
+from runners.plan import Plan
+from runners.race.course import entrants_of, limited, standing_of
+from runners.race.race import most_runs
+from tests.runners.cases import PUBLISHED, case, study
+
+MEANS = (1.3, 1.0, 1.1, 1.6, 2.6)
+CASES = tuple(
+    case(number=number, mapping=mapping) for number, mapping in enumerate(PUBLISHED, start=1)
+)
+
+
+def plan_of(rule: Race | None = None, **changes: int) -> Plan:
+    """Return a plan of five cases that race."""
+    asked = replace(study(race=rule or Race(), repetitions=10000), **changes)
+    return Plan(asked, CASES, (), {})
+
+
+@dataclass(frozen=True)
+class World:
+    """What each run of a plan would take, whenever it is made."""
+
+    plan: Plan
+    seed: int
+
+    def record(self, planned: PlannedRun) -> dict[str, Any]:
+        """Return the record of a run: the same for the same run, whenever it is made."""
+        draws = random.Random(f"{self.seed}/{planned.key}")
+        number = next(case.number for case in CASES if case.case_id == planned.case_id)
+        elapsed_s = MEANS[number - 1] * draws.gauss(1, 0.02)
+        return {
+            "case_id": planned.case_id,
+            "warmup": planned.warmup,
+            "repetition": planned.repetition,
+            "status": "ok",
+            "elapsed_s": elapsed_s,
+            "race_value": elapsed_s,
+        }
+
+    def made(
+        self,
+        before: Sequence[dict[str, Any]] = (),
+        at_most: int | None = None,
+        impossible: Collection[str] = (),
+    ) -> list[dict[str, Any]]:
+        """Return the records after an attempt that follows others and is cut after `at_most`."""
+        records = list(before)
+        history = self.history(records)
+        for planned in runs_left(self.plan, history):
+            if planned.case_id in impossible:
+                history.skipped.add(planned.key)
+                continue
+            if at_most is not None and len(records) - len(before) >= at_most:
+                break
+            records.append(json.loads(json.dumps(self.record(planned))))
+            history.add(records[-1])
+        return records
+
+    def history(self, records: Sequence[dict[str, Any]]) -> History:
+        """Return what is known by these records."""
+        history = History(race=self.plan.study.race)
+        for record in records:
+            history.add(record)
+        return history
+
+
+@given(st.integers(0, 10_000), st.lists(st.integers(0, 9), max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: list[int]) -> None:
+    world = World(plan_of(), seed)
+    records: list[dict[str, Any]] = []
+    for cut in cuts:
+        records = world.made(records, cut)
+    assert world.made(records) == world.made()
+
+
+def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
+    world = World(plan_of(warmup=2), 1)
+    planned = list(runs_left(world.plan, world.history([])))
+    assert [(run.case_id, run.block) for run in planned[:2]] == [(CASES[0].case_id, 0)] * 2
+    assert {run.case_id for run in planned[2:7]} == {case.case_id for case in CASES}
+    assert [run.order for run in planned] == list(range(len(planned)))
+    records = world.made()
+    assert sum(record["warmup"] for record in records) == 2
+    assert all(record["case_id"] == CASES[0].case_id for record in records if record["warmup"])
+
+
+def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
+    world = World(plan_of(), 5)
+    records = world.made()
+    standing = standing_of(world.plan, world.history(records))
+    assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
+    assert len(records) - 1 == standing.runs < standing.most_runs
+    assert list(runs_left(world.plan, world.history(records))) == []
+
+
+def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
+    short = World(plan_of(Race(runs=10)), 3)
+    records = short.made()
+    longer = World(plan_of(Race(runs=60)), 3)
+    assert longer.made(records)[: len(records)] == records
+    assert len(longer.made(records)) > len(records)
+
+
+def test_what_is_expected_at_most_and_at_least_is_so() -> None:
+    world = World(plan_of(), 8)
+    history = world.history([])
+    most, fewest = list(runs_left(world.plan, history)), fewest_left(world.plan, history)
+    made = len(world.made())
+    assert len(fewest) == 1 + len(CASES)
+    assert len(fewest) <= made <= len(most) == most_runs(Race(), len(CASES)) + 1
+
+
+@given(st.integers(0, 1000), st.integers(0, 60))
+@settings(max_examples=30, deadline=None)
+def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, cut: int) -> None:
+    world = World(plan_of(), seed)
+    records = world.made((), cut)
+    history = world.history(records)
+    left = len(world.made(records)) - len(records)
+    assert len(fewest_left(world.plan, history)) <= left
+    assert left <= len(list(runs_left(world.plan, history)))
+
+
+def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
+    world = World(plan_of(), 2)
+    best = CASES[1].case_id
+    records = world.made((), None, {best})
+    assert all(record["case_id"] != best for record in records)
+    records = world.made(records)
+    standing = standing_of(world.plan, world.history(records))
+    assert (standing.decision, standing.best) == ("gain", best)
+
+
+def test_a_first_run_is_ended_when_it_takes_much_longer_than_the_shortest_one() -> None:
+    world = World(plan_of(), 4)
+    first, second = CASES[0], CASES[1]
+    history = world.history([])
+    one = PlannedRun(1, 1, second.case_id, 1, False)
+    assert limited(world.plan, history, second, one).app.limit_s == 10
+    history = world.history(world.made((), 1))
+    shortest_s = min(run.elapsed_s for run in history.race_runs.values())
+    limit_s = limited(world.plan, history, second, one).app.limit_s
+    assert limit_s == pytest.approx(2 * shortest_s)
+    assert limited(world.plan, history, second, one).case_id == second.case_id
+    # The reference is never cut, nor a case that goes on.
+    assert (
+        limited(world.plan, history, first, one._replace(case_id=first.case_id)).app.limit_s == 10
+    )
+    assert limited(world.plan, history, second, one._replace(repetition=2)).app.limit_s == 10
+    by_energy = plan_of(Race(of="energy"))
+    assert limited(by_energy, history, second, one).app.limit_s == 10
+
+
+def test_what_promises_most_comes_first_and_the_reference_before_all() -> None:
+    cases = tuple(
+        case(table=table, number=number, threads=threads, mapping=PUBLISHED[number - 1])
+        for table, threads in ((1, 8), (2, 4))
+        for number in (1, 2, 3)
+    )
+    plan = Plan(study(race=Race()), cases, (), {})
+    first = [case for number in (1, 2, 3) for case in cases if case.number == number]
+    assert entrants_of(plan) == [case.case_id for case in first]
+
+
+def test_without_its_reference_or_anything_to_compare_a_race_is_refused() -> None:
+    plan = plan_of()
+    gone = LeftOut.of(CASES[0], "needs 64 CPUs")
+    with pytest.raises(StudyError, match=r"first case of study demo.*needs 64 CPUs"):
+        entrants_of(replace(plan, cases=CASES[1:], left_out=(gone,)))
+    with pytest.raises(StudyError, match="none to race"):
+        entrants_of(replace(plan, cases=CASES[:1]))

@@ -1,0 +1,266 @@
+"""A race from its first block to its end: who is out when and why, and what may be spent."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from configs.model import Race as Rule
+from runners.race.race import Key, Race, replay
+from runners.race.standing import DECISIONS, WHYS, RaceRun, RuledOut, Standing
+from tests.runners.race.simulated_nodes import node_of, search
+
+REFERENCE = "ref"
+Answer = Callable[[str, int], "RaceRun | None"]
+
+
+def steady(**seconds: float) -> Answer:
+    """Return what answers each run with nearly the case's time."""
+
+    def answer(case_id: str, repetition: int) -> RaceRun:
+        # The same small wobble for all, and one of each case's own.
+        wobble = 1 + 0.001 * math.sin(repetition) + 0.0005 * math.sin(repetition * len(case_id))
+        return RaceRun(seconds[case_id] * wobble, seconds[case_id] * wobble)
+
+    return answer
+
+
+def run_race(
+    cases: list[str], answer: Answer, rule: Rule | None = None
+) -> tuple[Standing, list[list[Key]]]:
+    """Let cases race; return how it ended and the blocks that it asked for."""
+    runs: dict[Key, RaceRun] = {}
+    race = Race(cases, rule or Rule())
+    blocks = []
+    while block := race.next_block():
+        blocks.append(block)
+        found = {key: answer(*key) for key in block}
+        runs |= {key: run for key, run in found.items() if run is not None}
+        race.take(block, runs)
+    return race.standing(), blocks
+
+
+def out_of(standing: Standing) -> dict[str, RuledOut]:
+    """Return who was ruled out, by case."""
+    return {one.case_id: one for one in standing.ruled_out}
+
+
+def test_a_case_far_behind_makes_one_run_and_the_best_is_tried_against_the_reference() -> None:
+    answer = steady(ref=2.0, slow=4.0, good=1.0, near=1.05)
+    standing, blocks = run_race([REFERENCE, "slow", "good", "near"], answer)
+    assert sorted(blocks[0]) == [("good", 1), ("near", 1), ("ref", 1), ("slow", 1)]
+    assert not any(case_id == "slow" for block in blocks[1:] for case_id, _ in block)
+    slow, near = out_of(standing)["slow"], out_of(standing)["near"]
+    assert (slow.why, slow.block) == ("far worse", 1)
+    assert slow.worse_by == pytest.approx(3.0, rel=0.01)
+    assert near.why == "worse"
+    assert near.worse_by == pytest.approx(0.05, rel=0.05)
+    assert near.p is not None
+    assert near.p < 0.02
+    assert (standing.decision, standing.best) == ("gain", "good")
+    assert standing.p is not None
+    assert standing.p < 0.001
+
+
+def test_the_trial_counts_only_what_the_best_ran_after_it_was_chosen() -> None:
+    answer = steady(ref=2.0, good=1.0, near=1.05)
+    standing, blocks = run_race([REFERENCE, "good", "near"], answer)
+    raced = max(number for block in blocks for case_id, number in block if case_id == "near")
+    assert min(standing.trial["good"]) == raced + 1
+    assert min(standing.trial[REFERENCE]) == 1
+
+
+def test_nothing_better_than_the_reference_is_no_gain() -> None:
+    standing, _ = run_race([REFERENCE, "a", "b"], steady(ref=1.0, a=1.2, b=1.3))
+    assert standing.decision == "no gain"
+    assert standing.runs < 20
+
+
+def test_a_gain_within_the_margin_is_none() -> None:
+    answer = steady(ref=1.0, a=0.98)
+    assert run_race([REFERENCE, "a"], answer, Rule(margin=0.05))[0].decision == "no gain"
+    assert run_race([REFERENCE, "a"], answer, Rule(margin=0.01))[0].decision == "gain"
+
+
+def test_where_more_is_better_the_greater_value_wins() -> None:
+    rates = {"ref": 10.0, "a": 20.0, "b": 5.0}
+
+    def answer(case_id: str, repetition: int) -> RaceRun:
+        return RaceRun(rates[case_id] * (1 + 0.001 * math.sin(repetition)), 1.0)
+
+    standing, _ = run_race([REFERENCE, "a", "b"], answer, Rule(of="rate", higher=True))
+    assert (standing.decision, standing.best) == ("gain", "a")
+    assert out_of(standing)["b"].worse_by == pytest.approx(3.0, rel=0.01)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_more_is_better_mirrors_less_is_better(seed: int) -> None:
+    dice = random.Random(seed)
+    values = {
+        (f"c{n}", r): math.exp(dice.gauss(0.1 * n, 0.02)) for n in range(6) for r in range(99)
+    }
+
+    def lower(case_id: str, repetition: int) -> RaceRun:
+        return RaceRun(values[case_id, repetition], 1.0)
+
+    def higher(case_id: str, repetition: int) -> RaceRun:
+        return RaceRun(1 / values[case_id, repetition], 1.0)
+
+    cases = [f"c{n}" for n in (3, 0, 1, 2, 4, 5)]
+    one, blocks = run_race(cases, lower)
+    other, same = run_race(cases, higher, Rule(higher=True))
+    assert (one.decision, one.best, blocks) == (other.decision, other.best, same)
+
+
+def test_a_case_that_fails_is_out_with_its_reason() -> None:
+    usual = steady(ref=1.0, bad=0.5, good=0.8)
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        if case_id == "bad":
+            return RaceRun(None, 0.1, "exit status 3")
+        return usual(case_id, repetition)
+
+    standing, _ = run_race([REFERENCE, "bad", "good"], answer)
+    assert out_of(standing)["bad"] == RuledOut("bad", 1, "failed", reason="exit status 3")
+    assert standing.best == "good"
+
+
+def test_a_best_that_fails_in_its_trial_is_not_recommended() -> None:
+    usual = steady(ref=1.0, good=0.8)
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        if case_id == "good" and repetition == 3:
+            return RaceRun(None, 0.1, "ended by signal 11")
+        return usual(case_id, repetition)
+
+    standing, _ = run_race([REFERENCE, "good"], answer)
+    assert standing.decision == "no gain"
+    assert standing.best is None
+    assert out_of(standing)["good"].why == "failed"
+
+
+def test_a_disturbed_run_is_nobodys_fault() -> None:
+    usual = steady(ref=1.0, good=0.8, other=0.85)
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        return RaceRun(None, 1.0) if repetition == 1 else usual(case_id, repetition)
+
+    standing, _ = run_race([REFERENCE, "good", "other"], answer)
+    assert (standing.decision, standing.best) == ("gain", "good")
+
+
+def test_what_cannot_be_run_now_is_out_and_the_others_go_on() -> None:
+    usual = steady(ref=1.0, gone=0.5, good=0.8)
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        return None if case_id == "gone" else usual(case_id, repetition)
+
+    standing, _ = run_race([REFERENCE, "gone", "good"], answer)
+    assert out_of(standing)["gone"].why == "cannot run"
+    assert (standing.decision, standing.best) == ("gain", "good")
+
+
+@pytest.mark.parametrize("run", [None, RaceRun(None, 1.0, "exit status 1")])
+def test_without_a_good_reference_there_is_no_race(run: RaceRun | None) -> None:
+    def answer(case_id: str, _: int) -> RaceRun | None:
+        return run if case_id == REFERENCE else RaceRun(1.0, 1.0)
+
+    standing, blocks = run_race([REFERENCE, "good"], answer)
+    assert standing.decision == "no reference"
+    assert len(blocks) == 1
+
+
+def test_a_warm_up_run_that_fails_ends_all_before_anything_is_compared() -> None:
+    race = Race([REFERENCE, "good"], Rule(), [RaceRun(None, 3.0, "exit status 1")])
+    assert race.next_block() == []
+    assert race.standing().decision == "no reference"
+
+
+def test_a_run_that_was_cut_tells_how_far_behind_it_is_at_least() -> None:
+    usual = steady(ref=1.0, long=9.0, good=0.8)
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        if case_id == "long":
+            return RaceRun(None, 2.4, "ended after its limit of 2.4 s", cut=True)
+        return usual(case_id, repetition)
+
+    out = out_of(run_race([REFERENCE, "long", "good"], answer)[0])["long"]
+    assert out.why == "far worse"
+    assert out.worse_by == pytest.approx(2.0, rel=0.01)
+
+
+def test_where_time_is_short_the_last_ones_do_not_begin() -> None:
+    cases = [REFERENCE, *(f"c{n}" for n in range(20))]
+    race = Race(cases, Rule(within_s=20 * 60), [RaceRun(60.0, 60.0)])
+    begun = {case_id for case_id, _ in race.next_block()}
+    assert begun == {REFERENCE, *(f"c{n}" for n in range(len(begun) - 1))}
+    assert 5 < len(begun) < 15
+    out = race.standing().ruled_out
+    assert {one.why for one in out} == {"no time"}
+    assert len(out) + len(begun) == 21
+
+
+@pytest.mark.parametrize("one_s", [0.01, 1.0, 60.0, 300.0])
+def test_the_time_given_is_kept(one_s: float) -> None:
+    dice = random.Random(4)
+    runs: dict[Key, RaceRun] = {}
+    cases = [REFERENCE, *(f"c{n}" for n in range(15))]
+    warmup = RaceRun(one_s, one_s)
+    race = Race(cases, Rule(within_s=1800.0, runs=1000), [warmup])
+    while block := race.next_block():
+        for key in block:
+            value = one_s * math.exp(dice.gauss(0, 0.05))
+            runs[key] = RaceRun(value, value)
+        race.take(block, runs)
+    assert race.standing().spent_s <= 1800 + 2 * one_s
+    assert race.standing().decision != "unfinished"
+
+
+@given(st.integers(0, 2**32), st.integers(2, 12), st.floats(0, 0.3))
+@settings(max_examples=60, deadline=None)
+def test_whatever_happens_it_ends_within_its_runs_and_never_runs_what_is_out(
+    seed: int, cases: int, bad: float
+) -> None:
+    dice = random.Random(seed)
+    means = [math.exp(dice.gauss(0, 0.2)) for _ in range(cases)]
+
+    def answer(case_id: str, _: int) -> RaceRun | None:
+        draw = dice.random()
+        if draw < bad / 3:
+            return None
+        if draw < bad:
+            return RaceRun(None, 1.0, dice.choice(["", "failed"]), cut=dice.random() < 0.2)
+        value = means[int(case_id)] * math.exp(dice.gauss(0, 0.03))
+        return RaceRun(value, value)
+
+    rule = Rule(runs=dice.choice([None, 10, 50]))
+    standing, blocks = run_race([str(n) for n in range(cases)], answer, rule)
+    assert standing.decision in set(DECISIONS) - {"unfinished"}
+    assert standing.runs <= max(standing.most_runs, cases)
+    assert all("0" in {case_id for case_id, _ in block} for block in blocks)
+    for number, block in enumerate(blocks, 1):
+        gone = {one.case_id for one in standing.ruled_out if one.block < number}
+        assert gone.isdisjoint(case_id for case_id, _ in block)
+    assert {one.why for one in standing.ruled_out} <= set(WHYS)
+
+
+@given(st.integers(0, 10_000), st.data())
+@settings(max_examples=30, deadline=None)
+def test_who_knows_a_part_of_the_runs_stands_where_the_race_stood_then(
+    seed: int, data: st.DataObject
+) -> None:
+    node = node_of("", [1.3, 1.0, 1.02, 1.1, 1.5, 2.0], 0.01)
+    found = search(node, Rule(), seed)
+    assert replay(node.case_ids, Rule(), found.runs) == found.standing
+    known = data.draw(st.integers(0, len(found.runs)))
+    part: Mapping[Key, RaceRun] = dict(list(found.runs.items())[:known])
+    standing = replay(node.case_ids, Rule(), part)
+    assert standing.ruled_out == found.standing.ruled_out[: len(standing.ruled_out)]
+    if known < len(found.runs):
+        assert standing.decision == "unfinished"

@@ -1,0 +1,76 @@
+"""From records to what a race sees of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from configs.model import Race
+from runners.race.reading import race_fields, race_run
+from runners.race.standing import RaceRun
+
+GOOD: dict[str, Any] = {
+    "status": "ok",
+    "repetition": 2,
+    "warmup": False,
+    "elapsed_s": 2.0,
+    "energy_pkg_j": 30.0,
+    "metrics": {"rate": 7.5, "wrong": -1.0},
+    "unavailable": {"metrics.other": "stdout has nothing that matches 'x'"},
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "value"), [("time", 2.0), ("energy", 30.0), ("edp", 60.0), ("rate", 7.5)]
+)
+def test_a_good_run_is_judged_by_what_is_raced_for(of: str, value: float) -> None:
+    rule = Race(of)
+    fields = race_fields(GOOD, rule)
+    assert fields == {"race_value": value}
+    assert race_run(GOOD | fields, rule) == RaceRun(value, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("of", "reason"),
+    [
+        ("other", "stdout has nothing that matches 'x'"),
+        ("wrong", "-1 is no wrong to compare: more than 0 is needed"),
+        ("energy", "no permission"),
+        ("edp", "no permission"),
+    ],
+)
+def test_what_is_not_known_has_its_reason_and_is_the_cases_fault(of: str, reason: str) -> None:
+    record = GOOD | {"unavailable": GOOD["unavailable"] | {"energy_pkg_j": "no permission"}}
+    del record["energy_pkg_j"]
+    fields = race_fields(record, Race(of))
+    assert fields["unavailable"] == record["unavailable"] | {"race_value": reason}
+    assert race_run(record | fields, Race(of)) == RaceRun(None, 2.0, reason)
+
+
+@pytest.mark.parametrize("status", ["failed", "check-failed", "placement-violated"])
+def test_a_case_is_to_blame_for_what_it_does(status: str) -> None:
+    record = GOOD | {"status": status, "reason": "exit status 3"}
+    assert race_fields(record, Race()) == {}
+    assert race_run(record, Race()) == RaceRun(None, 2.0, "exit status 3")
+
+
+@pytest.mark.parametrize("status", ["settings-changed", "suspended", "clock-drifted"])
+def test_a_case_is_not_to_blame_for_what_others_do(status: str) -> None:
+    assert race_run(GOOD | {"status": status, "reason": "x"}, Race()) == RaceRun(None, 2.0)
+
+
+def test_a_first_run_that_reaches_its_limit_was_cut_when_time_is_raced_for() -> None:
+    record = GOOD | {"status": "timeout", "reason": "ended after its limit of 2 s"}
+    cut = RaceRun(None, 2.0, "ended after its limit of 2 s", cut=True)
+    later = RaceRun(None, 2.0, "ended after its limit of 2 s")
+    assert race_run(record | {"repetition": 1}, Race()) == cut
+    assert race_run(record, Race()) == later
+    assert race_run(record | {"repetition": 1}, Race("energy")) == later
+
+
+@pytest.mark.parametrize("value", [None, "2", True, float("nan"), 0.0, -1.0, 1e300])
+def test_hostile_values_are_none(value: object) -> None:
+    record = GOOD | {"race_value": value, "elapsed_s": "x"}
+    found = race_run(record, Race())
+    assert found == RaceRun(None, 0.0, "it told no time")
