@@ -14,13 +14,12 @@ from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.race.race import Key, Race, most_runs, warmup_runs
-from runners.race.standing import RaceRun, RuledOut, Standing
+from runners.race.standing import RuledOut, Standing
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
 # noise: no more of it needs to be waited for. Short programs get LEAST_LIMIT_S.
 CUT_AFTER = 2.0
 LEAST_LIMIT_S = 1.0
-_NO_RUN = RaceRun(None, 0.0)
 
 
 def entrants_of(plan: Plan) -> list[str]:

@@ -29,9 +29,9 @@ CASES = tuple(
 )
 
 
-def plan_of(rule: Race | None = None, **changes: int) -> Plan:
+def plan_of(rule: Race | None = None, warmup: int = 1) -> Plan:
     """Return a plan of five cases that race."""
-    asked = replace(study(race=rule or Race(), repetitions=10000), **changes)
+    asked = study(race=rule or Race(), repetitions=10000, warmup=warmup)
     return Plan(asked, CASES, (), {})
 
 
