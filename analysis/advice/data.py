@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.advice.model import Advice, Candidate, Out, Point, Trial
-from analysis.advice.tell import headline, most_gain
+from analysis.advice.tell import headline, least_gain, most_gain
 from analysis.statistics.difference import Difference
 from configs.cpulist import format_cpulist
 
@@ -87,6 +87,7 @@ def _trial(advice: Advice, trial: Trial | None) -> dict[str, Any] | None:
         "looks": advice.standing.looks,
         "p": advice.standing.p,
         "ratio": _difference(trial.difference),
+        "least_gain": least_gain(advice, trial.difference) if trial.difference else None,
         "most_gain": most_gain(advice, trial.difference) if trial.difference else None,
         "beside": {of: _difference(difference) for of, difference in trial.beside.items()},
     }

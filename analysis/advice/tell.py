@@ -16,7 +16,7 @@ from runners.race.trial import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
 
 # How many candidates a sentence names before it counts the others.
 MOST_NAMED = 4
-# A gain of more than the low end of this interval is excluded with confidence LEVEL.
+# Beyond one end of this interval the gain is with confidence LEVEL: the test is one-sided.
 _ONE_SIDED = 2 * LEVEL - 1
 
 
@@ -31,8 +31,9 @@ def _gain(advice: Advice) -> Iterator[str]:
     yield f"Doing nothing is {described(advice.reference)}."
     if advice.trial and advice.trial.difference:
         yield (
-            f"The gain: {_changed(advice, advice.trial.difference)}; {_p(advice)}. "
-            f"{_fresh(advice.trial)}"
+            f"The gain: {_changed(advice, advice.trial.difference)}; at least "
+            f"{percent(least_gain(advice, advice.trial.difference))} (95 %, one-sided), "
+            f"{_p(advice)}. {_fresh(advice.trial)}"
         )
 
 
@@ -117,13 +118,19 @@ def most_gain(advice: Advice, difference: Difference) -> float:
     return max(0.0, interval.high - 1 if advice.rule.higher else 1 - interval.low)
 
 
+def least_gain(advice: Advice, difference: Difference) -> float:
+    """Return the gain, a share, that the trial has shown at least (95 %, one-sided); 0 for none."""
+    interval = difference.interval(_ONE_SIDED)
+    return max(0.0, interval.low - 1 if advice.rule.higher else 1 - interval.high)
+
+
 def _p(advice: Advice) -> str:
     p = advice.standing.p
     if p is None:
         return "too few runs to test it"
     shown = f"p = {p:.2g}" if p >= EARLY_ALPHA / 10 else f"p < {EARLY_ALPHA / 10:g}"
     looks = plural(advice.standing.looks, "look")
-    return f"{shown} (one-sided), after {looks} at the trial"
+    return f"{shown} after {looks} at the trial"
 
 
 def _fresh(trial: Trial) -> str:
@@ -136,19 +143,20 @@ def _fresh(trial: Trial) -> str:
 def extent(advice: Advice) -> str:
     """Return how much was run."""
     return (
-        f"The race took {plural(advice.made, 'run')} of {plural(advice.entrants, 'case')}, in "
-        f"about {duration(advice.spent_s)}."
+        f"The race took {plural(advice.made, 'run')} of {plural(advice.entrants, 'case')}, "
+        f"about {duration(advice.spent_s)} in all."
     )
 
 
 def more(advice: Advice) -> str:
     """Return what would decide, and the command that goes on."""
-    runs, within_s = advice.standing.most_runs, advice.rule.within_s
-    limits = [f"`runs` ({runs} now)"]
-    if within_s is not None:
-        limits.append(f"`within` ({duration(within_s)} now)")
+    standing, within_s = advice.standing, advice.rule.within_s
+    limit = f"`runs` ({standing.most_runs} now)"
+    # A trial goes on by a pair of runs at least.
+    if within_s is not None and standing.runs + 2 <= standing.most_runs:
+        limit = f"`within` ({duration(within_s)} now)"
     return (
-        f"More runs would tell: raise {' or '.join(limits)} in the study's file, and go on with "
+        f"More runs would tell: raise {limit} in the study's file, and go on with "
         f"`{advice.again}`; what was measured counts."
     )
 
@@ -156,9 +164,9 @@ def more(advice: Advice) -> str:
 def p_meaning() -> str:
     """Return what the p-value of the trial is held against."""
     return (
-        f"The trial is looked at after each block: a gain is told early at p < {EARLY_ALPHA:g} "
-        f"(in the first {MOST_EARLY_LOOKS} looks), and at the end at what these leave of "
-        f"p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
+        "p is one-sided. The trial is looked at after each block: a gain is told early at "
+        f"p < {EARLY_ALPHA:g} (in the first {MOST_EARLY_LOOKS} looks), and at the end at what "
+        f"these leave of p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
         f"{round(100 * ALPHA)} tell a gain."
     )
 

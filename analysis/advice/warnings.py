@@ -49,4 +49,5 @@ def _disturbed(runs: pd.DataFrame) -> Iterator[str]:
         if what in DISTURBANCES
     )
     for what, count in counts.items():
-        yield f"Of the trial's {plural(len(runs), 'run')} {count} were {what}."
+        verb = "was" if count == 1 else "were"
+        yield f"Of the trial's {plural(len(runs), 'run')}, {count} {verb} {what}."

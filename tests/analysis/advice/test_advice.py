@@ -14,7 +14,7 @@ from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.outcome import advice_data, write_advice, write_advice_only
-from analysis.advice.tell import headline, outs_in_short
+from analysis.advice.tell import headline, least_gain, outs_in_short
 from analysis.advice.text import advice_markdown, advice_text
 from analysis.find import find
 from analysis.outcome import write_outcome
@@ -59,7 +59,8 @@ def test_a_gain_is_told_with_case_size_interval_and_runs(tmp_path: Path) -> None
     )
     assert "Doing nothing is 16 threads, scheduler: leave the threads to the OS scheduler" in text
     assert "% less time (" in text
-    assert "95 % interval); p " in text
+    assert "95 % interval); at least " in text
+    assert " (95 %, one-sided), p " in text
     assert "made after it was chosen" in text
 
 
@@ -79,6 +80,9 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     interval = found.trial.difference.interval()
     assert np.log([interval.low, interval.high]) == pytest.approx([told.low, told.high])
     assert -0.16 < found.trial.difference.log_ratio < -0.10
+    one_sided = stats.ttest_ind(best, reference, equal_var=False, alternative="less")
+    high = one_sided.confidence_interval(0.95).high
+    assert least_gain(found, found.trial.difference) == pytest.approx(1 - np.exp(high))
 
 
 def test_more_of_a_metric_is_told_as_more(tmp_path: Path) -> None:
