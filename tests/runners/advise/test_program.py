@@ -40,9 +40,7 @@ def build(folder: Path, compiler: str, pragma: str, *options: str) -> Path:
     ("pragma", "loops"),
     [
         ("parallel for schedule(runtime)", "yes"),
-        ("parallel for schedule(monotonic: runtime)", "yes"),
         ("parallel for schedule(dynamic)", "no"),
-        ("parallel for", "no"),
     ],
 )
 def test_gcc_calls_something_of_its_own_for_loops_with_a_runtime_schedule(

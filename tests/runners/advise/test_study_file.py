@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from configs.errors import UserError
@@ -64,6 +64,7 @@ ARGUMENTS = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(ARGUMENTS, st.sampled_from([LIBGOMP, WITH_LOOPS, OTHER, SERIAL]), st.booleans())
 def test_any_command_line_comes_back_as_it_was_with_the_thread_count_put_in(
     tmp_path_factory: pytest.TempPathFactory,
