@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from configs.words import printable
+from configs.words import plural, printable
 from pinstudy.output import say
 from runners.case import Case
 from runners.forecast import duration
@@ -18,8 +18,11 @@ from runners.race.standing import WHYS, RuledOut
 from runners.statuses import OK
 
 
-def open_bar(total: int) -> tuple[Any, Any]:
-    """Return a bar on the terminal and the task that it shows; two Nones where there is none."""
+def open_bar(total: int | None) -> tuple[Any, Any]:
+    """Return a bar on the terminal and the task that it shows; two Nones where there is none.
+
+    `total` is None where nobody knows it.
+    """
     if not sys.stderr.isatty():
         return None, None
     from rich.console import Console
@@ -47,6 +50,7 @@ class TerminalProgress:
         self._of = f"/{study.repetitions}"
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
+        self._race = study.race is not None
         if study.race:
             self._of = ""
         self._at_most = "at most " if study.precision or study.race else ""
@@ -60,7 +64,7 @@ class TerminalProgress:
 
     def __enter__(self) -> TerminalProgress:
         if self._total:
-            self._bar, self._task = open_bar(self._total)
+            self._bar, self._task = open_bar(None if self._race else self._total)
         return self
 
     def __exit__(
@@ -76,7 +80,7 @@ class TerminalProgress:
         """Show the run that starts and the time that all which is left will take."""
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
         at_most = "" if left_s is None else self._at_most
-        text = f"{case.label}, {which}, {at_most}{duration(left_s)} left"
+        text = f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left"
         if self._bar:
             self._show(text)
         else:
@@ -113,7 +117,7 @@ class TerminalProgress:
         worse_by = out.worse_by or 0.0
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
         told = f": {out.reason}" if out.reason else ""
-        self._say(f"ruled out: {case.label}: {WHYS[out.why]}{behind}{told}")
+        self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{told}")
 
     def waiting(self, reason: str) -> None:
         """Show what is waited for, until the run starts."""
@@ -126,13 +130,21 @@ class TerminalProgress:
         """Say what will disturb the runs."""
         self._say(warning)
 
+    def _label(self, case: Case) -> str:
+        """Return how a case is called; of one program cases differ by their schedules too."""
+        if not self._race:
+            return case.label
+        threads, mapping = plural(case.threads, "thread"), case.mapping.name
+        return f"{threads}, {mapping}, schedule {case.schedule}, governor {case.governor}"
+
     def _show(self, text: str) -> None:
         self._bar.update(self._task, description=printable(text), refresh=True)
 
     def _log(self, text: str) -> None:
         # What is done when all runs are made has no number among them.
-        left = self._made < self._total
-        number = f"[{self._made + 1}/{self._at_most}{self._total}] " if left else ""
+        left = self._race or self._made < self._total
+        of = "" if self._race else f"/{self._at_most}{self._total}"
+        number = f"[{self._made + 1}{of}] " if left else ""
         say(f"{number}{text}", err=True)
 
     def _say(self, text: str) -> None:

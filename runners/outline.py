@@ -20,7 +20,7 @@ from runners.order import PlannedRun
 from runners.perf_events import too_many_events
 from runners.plan import Plan
 from runners.precision import repetition_rule, said
-from runners.race.race import most_runs
+from runners.race.race import most_said
 from runners.reached import precision_lines
 
 
@@ -113,8 +113,7 @@ class Outline:
         study, plan = self.study, self.plan
         each = f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} of each"
         if study.race:
-            most = plural(most_runs(study.race, len(plan.cases)), "run")
-            each = f"which race for {study.race.of}, {most} at most"
+            each = f"which race for {study.race.of}, {most_said(study.race, len(plan.cases))}"
         lines = [
             f"study {study.name}: {plural(len(plan.cases), 'case')}, {each}, {study.order}, "
             f"seed {study.seed}"

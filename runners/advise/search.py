@@ -105,11 +105,11 @@ class Search:
 
     def most(self) -> str:
         """Return in words what the race may take at most."""
-        from runners.race.race import most_runs
+        from runners.race.race import most_said
 
         rule = self.study.race
         assert rule is not None
-        runs = f"at most {plural(most_runs(rule, self.size), 'run')} of {self.size} candidates"
+        runs = f"{most_said(rule, self.size)}, of {self.size} candidates"
         within = "" if rule.within_s is None else f", within about {duration(rule.within_s)}"
         return f"{runs}{within}; the first run says how long one takes"
 

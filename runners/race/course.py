@@ -13,7 +13,7 @@ from runners.case import Case
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
-from runners.race.race import Key, Race, most_runs, warmup_runs
+from runners.race.race import Key, Race, warmup_runs
 from runners.race.standing import RuledOut, Standing
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
@@ -69,7 +69,7 @@ def race_runs_left(
                 yield planned
                 made = made and (planned.key in history.done or planned.key in history.skipped)
         if not made:
-            most = most_runs(rule, len(entrants)) + plan.study.warmup
+            most = race.standing().most_runs + plan.study.warmup
             yield from _whichever(entrants, order, most, number + 1)
             return
         race.take(block, history.race_runs)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from configs.model import Race as Rule
+from configs.words import plural
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
 from runners.race.ledger import Ledger
 from runners.race.standing import RaceRun, RuledOut, Standing
@@ -26,15 +27,30 @@ FULL_REPETITIONS = 10
 FULL_SHARE = 3
 # With few cases a third would not be enough for a trial.
 LEAST_MOST_RUNS = 30
+# Nobody minds so many seconds; short runs differ the more, and there may be more of them.
+SHORT_S = 10.0
+MOST_SHORT_RUNS = 1000
 # A trial needs that many runs of each side to tell anything of a usual machine's noise, and of what
 # is left after the first block it gets no more than a share, lest the best be badly chosen.
 RESERVED_RUNS = 5
 MOST_TRIAL_SHARE = 0.5
 
 
-def most_runs(rule: Rule, cases: int) -> int:
-    """Return how many runs a race of so many cases may make, beside warm-up runs."""
-    return rule.runs or max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE)
+def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
+    """Return how many runs a race of so many cases may make, beside warm-up runs.
+
+    `one_s` is what a run of the reference takes, 0 when that is not known.
+    """
+    if rule.runs:
+        return rule.runs
+    short = min(MOST_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
+    return max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
+
+
+def most_said(rule: Rule, cases: int) -> str:
+    """Return in words how many runs a race of so many cases may make."""
+    most = f"at most {plural(most_runs(rule, cases), 'run')}"
+    return most if rule.runs else f"{most}, or as many as take {SHORT_S:g} s"
 
 
 class Race:
@@ -48,7 +64,6 @@ class Race:
         self._cases = len(entrants)
         self._alive = list(entrants[1:])
         self._rule = rule
-        self._most_runs = most_runs(rule, len(entrants))
         self._margin = log1p(rule.margin)
         self._ledger = Ledger(rule.higher)
         self._decision = "unfinished"
@@ -62,6 +77,8 @@ class Race:
             self._ledger.add_time(self.reference, run)
             if run.reason:
                 self._decision = "no reference"
+        one_s = self._ledger.one_s(self.reference)
+        self._most_runs = most_runs(rule, len(entrants), one_s)
         self._leave_out_what_has_no_time()
 
     def next_block(self) -> list[Key]:
@@ -133,7 +150,8 @@ class Race:
 
     def _look_at_race(self) -> None:
         first = self._ledger.first_values(self._running, self._blocks)
-        if first:
+        # With runs enough for all, nothing need be decided by one of each.
+        if first and self._most_runs < self._cases * FULL_REPETITIONS:
             self._rule_out(far_behind(first))
         field = self._ledger.field(self._alive)
         if field:

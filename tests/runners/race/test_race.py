@@ -222,6 +222,23 @@ def test_the_time_given_is_kept(one_s: float) -> None:
     assert race.standing().decision != "unfinished"
 
 
+def test_where_runs_are_short_there_are_more_and_one_of_each_decides_nothing() -> None:
+    unlucky = {("good", 1): 0.02}
+
+    def answer(case_id: str, repetition: int) -> RaceRun:
+        value = unlucky.get((case_id, repetition), 0.01 if case_id == REFERENCE else 0.008)
+        value *= 1 + 0.01 * math.sin(repetition)
+        return RaceRun(value, value)
+
+    runs: dict[Key, RaceRun] = {}
+    race = Race([REFERENCE, "good"], Rule(), [RaceRun(0.01, 0.01)])
+    while block := race.next_block():
+        runs |= {key: answer(*key) for key in block}
+        race.take(block, runs)
+    assert race.standing().most_runs > 300
+    assert (race.standing().decision, race.standing().best) == ("gain", "good")
+
+
 @given(st.integers(0, 2**32), st.integers(2, 12), st.floats(0, 0.3))
 @settings(max_examples=60, deadline=None)
 def test_whatever_happens_it_ends_within_its_runs_and_never_runs_what_is_out(
