@@ -57,16 +57,16 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
 def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
     """Return the variables of OpenMP that the program is to have; none if it reads none.
 
-    With `places` these have threads pinned, or confined.
+    With `places` these have threads pinned, or confined, where the program is known to read them.
     """
-    if not start.openmp:
+    if not start.openmp and not start.counted:
         return {}
     variables = {"OMP_NUM_THREADS": str(start.threads)}
     if start.schedule is not None:
         variables["OMP_SCHEDULE"] = start.schedule
     if start.wait_policy is not None:
         variables["OMP_WAIT_POLICY"] = start.wait_policy
-    if places and start.tightness != "none" and start.mechanism != "program":
+    if places and start.openmp and start.tightness != "none" and start.mechanism != "program":
         variables["OMP_PLACES"] = places_of(start.tightness, start.cpus)
         variables["OMP_PROC_BIND"] = "close"
     return variables
@@ -83,10 +83,10 @@ def _pinned(start: Start) -> dict[str, str]:
 
 
 def _environment(start: Start) -> Line:
-    variables = variables_of(start)
-    if not variables and start.tightness != "none":
-        return Line("environment", "", "the program does not use OpenMP, and no variable binds it")
-    return Line("environment", _env(start, variables, _program(start)))
+    if start.tightness != "none" and not start.openmp and start.mechanism != "program":
+        why = "the program is not known to use OpenMP, and no other variable binds threads"
+        return Line("environment", "", why)
+    return Line("environment", _env(start, variables_of(start), _program(start)))
 
 
 def _taskset(start: Start) -> Iterator[Line]:

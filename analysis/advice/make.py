@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -136,12 +136,12 @@ def _no_energy(runs: Runs) -> str:
 
 
 def _lines(
-    taken: Candidate | None, reference: Candidate, candidates: Iterable[Candidate]
+    taken: Candidate | None, reference: Candidate, candidates: Collection[Candidate]
 ) -> tuple[Line, ...]:
     """Return the lines that start the program as the case to take does; none to do nothing."""
     if taken is None or taken.start is None:
         return ()
-    start = taken.start
+    start = taken.start.among([int(candidate.facts["threads"]) for candidate in candidates])
     if len({str(candidate.facts["schedule"]) for candidate in candidates}) == 1:
         start = start.without_schedule()
     governor = str(taken.facts["governor"])

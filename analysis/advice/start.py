@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeGuard
@@ -24,16 +24,19 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _PLACES = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*", re.ASCII)
 _LIST = re.compile(r"\d{1,5}(?:,\d{1,5})*", re.ASCII)
 MOST_WORDS = 10_000
+# The variant of a program of which `pinstudy advise` does not know what its threads are.
+UNKNOWN = "other"
 
 
 @dataclass(frozen=True)
 class Start:
     """What it takes to start the program as a case did.
 
-    `cpus` are in the order in which pinned threads take them. `openmp` says whether the program
-    reads OpenMP's variables. `schedule` and `wait_policy` are None where they are left as they are,
-    `governor` where it is. `before` is the governor that was in force before it was changed.
-    `removed` are variables that the user has set, and the runs had not. `program` has its
+    `cpus` are in the order in which pinned threads take them. `openmp` says whether the program is
+    known to use OpenMP, so that places pin its threads; `counted` whether it may, so that the
+    number of threads is to be set. `schedule` and `wait_policy` are None where they are left as
+    they are, `governor` where it is. `before` is the governor that was in force before it was
+    changed. `removed` are variables that the user has set, and the runs had not. `program` has its
     arguments with it.
     """
 
@@ -43,11 +46,13 @@ class Start:
     mechanism: str | None
     cpus: tuple[int, ...]
     openmp: bool
+    counted: bool = True
     schedule: str | None = None
     wait_policy: str | None = None
     governor: str | None = None
     before: str | None = None
     removed: tuple[str, ...] = ()
+    scripted: bool = False
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -58,6 +63,10 @@ class Start:
     def is_shared(self) -> bool:
         """Whether two pinned threads have the same CPU."""
         return self.tightness == "pin" and len(self.mask) < len(self.cpus)
+
+    def among(self, threads: Collection[int]) -> Start:
+        """Return the same start among cases with these thread counts, of which it is one."""
+        return replace(self, counted=self.openmp or max(threads) > 1)
 
     def without_schedule(self) -> Start:
         """Return the same start where schedules were not tried: every run has one set."""
@@ -82,16 +91,18 @@ def start_of(record: Mapping[str, Any]) -> Start | None:
         return None
     environment = record.get("environment")
     schedule, policy = record.get("schedule"), record.get("wait_policy")
+    openmp = mechanism == "omp-places" or isinstance(record.get("runtime"), dict)
     return Start(
         program=program,
         threads=threads,
         tightness=tightness,
         mechanism=mechanism,
         cpus=cpus,
-        openmp=mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
+        openmp=openmp,
         schedule=schedule if _is_schedule(schedule) else None,
         wait_policy=policy if policy in ("active", "passive") else None,
         removed=_removed(environment if isinstance(environment, dict) else {}),
+        scripted=not openmp and record.get("variant") == UNKNOWN,
     )
 
 

@@ -9,7 +9,7 @@ from analysis.advice.names import cpus_of
 from analysis.digits import percent
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL
-from analysis.verdict.phrases import change, do, listed, rounded
+from analysis.verdict.phrases import change, do, listed, rounded, sentence
 from configs.words import plural
 from runners.forecast import duration
 from runners.race.trial import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
@@ -39,19 +39,18 @@ def _gain(advice: Advice) -> Iterator[str]:
 
 def _no_gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended: do nothing. That is {described(advice.reference)}."
-    margin = percent(advice.rule.margin)
+    margin, others = percent(advice.rule.margin), advice.entrants - 1
+    among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
     if advice.best and advice.trial and advice.trial.difference:
+        the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
         excluded = most_gain(advice, advice.trial.difference)
         yield (
-            f"This is a result: of {_others(advice)} none is better by more than {margin}. The "
-            f"best of them, {advice.best.name}, was tried against it, and a gain of more than "
-            f"{percent(excluded)} is excluded (95 %, one-sided): "
-            f"{_changed(advice, advice.trial.difference)}. {_fresh(advice.trial)}"
+            f"This is a result: {among} better by more than {margin}. {sentence(the_best)} was "
+            f"tried against it, and a gain of more than {percent(excluded)} is excluded (95 %, "
+            f"one-sided): {_changed(advice, advice.trial.difference)}. {_fresh(advice.trial)}"
         )
     else:
-        yield (
-            f"This is a result: {_others(advice)} took part, and none was left to try against it."
-        )
+        yield f"This is a result: {among} better, and none was left to try against it."
 
 
 def _undecided(advice: Advice) -> Iterator[str]:
@@ -100,10 +99,6 @@ def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
     cpus = cpus_of(candidate.facts)
     return f"{candidate.name}: {do(candidate.facts)}{f' ({cpus})' if cpus else ''}"
-
-
-def _others(advice: Advice) -> str:
-    return plural(advice.entrants - 1, "other case")
 
 
 def _changed(advice: Advice, difference: Difference) -> str:
