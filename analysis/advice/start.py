@@ -24,8 +24,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _PLACES = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*", re.ASCII)
 _LIST = re.compile(r"\d{1,5}(?:,\d{1,5})*", re.ASCII)
 MOST_WORDS = 10_000
-# The variant of a program of which `pinstudy advise` does not know what its threads are.
-UNKNOWN = "other"
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,6 @@ class Start:
     governor: str | None = None
     before: str | None = None
     removed: tuple[str, ...] = ()
-    scripted: bool = False
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -91,18 +88,16 @@ def start_of(record: Mapping[str, Any]) -> Start | None:
         return None
     environment = record.get("environment")
     schedule, policy = record.get("schedule"), record.get("wait_policy")
-    openmp = mechanism == "omp-places" or isinstance(record.get("runtime"), dict)
     return Start(
         program=program,
         threads=threads,
         tightness=tightness,
         mechanism=mechanism,
         cpus=cpus,
-        openmp=openmp,
+        openmp=mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
         schedule=schedule if _is_schedule(schedule) else None,
         wait_policy=policy if policy in ("active", "passive") else None,
         removed=_removed(environment if isinstance(environment, dict) else {}),
-        scripted=not openmp and record.get("variant") == UNKNOWN,
     )
 
 

@@ -128,16 +128,6 @@ def test_a_program_of_which_nothing_is_known_is_told_its_threads_where_their_num
     assert of(one)["taskset"].text == ("env OMP_NUM_THREADS=1 taskset -c 6-7 /home/user/app -n 100")
 
 
-def test_a_script_is_given_the_threads_of_its_runs_and_no_places() -> None:
-    script = Start(APP, 4, "set", "taskset", (0, 2, 4, 6), openmp=False, scripted=True)
-    lines = of(script)
-    assert not lines["environment"].text
-    assert lines["taskset"].text == "env OMP_NUM_THREADS=4 taskset -c 0,2,4,6 /home/user/app -n 100"
-    assert not any("OMP_PLACES" in line.text for line in lines.values())
-    left = Start(APP, 4, "none", None, (0, 1), openmp=False, scripted=True)
-    assert of(left)["environment"].text == "env OMP_NUM_THREADS=4 /home/user/app -n 100"
-
-
 def test_threads_that_share_a_cpu_are_none_for_likwid_pin() -> None:
     assert not of(replace(PINNED, cpus=(0, 0, 2, 2)))["likwid-pin"].text
 
