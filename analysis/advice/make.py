@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -154,7 +155,8 @@ def _lines(
 def _again(folder: Path) -> str:
     """Return the command that continues the race; the study stands above its results."""
     name = folder.absolute().parent.name
-    file = folder.parent / f"{name}.yaml"
+    # As it was typed, though a folder named `.` has no parent.
+    file = Path(os.path.normpath(folder / "..")) / f"{name}.yaml"
     return f"pinstudy run {as_typed(file if file.is_file() else f'{name}.yaml')}"
 
 

@@ -117,6 +117,15 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
     assert f"`pinstudy run {study}`" in text
 
 
+def test_the_study_is_found_from_within_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made_results(tmp_path, NOISY))
+    found = advice_of(open_results("."))
+    assert found is not None
+    assert found.again == "pinstudy run ../advise-app-0123abcd.yaml"
+
+
 def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: Path) -> None:
     for stop in range(1, len(GAIN.records()), 3):
         text = said(tmp_path / str(stop), replace(GAIN, stop=stop))
