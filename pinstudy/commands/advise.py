@@ -165,7 +165,7 @@ def _show_plan(search: Search, path: Path, as_json: bool) -> None:
     _show_search(search)
     say("What would race")
     print_columns(search.rows())
-    say(f"  {search.most()}")
+    say(wrap(search.most(), "  "))
     say(f"  study: {path}")
 
 

@@ -137,7 +137,7 @@ def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     asked = ("--plan", "--sysroot", str(root), "--threads", "8", "--", "./nap.sh")
     told = pinstudy(folder, "advise", *asked).stdout
     assert re.search(r"#1 +8 threads +scheduler +current +CPUs 0-23: the reference\n", told)
-    assert re.search(r"at most \d+ runs of \d+ candidates, within about 30 min", told)
+    assert re.search(r"at most \d+ runs, .* of \d+ candidates, within", told)
     data = json.loads(pinstudy(folder, "advise", "--json", *asked).stdout)
     assert data["candidates"][0]["mapping"] == "scheduler"
     assert {"threads": 8, "cpus": "0-7"}.items() <= data["candidates"][1].items()
