@@ -19,9 +19,7 @@ from runners.topology import Topology
 from runners.unmappable import CannotMapError
 
 # A block of so many runs can be made in the minutes that a user gives.
-MOST_CANDIDATES = 48
-# Mappings on which schedules race: where one loop's threads are on unlike CPUs.
-_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
+MOST_CANDIDATES = 56
 # A mapping, and what it is for, of which it is told when a node cannot do it.
 _TOLD = {
     "pcores-set": "P-cores alone",
@@ -115,12 +113,11 @@ def make_field(
         elif one.threads > few:
             left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(few, 'CPU')}")
         groups += _groups(one, placed, schedules, ground.topology)
-    kept = _first_of(groups, most)
-    if cut := sum(len(group.placed) for group in groups) - sum(len(g.placed) for g in kept):
-        fewest = groups[-1].threads
+    kept = _first_of(groups, schedules[0], most)
+    if cut := Field(tuple(groups)).size - Field(tuple(kept)).size:
         left_out.append(
-            f"{plural(cut, 'candidate')} of the least promise, such as {plural(fewest, 'thread')}: "
-            f"{most} are enough for a race; --threads names others"
+            f"{plural(cut, 'placement')} of the least promise, beyond the {most} that a race "
+            "takes under each governor; --threads, --schedules and --governors make room"
         )
     return Field(tuple(kept), tuple(left_out))
 
@@ -174,9 +171,11 @@ def _groups(
     more = one.threads > len(topology.allowed)
     yield Group(one.threads, schedules[0], one.why, tuple(placed), more)
     unlike = tuple(
-        each for each in placed if each.mapping.name in _WITH_SCHEDULES and _is_wide(each, topology)
+        each
+        for each in placed
+        if each.mapping.name in one.with_schedules and _is_wide(each, topology)
     )
-    if one.wide and unlike:
+    if unlike:
         for schedule in schedules[1:]:
             yield Group(one.threads, schedule, one.why, unlike, more)
 
@@ -187,14 +186,23 @@ def _is_wide(placed: Placed, topology: Topology) -> bool:
     return len(kinds) > 1 or set(placed.cpus) == set(topology.allowed)
 
 
-def _first_of(groups: Sequence[Group], most: int) -> list[Group]:
-    kept: list[Group] = []
-    for group in groups:
-        room = most - sum(len(before.placed) for before in kept)
-        if room <= 0:
-            break
-        kept.append(replace(group, placed=group.placed[:room]))
-    return kept
+def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
+    """Return the groups with so many candidates: the first mappings of all go before others.
+
+    Those of other schedules than the reference's come a place later.
+    """
+    places = [
+        (place + (group.schedule != schedule), number, place)
+        for number, group in enumerate(groups)
+        for place in range(len(group.placed))
+    ]
+    kept = {(number, place) for _, number, place in sorted(places)[:most]}
+    found = []
+    for number, group in enumerate(groups):
+        placed = [each for place, each in enumerate(group.placed) if (number, place) in kept]
+        if placed:
+            found.append(replace(group, placed=tuple(placed)))
+    return found
 
 
 def _cannot(ground: Ground) -> list[str]:

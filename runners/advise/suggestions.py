@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from configs.model import Mapping
 from runners.mappings import resolve_cpus
@@ -13,6 +14,8 @@ from runners.unmappable import CannotMapError
 SCHEDULER = "scheduler"
 # Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.
 FEW_CPUS = 8
+# Loop schedules race on these, where they have threads on unlike CPUs.
+_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
 
 # What any thread count can be tried on, where it fits.
 _OF_KINDS = (
@@ -30,80 +33,85 @@ _OF_EQUALS = (
 class Suggestion:
     """A thread count, why it is worth trying, and the names of its mappings.
 
-    With `wide` its threads fill the node, so that loop schedules matter most.
+    Loop schedules race on those of `with_schedules`, where threads are on unlike CPUs.
     """
 
     threads: int
     why: str
     mappings: tuple[str, ...]
-    wide: bool = False
+    with_schedules: tuple[str, ...] = ()
 
 
 def suggestions(topology: Topology) -> list[Suggestion]:
     """Return the thread counts that a topology suggests, each once, the most promising first."""
-    found: dict[int, Suggestion] = {}
+    found: dict[int, list[Suggestion]] = {}
     for one in (_of_kinds if topology.hybrid else _of_equals)(topology):
-        before = found.get(one.threads)
-        if before is None:
-            found[one.threads] = one
-            continue
-        names = tuple(dict.fromkeys((*before.mappings, *one.mappings)))
-        why = f"{before.why}; {one.why}"
-        found[one.threads] = Suggestion(one.threads, why, names, before.wide or one.wide)
-    return [one for threads, one in found.items() if threads > 0]
+        found.setdefault(one.threads, []).append(one)
+    return [_merged(same) for threads, same in found.items() if threads > 0]
+
+
+def _merged(same: list[Suggestion]) -> Suggestion:
+    """Return one suggestion of several for a thread count; the first mappings of each go first."""
+    in_turn = zip_longest(*(one.mappings for one in same))
+    names = dict.fromkeys(name for names in in_turn for name in names if name is not None)
+    scheduled = dict.fromkeys(name for one in same for name in one.with_schedules)
+    why = "; ".join(one.why for one in same)
+    return Suggestion(same[0].threads, why, tuple(names), tuple(scheduled))
 
 
 def any_threads(topology: Topology, threads: int, why: str) -> Suggestion:
     """Return what this thread count can be tried on; not all of it fits every count."""
     names = _OF_KINDS if topology.hybrid else _OF_EQUALS
-    return Suggestion(threads, why, (SCHEDULER, *names), wide=True)
+    return Suggestion(threads, why, (SCHEDULER, *names), _WITH_SCHEDULES)
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
     """Yield those of a node with several core kinds."""
 
-    def suggest(threads: int, why: str, *names: str, wide: bool = False) -> Suggestion:
-        return Suggestion(threads, why, (SCHEDULER, *names), wide)
+    def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
+        return Suggestion(threads, why, (SCHEDULER, *names), on)
 
     cores, both = _count("cores", topology), _count("mixed", topology)
     p_cores, e_cores = _count("pcores", topology), _count("ecores", topology)
-    yield suggest(len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", wide=True)
-    yield suggest(cores, "one a core", "cores-set", "cores-pin", wide=True)
-    yield suggest(both, "one a P- or E-core", "mixed-set", "mixed-pin", wide=True)
-    yield suggest(p_cores, "one a P-core", "pcores-set", "pcores-pin", "mixed-pin")
+    yield suggest(len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", on=_WITH_SCHEDULES)
+    yield suggest(cores, "one a core", "cores-pin", "cores-set", on=("cores-pin",))
+    yield suggest(both, "one a P- or E-core", "mixed-pin", "mixed-set")
+    yield suggest(p_cores, "one a P-core", "pcores-pin", "pcores-set", "mixed-pin")
     yield suggest(
         _count("pcpus", topology),
         "all CPUs of the P-cores",
-        *("pcpus-set", "pcpus-pin", "siblings-pin"),
+        *("pcpus-pin", "pcpus-set", "siblings-pin"),
     )
     yield suggest(
         _count("half-clusters", topology),
         "one a core in half of the clusters",
-        *("half-clusters-set", "half-clusters-pin"),
+        *("half-clusters-pin", "half-clusters-set"),
     )
-    yield suggest(e_cores, "one an E-core", "ecores-set", "ecores-pin", "cores-pin")
+    yield suggest(e_cores, "one an E-core", "ecores-pin", "ecores-set", "cores-pin")
     yield suggest(cores // 2, "half as many as cores", "cores-pin", "mixed-pin")
-    yield suggest(cores // 4, "a quarter as many as cores", "pcores-set", "cores-pin")
-    yield from _one_thread(topology, "pcores-set", "pcores-pin", "ecores-set")
+    yield suggest(cores // 4, "a quarter as many as cores", "cores-pin", "pcores-set")
+    yield from _one_thread(topology, "pcores-pin", "ecores-set")
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
     """Yield those of a node whose cores are all of one kind."""
 
-    def suggest(threads: int, why: str, *names: str, wide: bool = False) -> Suggestion:
-        return Suggestion(threads, why, (SCHEDULER, *names), wide)
+    def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
+        return Suggestion(threads, why, (SCHEDULER, *names), on)
 
     cores = _count("cores", topology)
     everything = len(topology.allowed)
-    yield suggest(everything, "all CPUs", "cores-pin", "compact-pin", "spread-pin", wide=True)
-    yield suggest(cores, "one a core", "cores-set", "cores-pin", "spread-pin", wide=True)
+    yield suggest(
+        everything, "all CPUs", "cores-pin", "compact-pin", "spread-pin", on=_WITH_SCHEDULES
+    )
+    yield suggest(cores, "one a core", "cores-pin", "cores-set", "spread-pin", on=(SCHEDULER,))
     yield suggest(
         _count("half-clusters", topology),
         "one a core in half of the clusters",
-        *("half-clusters-set", "half-clusters-pin"),
+        *("half-clusters-pin", "half-clusters-set"),
     )
     yield suggest(
-        cores // 2, "half as many as cores", "cores-set", "cores-pin", "spread-pin", "compact-pin"
+        cores // 2, "half as many as cores", "cores-pin", "cores-set", "spread-pin", "compact-pin"
     )
     yield suggest(cores // 4, "a quarter as many as cores", "cores-pin", "spread-pin")
     yield from _one_thread(topology, "cores-pin")

@@ -57,7 +57,7 @@ def test_a_hybrid_of_24_cores_gets_what_its_kinds_suggest() -> None:
 
 def test_low_power_cores_are_used_with_others_and_never_alone() -> None:
     made = field(core_ultra_7_164u())
-    assert names(made, 10)[:3] == ["scheduler", "mixed-set", "mixed-pin"]
+    assert names(made, 10)[:3] == ["scheduler", "mixed-pin", "mixed-set"]
     assert not [p for p in placements(made) if set(p[3]) <= {12, 13}]  # type: ignore[call-overload]
     assert any("LP-E-cores alone (CPUs 12-13)" in line for line in made.left_out)
 
@@ -126,12 +126,23 @@ def test_only_cpus_that_the_process_may_use_are_used() -> None:
     assert used == {0, 1, 2, 3, 8, 9, 10, 11}
 
 
-def test_what_is_too_much_for_a_race_is_left_out_from_the_end() -> None:
+def test_of_what_is_too_much_each_thread_count_keeps_what_promises_most() -> None:
     node = i9_14900k_without_smt()
     every = field(node)
-    some = make_field(ground(node), 24, None, ("static",), 7)
-    assert placements(some) == placements(every)[:7]
-    assert any(line.startswith(f"{every.size - 7} candidates") for line in some.left_out)
+    some = make_field(ground(node), 24, None, ("static",), 10)
+    assert some.size == 10
+    assert [group.threads for group in some.groups] == [24, 8, 16, 12, 6]
+    assert [names(some, threads) for threads in (24, 8, 16, 12, 6)] == [
+        names(every, threads)[:2] for threads in (24, 8, 16, 12, 6)
+    ]
+    assert any(line.startswith(f"{every.size - 10} placements") for line in some.left_out)
+
+
+def test_a_hybrid_with_schedules_and_two_governors_still_tries_every_kind() -> None:
+    node = core_ultra_7_164u()
+    made = make_field(ground(node), 14, None, ("dynamic", "guided", "static"), MOST_CANDIDATES // 2)
+    tried = {placed.mapping.name for group in made.groups for placed in group.placed}
+    assert {"pcores-pin", "pcpus-pin", "ecores-pin", "half-clusters-pin", "cores-pin"} <= tried
 
 
 @pytest.mark.parametrize(
