@@ -14,9 +14,9 @@ from math import ceil, exp, log1p
 from configs.model import Race as Rule
 from configs.words import plural
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
-from runners.race.ledger import Ledger
+from runners.race.ledger import Ledger, Value
 from runners.race.standing import RaceRun, RuledOut, Standing
-from runners.race.trial import LEAST_RUNS, expected_runs, look_at, shares
+from runners.race.trial import EARLIER_SHARE, LEAST_RUNS, expected_runs, look_at, shares
 from runners.student import Moments
 
 # A case and its repetition; warm-up runs are those of the reference from -1 downwards.
@@ -113,7 +113,10 @@ class Race:
             reference=self.reference,
             best=self._best,
             ruled_out=tuple(self._ruled_out),
-            trial=self._trial_runs(self._best) if self._best else {},
+            trial={
+                case_id: tuple(value.repetition for value in self._tried(case_id))
+                for case_id in ([self._best, self.reference] if self._best else [])
+            },
             p=self._p,
             looks=self._looks,
             blocks=self._blocks,
@@ -229,22 +232,21 @@ class Race:
 
     def _look_at_trial(self, best: str) -> None:
         last = not self._trial_counts(best)
-        fresh = self._ledger.numbers(best, self._taken_after)
-        reference = self._ledger.numbers(self.reference)
+        fresh, reference = (
+            [value.number for value in self._tried(case_id)] for case_id in (best, self.reference)
+        )
         look = look_at(fresh, reference, self._margin, self._looks, last)
         if look.p is not None:
             self._looks += 1
             self._p = look.p
         self._decision = look.decision or "unfinished"
 
-    def _trial_runs(self, best: str) -> dict[str, tuple[int, ...]]:
-        since = {best: self._taken_after, self.reference: 0}
-        return {
-            case_id: tuple(
-                value.repetition for value in self._ledger.values(case_id) if value.block > after
-            )
-            for case_id, after in since.items()
-        }
+    def _tried(self, case_id: str) -> Sequence[Value]:
+        """Return the values of the best or of the reference that its trial is about."""
+        values = self._ledger.values(case_id)
+        fresh = sum(1 for value in values if value.block > self._taken_after)
+        earlier = int(fresh * EARLIER_SHARE) if case_id == self.reference else 0
+        return values[max(0, len(values) - fresh - earlier) :]
 
     def _has_room_for_race(self) -> bool:
         """Return whether one more block of all that race leaves enough for a trial."""

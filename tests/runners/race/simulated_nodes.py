@@ -23,7 +23,8 @@ class Node:
     """True means by case, the reference first, and the deviation of one run's logarithm.
 
     `heavy` noise only makes a run slower: the size of Student's t with three degrees of freedom.
-    `drift` is by how much everything is slower after a hundred runs.
+    `drift` is by how much everything is slower after a hundred runs. In so many of its blocks, a
+    share, others use the machine in `bursts`, and each run takes up to a half longer.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Node:
     noise: tuple[float, ...]
     heavy: bool = False
     drift: float = 0.0
+    bursts: float = 0.0
 
     @property
     def case_ids(self) -> list[str]:
@@ -67,9 +69,10 @@ def search(node: Node, rule: Rule, seed: int) -> Found:
     race = Race(node.case_ids, rule, [runs[node.case_ids[0], -1]])
     while block := race.next_block():
         shift = dice.gauss(0, BLOCK_NOISE)
+        burst = 0.4 if dice.random() < node.bursts else 0.0
         dice.shuffle(block)
         for key in block:
-            runs[key] = _run(node, key[0], shift, len(runs), dice)
+            runs[key] = _run(node, key[0], shift + dice.uniform(0, burst), len(runs), dice)
         race.take(block, runs)
     return Found(race.standing(), runs)
 

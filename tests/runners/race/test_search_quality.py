@@ -141,6 +141,7 @@ def equal_nodes() -> Iterator[Node]:
         for noise in (0.002, 0.005, 0.01):
             yield node_of(f"{cases} equal, noise {noise}", [1.0] * cases, noise)
         yield node_of(f"{cases} equal, skewed", [1.0] * cases, 0.01, heavy=True)
+        yield node_of(f"{cases} equal, in bursts", [1.0] * cases, 0.005, bursts=0.2)
         yield node_of(f"{cases} equal, slowing down", [1.0] * cases, 0.005, drift=0.05)
         yield node_of(f"{cases} equal, speeding up", [1.0] * cases, 0.005, drift=-0.02)
 
