@@ -104,6 +104,8 @@ def make_field(
     """
     groups: list[Group] = []
     left_out = _cannot(ground)
+    if ground.runtime == "none" and asked not in (None, (1,)):
+        left_out.append("other thread counts: the program has one thread")
     taken: set[object] = set()
     for one in _wanted(ground, threads, asked):
         placed = _placed(ground, one, taken)

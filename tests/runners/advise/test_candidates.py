@@ -109,6 +109,7 @@ def test_a_program_of_one_thread_tries_one_cpu_of_each_kind() -> None:
     made = make_field(ground(i9_14900k_without_smt(), "none"), 1, (4,), ("static",))
     assert {group.threads for group in made.groups} == {1}
     assert {"scheduler", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
+    assert "other thread counts: the program has one thread" in made.left_out
 
 
 def test_without_taskset_only_the_scheduler_is_left() -> None:
