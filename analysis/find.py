@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from analysis.advice.make import advice_of
@@ -199,7 +200,7 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
     return tuple(
         Outlier(
             objective,
-            int(values.repetition[values.known(objective)][at]),
+            int(np.nan_to_num(values.repetition[values.known(objective)][at])),
             float(values.of[objective][values.known(objective)][at]),
             score,
         )

@@ -49,7 +49,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Outlier:
-    """A run that is far from the others of its case, and is kept. `score` is in deviations."""
+    """A run that is far from the others of its case, and is kept.
+
+    `repetition` is 0 where the record does not tell it; `score` is in deviations.
+    """
 
     objective: Objective
     repetition: int

@@ -78,7 +78,9 @@ def start_of(record: Mapping[str, Any]) -> Start | None:
     """Return how the record's run was started; None when the record does not tell."""
     command, mechanism = _words(record.get("command")), record.get("mechanism")
     threads, tightness = record.get("threads"), record.get("tightness")
-    if mechanism not in _LAUNCHERS or tightness not in ("none", "set", "pin"):
+    if not (mechanism is None or isinstance(mechanism, str)) or mechanism not in _LAUNCHERS:
+        return None
+    if tightness not in ("none", "set", "pin"):
         return None
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         return None
