@@ -111,8 +111,8 @@ def command(
     from configs.library import load_site
     from pinstudy.study_run import show_advice
     from runners.advise.end import as_it_starts, raise_problem, reference_problem
+    from runners.advise.prepare import make_search
     from runners.advise.request import Options, make_request
-    from runners.advise.search import make_search
     from runners.workplace import LIVE_ROOT, open_workplace
 
     if sysroot != LIVE_ROOT and not plan:
@@ -145,7 +145,7 @@ def _search(
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
-    from runners.advise.search import write_search
+    from runners.advise.keep import write_search
     from runners.session import Session
 
     path, told = write_search(search, results, fresh)

@@ -1,43 +1,28 @@
-"""From a request and a node to the study that answers it, and to that study's file."""
+"""A search: what is asked, what was found for it, and what will race, in words and as data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from configs.cpulist import format_cpulist
-from configs.digest import study_digest
 from configs.errors import UserError
-from configs.library import display_path, list_mappings, load_study
+from configs.library import list_mappings
 from configs.load import parse_study
 from configs.model import RACE_OF, App, Study
 from configs.model import Mapping as CpuMapping
-from configs.whole_file import write_whole
 from configs.words import plural, unknown_word
-from configs.yaml_text import read_bytes
-from runners.advise.candidates import (
-    MOST_CANDIDATES,
-    Field,
-    Ground,
-    Placed,
-    make_field,
-)
-from runners.advise.governors import Choice, choose_governors
-from runners.advise.program import Program, look_at
-from runners.advise.reference import Reference, reference_of
+from runners.advise.candidates import Field, Placed
+from runners.advise.governors import Choice
+from runners.advise.program import Program
+from runners.advise.reference import Reference
 from runners.advise.request import Request
-from runners.advise.study_file import StudyFile, make_study_file, study_bytes, with_race
-from runners.capabilities import probe
+from runners.advise.study_file import StudyFile
 from runners.forecast import duration
-from runners.workplace import Workplace
-
-# What races beside the reference's schedule, where loops take one.
-SCHEDULES = ("dynamic", "guided", "static")
+from runners.race.race import most_said
 
 
 @dataclass(frozen=True)
@@ -92,21 +77,21 @@ class Search:
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return the candidates as they are shown, the reference first."""
-        schedules = {group.schedule for group in self.field.groups}
+        several_schedules = len({group.schedule for group in self.field.groups}) > 1
+        several_governors = len(self.governors.governors) > 1
         rows = []
         for number, (threads, schedule, placed, governor) in enumerate(self.candidates(), 1):
-            told = f"CPUs {format_cpulist(placed.cpus)}" + (
-                ": the reference" if number == 1 else ""
-            )
-            more = [schedule] * (len(schedules) > 1)
-            more += [governor] * (len(self.governors.governors) > 1)
-            rows.append((f"#{number}", plural(threads, "thread"), placed.mapping.name, *more, told))
+            row = [f"#{number}", plural(threads, "thread"), placed.mapping.name]
+            if several_schedules:
+                row.append(schedule)
+            if several_governors:
+                row.append(governor)
+            cpus = f"CPUs {format_cpulist(placed.cpus)}"
+            rows.append((*row, f"{cpus}: the reference" if number == 1 else cpus))
         return rows
 
     def most(self) -> str:
         """Return in words what the race may take at most."""
-        from runners.race.race import most_said
-
         rule = self.study.race
         assert rule is not None
         runs = f"{most_said(rule, self.size)}, of {self.size} candidates"
@@ -142,97 +127,12 @@ class Search:
         return f"{self.program.loops_said}; no schedules race"
 
 
-def make_search(workplace: Workplace, request: Request, environment: Mapping[str, str]) -> Search:
-    """Return the search for a request on a node, in the environment that its user has.
-
-    A recorded node's users have none. The program is looked at, and not started. Raises UserError
-    for a request that the node cannot answer.
-    """
-    node = workplace.node
-    topology = node.topology
-    _check_energy(workplace, request)
-    program = look_at(request.program, environment)
-    has = environment if workplace.live else {}
-    reference = reference_of(program, request, has, len(topology.allowed))
-    switch = workplace.governors()
-    governors = choose_governors(
-        request.governors,
-        node.cpufreq,
-        topology.allowed,
-        lambda governor, cpus: switch.why_not(governor, cpus, node.cpufreq),
-    )
-    known = {mapping.name: mapping for mapping in list_mappings()}
-    field = make_field(
-        Ground(topology, workplace.tools, known, program.runtime),
-        reference.threads,
-        request.threads,
-        _schedules(program, request, reference),
-        MOST_CANDIDATES // len(governors.governors),
-    )
-    file = make_study_file(request, program, reference, field, governors.governors, topology)
-    return Search(request, program, reference, field, governors, file)
-
-
-def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:
-    """Write the search's study, or leave the one that is there; return its path, and what to tell.
-
-    What is there is continued with its own candidates, within the time and runs that are asked for
-    now; with `fresh` it is written anew. Raises ConfigError when what is there is no study.
-    """
-    path, new = search.path(results), search.file
-    if fresh or not path.exists():
-        write_whole(path, new.data)
-        return path, []
-    there = load_study(path)
-    if study_digest(there) == search.study.digest:
-        if there.race != search.study.race:
-            write_whole(path, new.data)
-        return path, []
-    told = [
-        f"{display_path(path)} has other candidates than would be chosen now; it is continued with "
-        "its own: --fresh chooses anew"
-    ]
-    rule = search.study.race
-    if rule and there.race and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
-        # No more than text, numbers and lists of them, as load_study has seen.
-        document = yaml.safe_load(read_bytes(path))
-        changed = with_race(document, new.document["repetitions"]["race"])
-        write_whole(path, study_bytes(changed, new.name, new.directory))
-    return path, told
-
-
-def _schedules(program: Program, request: Request, reference: Reference) -> list[str]:
-    """Return the schedules that race, the reference's first."""
-    others = request.schedules
-    if others is None:
-        others = () if program.loops == "no" else SCHEDULES
-    # Without a chunk those two take one iteration at a time (OpenMP 5.2, section 11.5.3).
-    same = {reference.schedule, reference.schedule.removesuffix(",1")}
-    if reference.schedule in ("dynamic", "guided"):
-        same.add(f"{reference.schedule},1")
-    if reference.schedule == "static,1":
-        same = {"static,1"}
-    return [reference.schedule, *(other for other in others if other not in same)]
-
-
 def _objective(request: Request) -> str:
     margin = f"differences up to {request.margin * 100:g} % do not matter"
     if request.pattern is None:
         return f"{RACE_OF[request.of]}; {margin}"
     which = "higher" if request.higher else "lower"
     return f"what {request.pattern!r} picks of the output, {which} is better; {margin}"
-
-
-def _check_energy(workplace: Workplace, request: Request) -> None:
-    """Refuse a race for what cannot be measured here."""
-    if request.of not in ("energy", "edp") or not workplace.live:
-        return
-    (found,) = probe(workplace.node.root, workplace.live, ("energy",))
-    if found.state != "ok":
-        raise UserError(
-            f"--objective {request.of}: energy cannot be measured here: {found.why}; see "
-            "`pinstudy doctor`"
-        )
 
 
 class _Mappings:

@@ -10,7 +10,9 @@ import pytest
 from configs.errors import ConfigError, UserError
 from configs.library import load_study
 from runners.advise.governors import choose_governors
-from runners.advise.search import Search, make_search, write_search
+from runners.advise.keep import write_search
+from runners.advise.prepare import make_search
+from runners.advise.search import Search
 from runners.capabilities import probe
 from runners.cpufreq import read_cpufreq
 from runners.workplace import Workplace, open_workplace
@@ -63,6 +65,10 @@ def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
 def test_schedules_that_are_the_same_do_not_race_twice(node: Workplace) -> None:
     made = search(node, schedules="static,dynamic")
     assert {group.schedule for group in made.field.groups} == {"static", "dynamic"}
+    here = open_workplace(Path("/"), None)
+    mine = ENVIRONMENT | {"OMP_SCHEDULE": "dynamic,1"}
+    first = make_search(here, request(schedules="static,dynamic"), mine)
+    assert {group.schedule for group in first.field.groups} == {"static", "dynamic,1"}
 
 
 def test_the_governors_are_what_is_in_force_and_what_may_be_set(tmp_path: Path) -> None:

@@ -1,0 +1,41 @@
+"""A search's study on the disk: written once, and continued as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from configs.library import display_path, load_study
+from configs.whole_file import write_whole
+from configs.yaml_text import read_bytes
+from runners.advise.search import Search
+from runners.advise.study_file import study_bytes, with_race
+
+
+def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:
+    """Write the search's study, or leave the one that is there; return its path, and what to tell.
+
+    What is there is continued with its own candidates, within the time and runs that are asked for
+    now; with `fresh` it is written anew. Raises ConfigError when what is there is no study.
+    """
+    path, new = search.path(results), search.file
+    if fresh or not path.exists():
+        write_whole(path, new.data)
+        return path, []
+    there = load_study(path)
+    if there.digest == search.study.digest:
+        if there.race != search.study.race:
+            write_whole(path, new.data)
+        return path, []
+    told = [
+        f"{display_path(path)} has other candidates than would be chosen now; it is continued with "
+        "its own: --fresh chooses anew"
+    ]
+    rule = search.study.race
+    if rule and there.race and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
+        # No more than text, numbers and lists of them, as load_study has seen.
+        document = yaml.safe_load(read_bytes(path))
+        changed = with_race(document, new.document["repetitions"]["race"])
+        write_whole(path, study_bytes(changed, new.name, new.directory))
+    return path, told
