@@ -132,7 +132,8 @@ def _wanted(ground: Ground, threads: int, asked: Sequence[int] | None) -> list[S
     if asked is None:
         found = suggestions(topology)
     else:
-        found = [any_threads(topology, count, "asked for") for count in asked]
+        widest = max(asked)
+        found = [any_threads(topology, n, "asked for", n == widest) for n in asked]
     first = [one for one in found if one.threads == threads]
     if not first and asked is None:
         first = [any_threads(topology, threads, "what you have now")]
@@ -191,19 +192,21 @@ def _is_wide(placed: Placed, topology: Topology) -> bool:
 def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
     """Return the groups with so many candidates: the first mappings of all go before others.
 
-    Those of other schedules than the reference's come a place later.
+    Those of another schedule than the reference's come a place after the same with that.
     """
-    places = [
-        (place + (group.schedule != schedule), number, place)
-        for number, group in enumerate(groups)
-        for place in range(len(group.placed))
-    ]
-    kept = {(number, place) for _, number, place in sorted(places)[:most]}
+    ranks = []
+    first: Mapping[Placed, int] = {}
+    for number, group in enumerate(groups):
+        if group.schedule == schedule:
+            first = {placed: place for place, placed in enumerate(group.placed)}
+        later = group.schedule != schedule
+        ranks += [(first[placed] + later, number, placed) for placed in group.placed]
+    kept = {(number, placed) for _, number, placed in sorted(ranks, key=lambda it: it[:2])[:most]}
     found = []
     for number, group in enumerate(groups):
-        placed = [each for place, each in enumerate(group.placed) if (number, place) in kept]
+        placed = tuple(each for each in group.placed if (number, each) in kept)
         if placed:
-            found.append(replace(group, placed=tuple(placed)))
+            found.append(replace(group, placed=placed))
     return found
 
 

@@ -19,12 +19,12 @@ _WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
 
 # What any thread count can be tried on, where it fits.
 _OF_KINDS = (
-    *("pcores-set", "pcores-pin", "cores-set", "cores-pin", "pcpus-set", "pcpus-pin"),
-    *("ecores-set", "ecores-pin", "mixed-pin", "half-clusters-set", "half-clusters-pin"),
+    *("pcores-pin", "cores-pin", "ecores-pin", "pcores-set", "ecores-set", "mixed-pin"),
+    *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
     "compact-pin",
 )
 _OF_EQUALS = (
-    *("cores-set", "cores-pin", "half-clusters-set", "half-clusters-pin"),
+    *("cores-pin", "cores-set", "half-clusters-pin", "half-clusters-set"),
     *("spread-pin", "compact-pin"),
 )
 
@@ -59,10 +59,14 @@ def _merged(same: list[Suggestion]) -> Suggestion:
     return Suggestion(same[0].threads, why, tuple(names), tuple(scheduled))
 
 
-def any_threads(topology: Topology, threads: int, why: str) -> Suggestion:
-    """Return what this thread count can be tried on; not all of it fits every count."""
+def any_threads(topology: Topology, threads: int, why: str, widest: bool = True) -> Suggestion:
+    """Return what this thread count can be tried on; not all of it fits every count.
+
+    Schedules race under the OS scheduler for the `widest` one only.
+    """
     names = _OF_KINDS if topology.hybrid else _OF_EQUALS
-    return Suggestion(threads, why, (SCHEDULER, *names), _WITH_SCHEDULES)
+    scheduled = tuple(name for name in _WITH_SCHEDULES if widest or name != SCHEDULER)
+    return Suggestion(threads, why, (SCHEDULER, *names), scheduled)
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:

@@ -86,6 +86,15 @@ def test_schedules_race_where_threads_are_on_unlike_cpus_or_on_all() -> None:
     assert {group.threads for group in made.groups if group.schedule != "dynamic"} == {24}
 
 
+def test_of_the_thread_counts_asked_for_the_widest_races_schedules() -> None:
+    node = i9_14900k_without_smt()
+    made = make_field(ground(node), 24, (4, 8), ("static", "dynamic"))
+    assert names(made, 8, "dynamic") == ["scheduler", "mixed-pin"]
+    # Four threads on both kinds have unlike CPUs, too.
+    assert names(made, 4, "dynamic") == ["mixed-pin"]
+    assert not names(made, 24, "dynamic")
+
+
 def test_the_reference_comes_first_whatever_is_asked_for() -> None:
     node = i9_14900k_without_smt()
     for threads, asked in ((24, None), (4, None), (24, (2, 8)), (100, None), (100, (2,))):
