@@ -137,8 +137,13 @@ def _srun(start: Start) -> Line:
         return Line("srun", "", _NOT_ALONE)
     mask = f"mask_cpu:0x{sum(1 << cpu for cpu in start.mask):x}"
     bind = "none" if start.tightness == "none" else mask
-    words = ["srun", "--nodes=1", "--ntasks=1", "--exclusive", f"--cpu-bind={bind}"]
-    note = "without --cpus-per-task, which would give the step that many CPUs and not these"
+    # A mask is honoured only in a step that was given every CPU of the node.
+    cpus = max(start.node_cpus, start.mask[-1] + 1)
+    words = [
+        *("srun", "--nodes=1", "--ntasks=1", "--exclusive"),
+        *(f"--cpus-per-task={cpus}", f"--cpu-bind={bind}"),
+    ]
+    note = "--cpus-per-task are all CPUs of the node, not those of the program"
     if start.governor in _OF_SLURM:
         words.append(f"--cpu-freq={_OF_SLURM[start.governor]}")
         note += "; --cpu-freq needs CpuFreqGovernors of the site"

@@ -142,7 +142,10 @@ def _lines(
     """Return the lines that start the program as the case to take does; none to do nothing."""
     if taken is None or taken.start is None:
         return ()
-    start = taken.start.among([int(candidate.facts["threads"]) for candidate in candidates])
+    # Left to the scheduler, the reference has every CPU.
+    node_cpus = len(reference.start.mask) if reference.start else 0
+    threads = [int(candidate.facts["threads"]) for candidate in candidates]
+    start = taken.start.among(threads, node_cpus)
     if len({str(candidate.facts["schedule"]) for candidate in candidates}) == 1:
         start = start.without_schedule()
     governor = str(taken.facts["governor"])

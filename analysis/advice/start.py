@@ -35,7 +35,7 @@ class Start:
     number of threads is to be set. `schedule` and `wait_policy` are None where they are left as
     they are, `governor` where it is. `before` is the governor that was in force before it was
     changed. `removed` are variables that the user has set, and the runs had not. `program` has its
-    arguments with it.
+    arguments with it. `node_cpus` is how many CPUs the node has, 0 when that is not known.
     """
 
     program: tuple[str, ...]
@@ -50,6 +50,7 @@ class Start:
     governor: str | None = None
     before: str | None = None
     removed: tuple[str, ...] = ()
+    node_cpus: int = 0
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -61,9 +62,9 @@ class Start:
         """Whether two pinned threads have the same CPU."""
         return self.tightness == "pin" and len(self.mask) < len(self.cpus)
 
-    def among(self, threads: Collection[int]) -> Start:
+    def among(self, threads: Collection[int], node_cpus: int = 0) -> Start:
         """Return the same start among cases with these thread counts, of which it is one."""
-        return replace(self, counted=self.openmp or max(threads) > 1)
+        return replace(self, counted=self.openmp or max(threads) > 1, node_cpus=node_cpus)
 
     def without_schedule(self) -> Start:
         """Return the same start where schedules were not tried: every run has one set."""

@@ -65,10 +65,13 @@ def test_what_is_left_to_the_scheduler_gets_a_number_of_threads_only() -> None:
 
 
 def test_srun_asks_for_the_whole_node_and_binds_by_a_mask() -> None:
-    # CPUs 0, 2, 4 and 6 are the bits 1 + 4 + 16 + 64; --cpus-per-task would imply --exact.
-    text = of(CONFINED)["srun"].text
-    assert text.startswith("srun --nodes=1 --ntasks=1 --exclusive --cpu-bind=mask_cpu:0x55 env ")
-    assert "--cpus-per-task" not in text
+    # CPUs 0, 2, 4 and 6 are the bits 1 + 4 + 16 + 64.
+    text = of(CONFINED.among([4], node_cpus=16))["srun"].text
+    assert text.startswith(
+        "srun --nodes=1 --ntasks=1 --exclusive --cpus-per-task=16 --cpu-bind=mask_cpu:0x55 env "
+    )
+    # Where the number of CPUs is not known there are as many as have a smaller number.
+    assert "--cpus-per-task=7 " in of(CONFINED)["srun"].text
 
 
 def test_mpi_starts_one_rank_that_it_does_not_bind_itself() -> None:

@@ -1,0 +1,43 @@
+"""A ready line for srun puts threads where it says, in an allocation and without one."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from analysis.advice.lines import ready_lines
+from analysis.advice.start import Start
+from tests.slurm.cluster import Cluster
+from tests.tools import ROOT, need_tool
+
+PROGRAM = ("--team-only", "--json", "--duration", "0.02")
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in an allocation"])
+def test_srun_puts_threads_where_its_line_says(bound_slurm: Cluster, inside: bool) -> None:
+    program = (need_tool(str(ROOT / "build/bin/threadmap-libgomp")), *PROGRAM)
+    every = tuple(sorted(os.sched_getaffinity(0)))
+    if len(every) < 2:
+        pytest.skip("needs two CPUs")
+    first, second = every[:2]
+    starts = {
+        "pin": Start(program, 2, "pin", "omp-places", (second, first), openmp=True),
+        "set": Start(program, 2, "set", "taskset", (second,), openmp=True),
+        "none": Start(program, 2, "none", None, every, openmp=True),
+    }
+    found = {}
+    for name, start in starts.items():
+        lines = {line.tool: line.text for line in ready_lines(start.among([2], len(every)))}
+        command = ["bash", "-c", lines["srun"]]
+        if inside:
+            command = ["salloc", "--quiet", "--nodes=1", "--exclusive", *command]
+        told = bound_slurm.ask(*command)
+        team = json.loads(told[told.index("{") :])["team"]
+        found[name] = [thread["allowed"] for thread in team["threads"]]
+    assert found == {
+        "pin": [[second], [first]],
+        "set": [[second], [second]],
+        "none": [list(every)] * 2,
+    }
