@@ -183,7 +183,14 @@ def _problem_of(seen: Observation, case: Case) -> str:
     """Say why an execution tells nothing; empty when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
-    elapsed_s, tightness = seen.ending.elapsed_s, case.mapping.tightness
-    proof = prove(seen.threads, tightness, case.cpus, case.threads, elapsed_s, seen.plugged)
+    proof = prove(
+        seen.threads,
+        case.mapping.tightness,
+        case.cpus,
+        case.threads,
+        seen.ending.elapsed_s,
+        seen.plugged,
+        seen.looks,
+    )
     status, reason = judge(case, seen, proof, why_plugged(seen.plugged))
     return "" if status == OK else f"the program under perf c2c: {status}: {reason}"

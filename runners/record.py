@@ -81,6 +81,7 @@ def run_record(
         case.threads,
         ending.elapsed_s,
         seen.plugged,
+        seen.looks,
     )
     changed = why_plugged(seen.plugged) or changes(before.fields, after.fields)
     status, reason = judge(case, seen, proof, changed)

@@ -67,6 +67,16 @@ def test_a_very_short_run_is_unproved_rather_than_violated() -> None:
     assert "0.002 s" in proof.reason
 
 
+def test_a_run_that_was_seldom_looked_at_is_unproved_rather_than_violated() -> None:
+    proof = prove([trace(100, (0,), {0: 3})], "none", (0,), 2, 0.09, looks=3)
+    assert proof.verdict == "unproved"
+    assert proof.reason == "only 1 of 2 threads seen in 3 looks at a run of 0.09 s"
+    unbound = [trace(100, (0,), {0: 3}), trace(101, (0, 1), {1: 1})]
+    assert prove(unbound, "pin", (0, 1), 2, 0.09, looks=3).verdict == "unproved"
+    bound_elsewhere = [trace(100, (0,), {0: 3}), trace(101, (0, 1), {1: 2})]
+    assert prove(bound_elsewhere, "pin", (0, 1), 2, 0.09, looks=3).verdict == "violated"
+
+
 def test_a_thread_outside_the_set_is_a_violation() -> None:
     team = [trace(100, (0, 1), {0: 5, 3: 1})]
     assert "ran on CPU 3, outside 0-1" in prove(team, "set", (0, 1), 1, 1.0).reason
