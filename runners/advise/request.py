@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 _THREADS_PLACE = "{threads}"
 _MOST_RUNS = 1_000_000
+# What begins like this is meant as a path, though a pattern may have slashes as well.
+_PATHS = ("/", "./", "../")
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,10 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
         found = find_program(words[0]) if "\0" not in text else None
         if found:
             return None, (str(found), *_arguments(words[1:]))
+        if words[0].startswith(_PATHS):
+            raise UserError(
+                f"--check {_why_not_found(words[0])}; a pattern that begins so can begin with (?:)"
+            )
     return _pattern("--check", text, picks=False), ()
 
 
@@ -185,7 +192,10 @@ def _pattern(option: str, text: str | None, *, picks: bool) -> str | None:
 
 
 def _schedules(text: str | None) -> tuple[str, ...] | None:
-    return () if text == NO_SCHEDULES else _list("--schedules", text, Schedule())
+    if text is None or text == NO_SCHEDULES:
+        return None if text is None else ()
+    # The comma before a chunk size is part of a schedule.
+    return _list("--schedules", text, Schedule(), separator=r",(?!\d)")
 
 
 def _share(text: str) -> float:
@@ -207,12 +217,14 @@ def _seconds(option: str, text: str | None) -> float | None:
         raise UserError(f"{option} {shown(text)} {error}") from None
 
 
-def _list(option: str, text: str | None, each: ValueField) -> tuple[Any, ...] | None:
+def _list(
+    option: str, text: str | None, each: ValueField, separator: str = ","
+) -> tuple[Any, ...] | None:
     """Return the values that an option lists, joined by commas, each of them once."""
     if text is None:
         return None
     found: list[Any] = []
-    for item in map(str.strip, text.split(",")):
+    for item in map(str.strip, re.split(separator, text)):
         value = _one(option, item, each)
         if value in found:
             raise UserError(f"{option} {shown(text)}: {shown(item)} is repeated")

@@ -29,7 +29,7 @@ def test_every_option_is_taken() -> None:
         runs="40",
         margin="2%",
         threads="8, 2",
-        schedules="static,dynamic,4".replace(",4", ""),
+        schedules="static, dynamic,4",
         governors="current,performance",
         check="residual < 1e-9",
         limit="90 s",
@@ -37,7 +37,7 @@ def test_every_option_is_taken() -> None:
     assert (made.of, made.pattern, made.higher) == ("metric", r"GFLOP/s: (\S+)", True)
     assert (made.within_s, made.runs, made.margin, made.limit_s) == (300, 40, 0.02, 90)
     assert made.threads == (8, 2)
-    assert made.schedules == ("static", "dynamic")
+    assert made.schedules == ("static", "dynamic,4")
     assert made.governors == ("current", "performance")
     assert (made.check_pattern, made.check_command) == ("residual < 1e-9", ())
 
@@ -123,7 +123,10 @@ def test_a_check_that_names_a_program_by_a_path_is_a_command(
     monkeypatch.chdir(tmp_path)
     verify = tmp_path / "verify.sh"
     verify.write_text("#!/bin/sh\n")
-    assert request(check="./verify.sh 'a b'").check_pattern == "./verify.sh 'a b'"
+    for path, told in (("./verify.sh", "may not be executed"), ("../none -q", "no such program")):
+        with pytest.raises(UserError, match=told):
+            request(check=path)
+    assert request(check="GFLOP/s: 1").check_pattern == "GFLOP/s: 1"
     verify.chmod(0o755)
     assert request(check="./verify.sh 'a b'").check_command == (str(verify), "a b")
     # Without a slash it is a pattern, even where there is such a program.
