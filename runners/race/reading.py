@@ -63,11 +63,20 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
         unavailable = record.get("unavailable")
         absent = unavailable.get("race_value") if isinstance(unavailable, Mapping) else None
         return RaceRun(None, took_s, str(absent or f"it told no {rule.of}"))
-    if status not in _BLAMED:
-        return RaceRun(None, took_s)
     first = record.get("repetition") == 1 and not record.get("warmup")
+    if status not in _BLAMED or (status == PLACEMENT_VIOLATED and _is_later(record)):
+        return RaceRun(None, took_s)
     reason = str(record.get("reason") or status)
     return RaceRun(None, took_s, reason, cut=status == TIMEOUT and rule.of == "time" and first)
+
+
+def _is_later(record: Mapping[str, Any]) -> bool:
+    """Whether the case had a run before, which put its threads where they belong.
+
+    It does so ever after: a busy node keeps a short team from being seen, or somebody else has
+    moved a thread.
+    """
+    return record.get("repetition") != 1
 
 
 def _is_number(value: object) -> TypeGuard[float]:

@@ -52,7 +52,12 @@ def test_what_is_not_known_has_its_reason_and_is_the_cases_fault(of: str, reason
 def test_a_case_is_to_blame_for_what_it_does(status: str) -> None:
     record = GOOD | {"status": status, "reason": "exit status 3"}
     assert race_fields(record, Race()) == {}
-    assert race_run(record, Race()) == RaceRun(None, 2.0, "exit status 3")
+    first = record | {"repetition": 1}
+    assert race_run(first, Race()) == RaceRun(None, 2.0, "exit status 3")
+    assert race_run(first | {"warmup": True}, Race()) == RaceRun(None, 2.0, "exit status 3")
+    # Threads that were seen where they belong in the first run are so in the next.
+    blamed = "" if status == "placement-violated" else "exit status 3"
+    assert race_run(record, Race()) == RaceRun(None, 2.0, blamed)
 
 
 @pytest.mark.parametrize("status", ["settings-changed", "suspended", "clock-drifted"])
