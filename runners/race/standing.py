@@ -66,9 +66,9 @@ class Standing:
     in which they were. `trial` has the repetitions, by case_id, of the runs of best and reference
     that decide: the best one's were made after it was chosen, so that they do not flatter it; of
     the reference some from before count as well. `p` is the probability of such a trial if there
-    were no gain. `looks` is how often the trial was looked at. `runs`, beside warm-up runs, and `spent_s` are
-    what the race has taken, `most_runs` what it may. `noise` is the standard deviation of one run's
-    logarithm, pooled over cases; None before two blocks.
+    were no gain. `looks` is how often the trial was looked at. `runs`, beside warm-up runs, and
+    `spent_s` are what the race has taken, `most_runs` what it may. `noise` is the standard
+    deviation of one run's logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str
