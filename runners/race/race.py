@@ -16,7 +16,7 @@ from configs.words import plural
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
 from runners.race.ledger import Ledger, Value
 from runners.race.standing import RaceRun, RuledOut, Standing
-from runners.race.trial import EARLIER_SHARE, LEAST_RUNS, expected_runs, look_at, shares
+from runners.race.trial import EARLIER_SHARE, LEAST_RUNS, look_at, shares
 from runners.student import Moments
 
 # A case and its repetition; warm-up runs are those of the reference from -1 downwards.
@@ -30,10 +30,11 @@ LEAST_MOST_RUNS = 30
 # Nobody minds so many seconds; short runs differ the more, and there may be more of them.
 SHORT_S = 10.0
 MOST_SHORT_RUNS = 1000
-# A trial needs that many runs of each side to tell anything of a usual machine's noise, and of what
-# is left after the first block it gets no more than a share, lest the best be badly chosen.
+# What the trial is to have left: so many runs of each side, and of what the first block leaves a
+# share. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half the best is badly
+# chosen (docs/advise.md).
 RESERVED_RUNS = 5
-MOST_TRIAL_SHARE = 0.5
+TRIAL_SHARE = 0.25
 
 
 def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
@@ -72,7 +73,7 @@ class Race:
         # The block after which the best was taken, and what was looked at since.
         self._taken_after = 0
         self._p: float | None = None
-        self._looks = self._race_looks = self._blocks = self._first_runs = 0
+        self._looks = self._blocks = self._first_runs = 0
         for run in warmups:
             self._ledger.add_time(self.reference, run)
             if run.reason:
@@ -158,8 +159,7 @@ class Race:
             self._rule_out(far_behind(first))
         field = self._ledger.field(self._alive)
         if field:
-            self._race_looks += 1
-            self._rule_out(worse_cases(field, self._cases, self._race_looks))
+            self._rule_out(worse_cases(field, self._cases, self._blocks - 1))
         self._rule_out_what_the_reference_beats()
         if not self._alive:
             known = self._ledger.values(self.reference)
@@ -175,16 +175,11 @@ class Race:
                 self._lose(RuledOut(one.case_id, self._blocks, why, behind, one.p))
 
     def _rule_out_what_the_reference_beats(self) -> None:
-        """Compare with the reference too, from the third block on.
-
-        Its runs often differ more than those of the others, and of two of them nothing is known.
-        """
-        if self._race_looks < 2:
-            return
+        """Compare each with the reference alone, whose runs often differ more than all others."""
         for case_id in list(self._alive):
             field = self._ledger.field([self.reference, case_id])
             if field and field.best == self.reference:
-                self._rule_out(worse_cases(field, self._cases, self._race_looks - 1))
+                self._rule_out(worse_cases(field, self._cases, self._blocks - 1))
 
     def _may_take_best(self) -> bool:
         if len(self._alive) == 1 and self._ledger.values(self._alive[0]):
@@ -256,14 +251,9 @@ class Race:
         return left >= self._reserved() and self._fits(sum(map(one_s, self._running)) + trial_s)
 
     def _reserved(self) -> int:
-        """Return how many runs the trial of the best will take, as far as can be told now."""
-        least = 2 * RESERVED_RUNS
-        most = max(least, ceil(MOST_TRIAL_SHARE * (self._most_runs - self._first_runs)))
-        best = self._ledger.numbers(self._most_promising())
-        reference = self._ledger.numbers(self.reference)
-        if min(len(best), len(reference)) < 2:
-            return most
-        return min(most, max(least, expected_runs(best, reference)))
+        """Return how many runs the trial is to have left."""
+        share = ceil(TRIAL_SHARE * (self._most_runs - self._first_runs))
+        return max(2 * RESERVED_RUNS, share)
 
     def _has_room_for(self, counts: Mapping[str, int]) -> bool:
         needed_s = sum(count * self._ledger.one_s(case_id) for case_id, count in counts.items())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, log, sqrt
+from math import inf, sqrt
 
 from runners.student import Moments, upper_tail, welch
 
@@ -33,10 +33,6 @@ LEAST_RUNS = 3
 # and where noise makes runs only slower, the luckier case would also seem the steadier one.
 SURE_TIMES = 2.5
 MOST_TO_ONE = 5
-# A difference of so many standard errors is found at the last look in 19 of 20 trials: 1.75 of them
-# are needed for 5 % with some 15 degrees of freedom, 1.75 more to exceed that nearly always.
-TOLD_ERRORS = 3.5
-USUAL_GAIN = log(1.03)
 
 
 @dataclass(frozen=True)
@@ -60,17 +56,6 @@ def shares(best: Sequence[float], reference: Sequence[float]) -> tuple[int, int]
     if of_reference > of_best:
         return 1, _times(of_reference, of_best)
     return _times(of_best, of_reference), 1
-
-
-def expected_runs(best: Sequence[float], reference: Sequence[float]) -> int:
-    """Return how many runs of both together would tell the gain that shows by these values.
-
-    Two standard errors less of it, lest it be luck; USUAL_GAIN where that is more.
-    """
-    a, b = Moments.of(best), Moments.of(reference)
-    gain = max(USUAL_GAIN, b.mean - a.mean - 2 * welch(a, b)[0])
-    deviations = sqrt(a.variance) + sqrt(b.variance)
-    return ceil((deviations * TOLD_ERRORS / gain) ** 2)
 
 
 def _times(more: float, less: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,7 @@ from runners.course import fewest_left, runs_left
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
-from runners.race.course import entrants_of, limited, standing_of
+from runners.race.course import entrants_of, limited, shuffled, standing_of
 from runners.race.race import most_runs
 from tests.runners.cases import PUBLISHED, case, study
 
@@ -102,6 +103,20 @@ def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
     records = world.made()
     assert sum(record["warmup"] for record in records) == 2
     assert all(record["case_id"] == CASES[0].case_id for record in records if record["warmup"])
+
+
+def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
+    block = [("a", 3), ("b", 7), ("c", 1), ("c", 2)]
+    orders = [shuffled(block, seed, 4) for seed in range(600)]
+    assert shuffled(block, 5, 4) == orders[5]
+    assert shuffled(block, 5, 6) != orders[5] or shuffled(block, 6, 6) != orders[6]
+    for order in orders:
+        assert sorted(order) == block
+        assert order.index(("c", 1)) < order.index(("c", 2))
+    for place in range(4):
+        of = Counter(order[place][0] for order in orders)
+        # 150 of 600 are expected of a and b, with a deviation of 10.6.
+        assert all(105 < of[case_id] < 195 for case_id in "ab")
 
 
 def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:

@@ -57,7 +57,7 @@ def test_the_best_is_ruled_out_by_chance_in_no_more_races_than_stated(
             out |= {one.case_id for one in worse_cases(field, cases, look)}
         # All are equal: any of them may be called the best, so take one.
         lost += "0" in out
-    assert lost / races <= ALPHA + 3 * math.sqrt(ALPHA * (1 - ALPHA) / races)
+    assert lost / races <= 0.02 + 3 * math.sqrt(0.02 * 0.98 / races)
 
 
 def test_what_may_be_taken_is_within_the_margin_of_the_best_one() -> None:
@@ -72,6 +72,38 @@ def test_what_may_be_taken_is_within_the_margin_of_the_best_one() -> None:
             wrong += field.best != "0"
     assert taken > 100
     assert wrong / 600 <= 0.02
+
+
+@pytest.mark.parametrize(("p", "taken"), [(0.019, True), (0.021, False), (0.3, False)])
+def test_one_of_two_is_taken_when_it_is_within_the_margin_with_98_percent(
+    p: float, taken: bool
+) -> None:
+    away = np.array([0.001, -0.001, 0.002, -0.002])
+    field = Field({"a": away.tolist(), "b": [0.0] * 4})
+    assert field.df == 3
+    # The means are equal: the margin alone stands against the error of their difference.
+    margin = float(stats.t.isf(p, 3) * stats.sem(away))
+    assert may_be_taken(field, margin) is taken
+
+
+@pytest.mark.parametrize(
+    ("p", "last", "decision"),
+    [
+        (0.009, False, "no gain"),
+        (0.011, False, ""),
+        (0.049, True, "no gain"),
+        (0.051, True, "undecided"),
+    ],
+)
+def test_a_gain_of_more_than_the_margin_is_excluded_at_1_percent_early_and_5_at_the_end(
+    p: float, last: bool, decision: str
+) -> None:
+    away = np.array([0.001, -0.001, 0.002, -0.002])
+    error = float(stats.sem(away)) * math.sqrt(2)
+    # By so much the best one is ahead that more than the margin has the probability p.
+    gain = MARGIN - float(stats.t.isf(p, 6)) * error
+    look = look_at((away - gain).tolist(), away.tolist(), MARGIN, 0, last=last)
+    assert look.decision == decision
 
 
 def test_the_first_looks_of_a_trial_end_it_only_by_an_overwhelming_difference() -> None:
