@@ -1,0 +1,106 @@
+"""A search on a real kernel: governors that race and are put back, and an answer that is known."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+
+import pytest
+
+from tests.tools import ROOT
+from tests.vnode.commands import (
+    ENVIRONMENT,
+    PINSTUDY,
+    RESULTS,
+    journal_exists,
+    pinstudy,
+    records,
+    settings,
+    until,
+)
+from tests.vnode.node import KEPT, VirtualNode
+from tests.vnode.test_ordinary_user import HOME, as_nobody
+
+pytestmark = pytest.mark.vnode
+
+PROGRAM = (str(ROOT / "build" / "bin" / "mandelbrot-libgomp"), "300")
+SEARCH = (
+    *("advise", "--objective", "energy", "--threads", "1", "--schedules", "none"),
+    *("--governors", "powersave", "--results", RESULTS, "--json", "--", *PROGRAM),
+)
+# The only study that such a search leaves.
+ANY = "advise-*"
+# Where a thread is on an E-core always or at times, as the node numbers its CPUs.
+CPUS = {"ecores-pin": "4", "ecores-set": "4-7", "cores-set": "0,2,4-7", "scheduler": "0-7"}
+# powersave takes every clock to its lowest, 0.8 GHz. A busy P-CPU then has 2.9 W instead of 20 W,
+# an E-CPU 0.9 W instead of 5 W: far more than the noise of emulated CPUs.
+LOWEST_UNDER_POWERSAVE = """
+cd /sys/devices/system/cpu/cpufreq
+for policy in policy*; do
+    echo power >$policy/energy_performance_preference
+    echo performance >$policy/scaling_governor
+done
+"""
+
+
+def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
+    node: VirtualNode,
+) -> None:
+    node.shell(LOWEST_UNDER_POWERSAVE)
+    node.set_parameters(idle_mw=100)
+    before = settings(node)
+
+    stopped = node.start(PINSTUDY, *SEARCH, cwd=KEPT, env=ENVIRONMENT)
+    until(node, lambda: len(records(node, ANY)) >= 2 and settings(node) != before)
+    node.kill(stopped, signal.SIGINT)
+
+    assert node.wait(stopped).status == 130
+    assert settings(node) == before
+    assert not journal_exists(node)
+    kept = records(node, ANY)
+
+    ended = pinstudy(node, *SEARCH, timeout=600)
+
+    assert ended.status == 0, ended
+    assert settings(node) == before
+    runs = records(node, ANY)
+    assert runs[: len(kept)] == kept
+    for run in runs:
+        assert run["status"] in ("ok", "interrupted"), run
+        if run["status"] == "ok":
+            assert run["race_value"] == run["energy_pkg_j"]
+            under = {"current": "performance", "powersave": "powersave"}[run["governor"]]
+            assert run["governor_read"] == under
+    first = next(run for run in runs if run["status"] == "ok")
+    assert (first["mapping"], first["threads"], first["governor"]) == ("scheduler", 8, "current")
+
+    advice = json.loads(ended.output)
+    assert advice["decision"] == "gain", advice["sentences"]
+    found = advice["recommended"]
+    assert (found["governor"], found["threads"]) == ("powersave", 1)
+    assert found["cpus"] == CPUS[found["mapping"]]
+    assert advice["trial"]["least_gain"] > 0.5
+    lines = {line["tool"]: line["line"] for line in advice["lines"]}
+    assert lines["governor"] == "pinstudy tune --governor powersave"
+    assert lines["governor by cpupower"] == "cpupower frequency-set -g powersave"
+    assert "OMP_NUM_THREADS=1" in lines["environment"]
+    if found["mapping"] != "scheduler":
+        assert f"taskset -c {found['cpus']} {shlex.join(PROGRAM)}" in lines["taskset"]
+    for name in ("advice.md", "tables.md"):
+        assert node.shell(f"cat {RESULTS}/{ANY}/*/{name}")
+    text = node.shell(lines["environment"])
+    assert "Timer Total_time" in text
+
+
+def test_a_search_for_energy_that_may_not_be_read_is_refused_before_any_run(
+    node: VirtualNode,
+) -> None:
+    node.shell(f"rm -rf {HOME}")
+
+    ended = as_nobody(node, "advise", "--objective", "energy", "--", *PROGRAM)
+
+    assert ended.status == 2, ended
+    assert "energy cannot be measured here" in ended.errors
+    assert "energy_uj" in ended.errors
+    assert node.shell(f"ls {HOME}") == ""
