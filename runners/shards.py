@@ -183,4 +183,5 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         write_whole(path, data)
     except OSError as error:
-        raise StudyError(f"{path}: cannot be written ({error.strerror}); make room") from None
+        help_ = "make room" if is_full(error) else "expected a folder that you may write to"
+        raise StudyError(f"{path}: cannot be written ({error.strerror}); {help_}") from None

@@ -30,15 +30,14 @@ def choose_governors(
     found, left_out = [CURRENT_GOVERNOR], []
     if asked is None and now.reason:
         return Choice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
-    if asked is not None and CURRENT_GOVERNOR not in asked:
-        left_out.append(f"beside those asked for: {CURRENT_GOVERNOR}, because it is the reference")
     for governor in ("performance", _saving(now, cpus)) if asked is None else asked:
         if governor == CURRENT_GOVERNOR:
             continue
         if now.why_not_in_force(governor, cpus) is None:
             left_out.append(f"governor {governor}: in force already, and so {CURRENT_GOVERNOR}")
         elif problem := why_not(governor, cpus):
-            left_out.append(f"governor {governor}: {problem}")
+            why = problem.removeprefix(f"the governor {governor} ")
+            left_out.append(f"governor {governor}: {why}")
         else:
             found.append(governor)
     return Choice(tuple(found), tuple(left_out))

@@ -14,6 +14,7 @@ from configs.library import list_mappings
 from configs.load import parse_study
 from configs.model import RACE_OF, App, Study
 from configs.model import Mapping as CpuMapping
+from configs.typed import word_as_typed
 from configs.words import plural, unknown_word
 from runners.advise.candidates import Field, Placed
 from runners.advise.governors import Choice
@@ -55,11 +56,14 @@ class Search:
         request = self.request
         lines = [("program", self.program.runtime_said), ("loops", self._schedules_said())]
         lines += [("reference", line) for line in self.reference.lines]
+        if request.governors is not None:
+            first, *others = self.governors.governors
+            lines.append(("governors", ", ".join([f"{first}, the reference", *others])))
         lines.append(("objective", _objective(request)))
         if request.check_command:
             lines.append(("check", f"the command {request.check_command[0]}, after each run"))
         elif request.check_pattern is not None:
-            lines.append(("check", f"the output has a match of {request.check_pattern!r}"))
+            lines.append(("check", f"stdout has a match of {word_as_typed(request.check_pattern)}"))
         if request.takes_threads:
             lines.append(("arguments", "{threads} stands for the thread count"))
         return lines
@@ -94,7 +98,7 @@ class Search:
         """Return in words what the race may take at most."""
         rule = self.study.race
         assert rule is not None
-        runs = f"{most_said(rule, self.size)}, of {self.size} candidates"
+        runs = f"{most_said(rule, self.size)}, of {plural(self.size, 'candidate')}"
         within = "" if rule.within_s is None else f", within about {duration(rule.within_s)}"
         return f"{runs}{within}; the first run says how long one takes"
 
@@ -132,7 +136,7 @@ def _objective(request: Request) -> str:
     if request.pattern is None:
         return f"{RACE_OF[request.of]}; {margin}"
     which = "higher" if request.higher else "lower"
-    return f"what {request.pattern!r} picks of the output, {which} is better; {margin}"
+    return f"what {word_as_typed(request.pattern)} picks of stdout, {which} is better; {margin}"
 
 
 class _Mappings:

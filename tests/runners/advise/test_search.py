@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from configs.errors import ConfigError, UserError
+from configs.errors import ConfigError, StudyError, UserError
 from configs.library import load_study
 from runners.advise.governors import choose_governors
 from runners.advise.keep import write_search
@@ -54,9 +55,13 @@ def test_the_users_environment_is_no_recorded_nodes(node: Workplace) -> None:
 def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
     told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").found())
     assert "not known" in told["program"]
-    assert told["check"] == "the output has a match of 'do(ne)?'"
-    assert told["objective"].startswith("what 'x=(.)' picks of the output, lower is better")
+    assert told["check"] == "stdout has a match of 'do(ne)?'"
+    assert told["objective"].startswith("what 'x=(.)' picks of stdout, lower is better")
     assert "thread count" in told["arguments"]
+    assert "governors" not in told
+    assert dict(search(node, governors="powersave").found())["governors"] == (
+        "current, the reference"
+    )
     assert "no schedules race" in told["loops"]
     forced = dict(search(node, schedules="dynamic,guided").found())
     assert forced["loops"] == "schedules static, dynamic, guided: what --schedules says"
@@ -77,13 +82,14 @@ def test_the_governors_are_what_is_in_force_and_what_may_be_set(tmp_path: Path) 
     assert choose_governors(None, now, cpus, lambda *_: None).governors == (
         *("current", "performance"),
     )
-    refused = choose_governors(None, now, cpus, lambda *_: "no permission")
+    refused = choose_governors(
+        None, now, cpus, lambda governor, _: f"the governor {governor} is gone"
+    )
     assert refused.governors == ("current",)
-    assert "governor performance: no permission" in refused.left_out
+    assert "governor performance: is gone" in refused.left_out
     assert "governor powersave: in force already, and so current" in refused.left_out
     asked = choose_governors(["powersave", "performance"], now, cpus, lambda *_: None)
     assert asked.governors == ("current", "performance")
-    assert any("because it is the reference" in line for line in asked.left_out)
     for cpu in cpus:
         offered = "conservative ondemand performance powersave schedutil"
         write(root, f"{CPU}/cpufreq/policy{cpu}/scaling_available_governors", offered)
@@ -133,8 +139,24 @@ def test_a_file_that_is_no_study_any_more_is_told_with_its_place(
     node: Workplace, tmp_path: Path
 ) -> None:
     path, _ = write_search(search(node), tmp_path / "r", fresh=False)
-    path.write_text(path.read_text().replace("warmup: 1", "warmup: some"))
+    text = path.read_text()
+    path.write_text(text.replace("warmup: 1", "warmup: some"))
     with pytest.raises(ConfigError, match="'some' is not how many runs"):
+        write_search(search(node), tmp_path / "r", fresh=False)
+    path.write_text(re.sub(r"(?s)repetitions:.*?(?=warmup)", "repetitions: 3\n", text))
+    with pytest.raises(UserError, match=r"does not race any more.* begin anew with --fresh"):
+        write_search(search(node), tmp_path / "r", fresh=False)
+
+
+def test_a_search_without_another_candidate_is_not_written(node: Workplace, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing races here"):
+        write_search(search(node, threads="999", governors="current"), tmp_path / "r", fresh=False)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_place_that_cannot_be_written_is_told(node: Workplace, tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("")
+    with pytest.raises(StudyError, match=r"cannot be written .* expected a folder"):
         write_search(search(node), tmp_path / "r", fresh=False)
 
 
