@@ -54,7 +54,11 @@ def _no_gain(advice: Advice) -> Iterator[str]:
 
 
 def _undecided(advice: Advice) -> Iterator[str]:
-    yield "Undecided: the runs that the race may make were not enough to tell."
+    yield (
+        f"Recommended: do nothing, for now. That is {described(advice.reference)}. It is undecided "
+        f"whether anything is better by more than {percent(advice.rule.margin)}: the runs that the "
+        "race may make were not enough to tell."
+    )
     if advice.best and advice.trial and advice.trial.difference:
         yield (
             f"The best case, {described(advice.best)}, was tried against doing nothing: "
@@ -151,8 +155,8 @@ def more(advice: Advice) -> str:
     if within_s is not None and standing.runs + 2 <= standing.most_runs:
         limit = f"`within` ({duration(within_s)} now)"
     return (
-        f"More runs would tell: raise {limit} in the study's file, and go on with "
-        f"`{advice.again}`; what was measured counts."
+        f"More runs would tell: raise {limit} in the study's file, or give the same `pinstudy "
+        f"advise` more of it, and go on with `{advice.again}`; what was measured counts."
     )
 
 

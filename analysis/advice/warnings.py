@@ -20,12 +20,15 @@ from runners.race.standing import Standing
 def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
     """Yield what speaks against the advice, a sentence each."""
     if standing.noise is not None and standing.noise > MOST_NOISE:
-        yield (
-            f"One run differs from the next by {percent(standing.noise)} (standard deviation): the "
-            "cut after the first run assumes at most "
-            f"{percent(MOST_NOISE)}, so that a good case may have been ruled out by bad luck. A "
-            "quieter node, or a longer run, would tell more."
-        )
+        differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
+        cut = sum(1 for out in standing.ruled_out if out.why == "far worse")
+        if cut:
+            verb = "was" if cut == 1 else "were"
+            differs += (
+                f": {plural(cut, 'case')} that {verb} ruled out after one run may be better than "
+                f"that, which is safe up to {percent(MOST_NOISE)}"
+            )
+        yield f"{differs}. A quieter node, or a longer run, would tell more."
     runs = trial_runs(standing, frame)
     yield from _disturbed(runs)
     attempts = runs["attempt"].dropna().nunique()
@@ -36,8 +39,8 @@ def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) ->
         )
     for sentence in found_drift(drift):
         yield (
-            f"{sentence} The runs of doing nothing are from all of the race, those of the best "
-            "case from its end, so that this is part of the difference."
+            f"{sentence} Of the runs of doing nothing up to a fifth are from before the trial, so "
+            "that some of this is in the difference."
         )
 
 
