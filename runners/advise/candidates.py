@@ -13,7 +13,13 @@ from configs.cpulist import format_cpulist
 from configs.model import App
 from configs.model import Mapping as CpuMapping
 from configs.words import plural
-from runners.advise.suggestions import SCHEDULER, Suggestion, any_threads, suggestions
+from runners.advise.suggestions import (
+    SCHEDULER,
+    Suggestion,
+    any_threads,
+    has_e_cores,
+    suggestions,
+)
 from runners.mappings import check_mechanism, choose_mechanism, describe, resolve_cpus
 from runners.topology import Topology
 from runners.unmappable import CannotMapError
@@ -227,6 +233,6 @@ def _cannot(ground: Ground) -> list[str]:
             reasons.setdefault(str(reason), []).append(f"every {tightness} of CPUs")
     lines = [f"{', '.join(what)}: {why}" for why, what in reasons.items()]
     low = [cpu for kind in ground.topology.kinds if kind.name == "LP-E" for cpu in kind.cpus]
-    if low:
+    if low and has_e_cores(ground.topology):
         lines.append(f"LP-E-cores alone (CPUs {format_cpulist(low)}): too slow to be suggested")
     return lines

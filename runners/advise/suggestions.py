@@ -23,6 +23,7 @@ _OF_KINDS = (
     *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
     "compact-pin",
 )
+_SMALL = {"ecores-set": "lpecores-set", "ecores-pin": "lpecores-pin"}
 _OF_EQUALS = (
     *("cores-pin", "cores-set", "half-clusters-pin", "half-clusters-set"),
     *("spread-pin", "compact-pin"),
@@ -64,9 +65,16 @@ def any_threads(topology: Topology, threads: int, why: str, widest: bool = True)
 
     Schedules race under the OS scheduler for the `widest` one only.
     """
-    names = _OF_KINDS if topology.hybrid else _OF_EQUALS
+    names: tuple[str, ...] = _OF_KINDS if topology.hybrid else _OF_EQUALS
+    if topology.hybrid and not has_e_cores(topology):
+        names = tuple(_SMALL.get(name, name) for name in names)
     scheduled = tuple(name for name in _WITH_SCHEDULES if widest or name != SCHEDULER)
     return Suggestion(threads, why, (SCHEDULER, *names), scheduled)
+
+
+def has_e_cores(topology: Topology) -> bool:
+    """Return whether there are E-cores; where not, LP-E-cores stand for them, as in Lunar Lake."""
+    return any(kind.name == "E" for kind in topology.kinds)
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
@@ -76,7 +84,8 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
         return Suggestion(threads, why, (SCHEDULER, *names), on)
 
     cores, both = _count("cores", topology), _count("mixed", topology)
-    p_cores, e_cores = _count("pcores", topology), _count("ecores", topology)
+    small, name = ("ecores", "E-core") if has_e_cores(topology) else ("lpecores", "LP-E-core")
+    p_cores, e_cores = _count("pcores", topology), _count(small, topology)
     yield suggest(len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", on=_WITH_SCHEDULES)
     yield suggest(cores, "one a core", "cores-pin", "cores-set", on=("cores-pin",))
     yield suggest(both, "one a P- or E-core", "mixed-pin", "mixed-set")
@@ -91,10 +100,10 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
         "one a core in half of the clusters",
         *("half-clusters-pin", "half-clusters-set"),
     )
-    yield suggest(e_cores, "one an E-core", "ecores-pin", "ecores-set", "cores-pin")
+    yield suggest(e_cores, f"one an {name}", f"{small}-pin", f"{small}-set", "cores-pin")
     yield suggest(cores // 2, "half as many as cores", "cores-pin", "mixed-pin")
     yield suggest(cores // 4, "a quarter as many as cores", "cores-pin", "pcores-set")
-    yield from _one_thread(topology, "pcores-pin", "ecores-set")
+    yield from _one_thread(topology, "pcores-pin", f"{small}-set")
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:

@@ -62,6 +62,18 @@ def test_low_power_cores_are_used_with_others_and_never_alone() -> None:
     assert any("LP-E-cores alone (CPUs 12-13)" in line for line in made.left_out)
 
 
+def test_low_power_cores_are_tried_alone_where_there_are_no_others_beside_p_cores(
+    tmp_path: Path,
+) -> None:
+    node = read_topology(build_tree(tmp_path, "lnl0"))
+    made = field(node)
+    assert {"pcores-set", "lpecores-set", "lpecores-pin"} <= set(names(made, 4))
+    assert "lpecores-set" in names(made, 1)
+    assert not any("LP-E-cores alone" in line for line in made.left_out)
+    asked = make_field(ground(node), 8, [3], ("static",))
+    assert {"pcores-set", "lpecores-set", "lpecores-pin"} <= set(names(asked, 3))
+
+
 def test_a_node_of_equal_cores_gets_no_kinds() -> None:
     made = field(two_packages_with_smt())
     assert [group.threads for group in made.groups] == [8, 4, 2, 1]
