@@ -72,7 +72,10 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
         return "give it more time: --limit"
     if status == PLACEMENT_VIOLATED and _team(record) < record["threads"]:
         count = plural(_team(record), "thread")
-        return f"it starts {count}: OMP_NUM_THREADS={_team(record)} tells so"
+        return (
+            f"it starts {count}, whatever it is told: say so by OMP_NUM_THREADS={_team(record)} in "
+            "the environment of the same command"
+        )
     if status == PLACEMENT_VIOLATED:
         return "something in it binds its threads, which has to be left to pinstudy"
     return "see that it works, then begin anew with --fresh"
