@@ -106,6 +106,9 @@ class Session:
         """
         lines = self._contended_lines()
         if not (self.outline.left or lines.left):
+            if self.outline.study.race:
+                # It may have ended because it is given less now, of which no record tells.
+                self._keep_study()
             return
         with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
             governors = self.workplace.governors()
@@ -252,11 +255,14 @@ class Session:
             raise StudyError(f"{WITNESS} is not built; {remedy.sentence}")
         return witness
 
+    def _keep_study(self) -> None:
+        study = Path(self.outline.study.path)
+        write_atomically(self.folder / "study.yaml", study.read_bytes())
+
     def _keep_sources(self) -> None:
         """Put the study's file, and the node's facts and picture, beside the records."""
         node = self.workplace.node
-        study = Path(self.outline.study.path)
-        write_atomically(self.folder / "study.yaml", study.read_bytes())
+        self._keep_study()
         absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))
         facts = node.facts | {"unavailable": absent}
         text = json.dumps(facts, indent=2, sort_keys=True) + "\n"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from analysis.advice.limits import with_limits_of
 from analysis.advice.start import Start, start_of
 from analysis.columns import number_or_nan
 from configs.model import Race
@@ -67,7 +68,7 @@ def read_raced(folder: Path) -> Raced | None:
     if not entrants:
         return None
     return Raced(
-        reading.rule,
+        with_limits_of(folder, reading.rule),
         entrants,
         max(0, reading.cases - len(entrants)),
         {key: run for key, (run, interrupted) in reading.runs.items() if not interrupted},

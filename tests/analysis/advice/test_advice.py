@@ -134,6 +134,27 @@ def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: 
         assert "pinstudy run " in text
 
 
+@pytest.mark.parametrize(
+    ("study", "decision"),
+    [
+        ("repetitions: {race: {runs: 12}}", "undecided"),
+        ("repetitions: {race: {within: 30 min}}", "unfinished"),
+        ("repetitions: {race: {of: energy, runs: 12}}", "unfinished"),
+        ("repetitions: {race: {runs: 1}}", "unfinished"),
+        ("repetitions: 3", "unfinished"),
+        ("- nothing of a study", "unfinished"),
+    ],
+)
+def test_a_race_that_is_given_less_now_ends_by_that(
+    study: str, decision: str, tmp_path: Path
+) -> None:
+    folder = made_results(tmp_path, replace(NO_GAIN, noise=0.2, stop=13))
+    (folder / "study.yaml").write_text(f"{study}\n")
+    found = advice_of(open_results(str(folder)))
+    assert found is not None
+    assert found.standing.decision == decision
+
+
 def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) -> None:
     text = said(tmp_path, replace(GAIN, failing=frozenset([0])))
     assert text.startswith("No answer: doing nothing (16 threads, scheduler) had no good run")

@@ -1,0 +1,33 @@
+"""How long a race may take now: its study may have been given more, or less, since its last run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from marshmallow import ValidationError
+
+from analysis.beside_files import read_limited
+from configs.model import Race
+from configs.repetitions import Repetitions, RepetitionsField
+from configs.yaml_nodes import parse_yaml
+
+FILE = "study.yaml"
+
+
+def with_limits_of(folder: Path, rule: Race) -> Race:
+    """Return the rule of the last record with `within` and `runs` of the study beside the records.
+
+    The rule as it is, where there is no such file, or it tells of another race.
+    """
+    data = read_limited(folder / FILE)
+    study = None if data is None else parse_yaml(data, FILE).value
+    repetitions = study.get("repetitions") if isinstance(study, dict) else None
+    try:
+        found = RepetitionsField().deserialize(repetitions)
+    except ValidationError:
+        return rule
+    now = found.race if isinstance(found, Repetitions) else None
+    if now is None or (now.of, now.higher) != (rule.of, rule.higher):
+        return rule
+    return replace(rule, within_s=now.within_s, runs=now.runs)
