@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -21,6 +20,7 @@ from runners.course import fewest_left, runs_left
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
+from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
 
 MOST = 14
@@ -59,17 +59,8 @@ class World:
 
         `impossible` are the cases that cannot be run in it.
         """
-        records = list(before)
-        history = read(records, self.plan.study.precision)
-        for planned in runs_left(self.plan, history):
-            if planned.case_id in impossible:
-                history.skipped.add(planned.key)
-                continue
-            if at_most is not None and len(records) - len(before) >= at_most:
-                break
-            records.append(json.loads(json.dumps(self.record(planned))))
-            history.add(records[-1])
-        return records
+        history = read(before, self.plan.study.precision)
+        return attempt(self.plan, history, self.record, before, at_most, impossible)
 
     @cached_property
     def uncut(self) -> list[dict[str, Any]]:

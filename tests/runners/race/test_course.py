@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -22,6 +21,7 @@ from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.race.course import entrants_of, limited, shuffled, standing_of
 from runners.race.race import most_runs
+from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, case, study
 
 MEANS = (1.3, 1.0, 1.1, 1.6, 2.6)
@@ -64,17 +64,8 @@ class World:
         impossible: Collection[str] = (),
     ) -> list[dict[str, Any]]:
         """Return the records after an attempt that follows others and is cut after `at_most`."""
-        records = list(before)
-        history = self.history(records)
-        for planned in runs_left(self.plan, history):
-            if planned.case_id in impossible:
-                history.skipped.add(planned.key)
-                continue
-            if at_most is not None and len(records) - len(before) >= at_most:
-                break
-            records.append(json.loads(json.dumps(self.record(planned))))
-            history.add(records[-1])
-        return records
+        history = self.history(before)
+        return attempt(self.plan, history, self.record, before, at_most, impossible)
 
     def history(self, records: Sequence[dict[str, Any]]) -> History:
         """Return what is known by these records."""

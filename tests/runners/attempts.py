@@ -1,0 +1,37 @@
+"""An attempt at a plan whose runs are made up: which of them are made, and in which order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from runners.course import runs_left
+from runners.history import History
+from runners.order import PlannedRun
+from runners.plan import Plan
+
+
+def attempt(
+    plan: Plan,
+    history: History,
+    record: Callable[[PlannedRun], dict[str, Any]],
+    before: Sequence[dict[str, Any]] = (),
+    at_most: int | None = None,
+    impossible: Collection[str] = (),
+) -> list[dict[str, Any]]:
+    """Return the records after an attempt that follows others and is cut after `at_most` runs.
+
+    `history` is of the records `before`, `record` makes a run, and `impossible` are the cases that
+    cannot be run in it.
+    """
+    records = list(before)
+    for planned in runs_left(plan, history):
+        if planned.case_id in impossible:
+            history.skipped.add(planned.key)
+            continue
+        if at_most is not None and len(records) - len(before) >= at_most:
+            break
+        records.append(json.loads(json.dumps(record(planned))))
+        history.add(records[-1])
+    return records
