@@ -180,6 +180,9 @@ class Outline:
         runs = _range(str(done + len(fewest)), plural(done + len(most), "run"))
         already = f", {done} of them done already" if done else ""
         time = _range(duration(self._seconds(fewest)), duration(self._seconds(most)))
+        if self.study.race and self.study.race.within_s is not None:
+            # Most races end long before.
+            time = f"at most {duration(self._seconds(most))}"
         return f"{runs}{already}; expected time: {time}"
 
     def _baseline_line(self, wanted: Baseline) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from configs.library import load_study
-from configs.model import Baseline, Precision, Study
+from configs.model import Baseline, Precision, Race, Study
 from runners.forecast import duration
 from runners.outline import Outline
 from runners.workplace import open_workplace
@@ -106,6 +106,12 @@ def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path
     assert told["repetition_rule"] == {"min": 5, "max": 50, "ci_half_width": 0.01, "of": ["time"]}
     assert (told["runs_left_least"], told["runs_left"]) == (420, 3570)
     assert told["expected_least_s"] == least.left_s
+
+
+def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> None:
+    asked = paper(race=Race("time", within_s=300.0), baseline=None, warmup=1)
+    (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
+    assert last.endswith("; expected time: at most 5 min 00 s")
 
 
 def test_a_plain_number_is_told_as_ever(tmp_path: Path) -> None:
