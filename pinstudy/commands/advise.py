@@ -134,6 +134,8 @@ def command(
         session = _search(workplace, search, results, fresh, as_json)
         problem = reference_problem(session.outline, session.folder)
     if problem:
+        if as_json:
+            show_advice(session.folder, False, as_json)
         raise_problem(search.request, problem)
     show_advice(session.folder, report, as_json)
     session.raise_if_failed()

@@ -66,18 +66,24 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
+    if status == OK:
+        return f"without it nothing races for {request.of}: --objective time needs no counters"
     if status == CHECK_FAILED:
-        return "mend --check, or the program and begin anew with --fresh"
+        return "mend --check, or the program, and begin anew with --fresh"
     if status == TIMEOUT:
         return "give it more time: --limit"
     if status == PLACEMENT_VIOLATED and _team(record) < record["threads"]:
         count = plural(_team(record), "thread")
+        if request.takes_threads:
+            return f"it was told {record['threads']} by its arguments, and starts {count}"
         return (
             f"it starts {count}, whatever it is told: say so by OMP_NUM_THREADS={_team(record)} in "
             "the environment of the same command"
         )
     if status == PLACEMENT_VIOLATED:
         return "something in it binds its threads, which has to be left to pinstudy"
+    if record.get("repetition") != 1:
+        return "it had worked before; see why it does not always, then begin anew with --fresh"
     return "see that it works, then begin anew with --fresh"
 
 

@@ -117,7 +117,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("./nap.sh", "broken"), "exit status 3 (it said: no such mesh)"),
+        (("--json", "./nap.sh", "broken"), "exit status 3 (it said: no such mesh)"),
         (("--threads=1", "--metric", r"speed: (\d+)", "./nap.sh"), "mend --metric"),
         (("--threads=1", "--check", "never", "./nap.sh"), "mend --check"),
     ],
@@ -128,6 +128,8 @@ def test_a_program_that_does_not_work_ends_the_search_at_once(
     done = pinstudy(folder, "advise", *arguments)
     assert done.returncode == 1
     assert told in done.stderr.splitlines()[-1]
+    if "--json" in arguments:
+        assert json.loads(done.stdout)["decision"] == "no reference"
     assert len(records(folder)) == 1
 
 
