@@ -20,7 +20,7 @@ from runners.order import PlannedRun
 from runners.perf_events import too_many_events
 from runners.plan import Plan
 from runners.precision import repetition_rule, said
-from runners.race.race import most_said
+from runners.race.budget import most_said
 from runners.reached import precision_lines
 
 

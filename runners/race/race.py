@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from configs.model import Race as Rule
-from configs.words import plural
+from runners.race.budget import FULL_REPETITIONS, most_runs
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
 from runners.race.ledger import Ledger, Value
 from runners.race.standing import RaceRun, RuledOut, Standing
@@ -22,36 +22,11 @@ from runners.student import Moments
 # A case and its repetition; warm-up runs are those of the reference from -1 downwards.
 Key = tuple[str, int]
 
-# A study that repeats every case ten times is what a race is measured by; it may take a third.
-FULL_REPETITIONS = 10
-FULL_SHARE = 3
-# With few cases a third would not be enough for a trial.
-LEAST_MOST_RUNS = 30
-# Nobody minds so many seconds; short runs differ the more, and there may be more of them.
-SHORT_S = 10.0
-MOST_SHORT_RUNS = 1000
 # What the trial is to have left: so many runs of each side, and of what the first block leaves a
 # share. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half the best is badly
-# chosen (docs/advise.md).
+# chosen.
 RESERVED_RUNS = 5
 TRIAL_SHARE = 0.25
-
-
-def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
-    """Return how many runs a race of so many cases may make, beside warm-up runs.
-
-    `one_s` is what a run of the reference takes, 0 when that is not known.
-    """
-    if rule.runs:
-        return rule.runs
-    short = min(MOST_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
-    return max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
-
-
-def most_said(rule: Rule, cases: int) -> str:
-    """Return in words how many runs a race of so many cases may make."""
-    most = f"at most {plural(most_runs(rule, cases), 'run')}"
-    return most if rule.runs else f"{most}, or as many as take {SHORT_S:g} s"
 
 
 class Race:

@@ -19,8 +19,8 @@ from runners.course import fewest_left, runs_left
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
+from runners.race.budget import most_runs
 from runners.race.course import entrants_of, limited, shuffled, standing_of
-from runners.race.race import most_runs
 from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, case, study
 
