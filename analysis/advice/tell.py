@@ -212,7 +212,7 @@ def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
         for why, outs in groups.items()
     ]
     if advice.no_time:
-        lines.append(f"Not tried, for want of time: {plural(advice.no_time, 'case')}.")
+        lines.append(f"Not tried, for want of time or runs: {plural(advice.no_time, 'case')}.")
     return lines + [
         f"Cannot be done here ({len(cases)}), because {reason}: "
         f"{named([case.name for case in cases], most)}."

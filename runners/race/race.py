@@ -55,7 +55,7 @@ class Race:
                 self._decision = "no reference"
         one_s = self._ledger.one_s(self.reference)
         self._most_runs = most_runs(rule, len(entrants), one_s)
-        self._leave_out_what_has_no_time()
+        self._leave_out_what_has_no_room()
 
     def next_block(self) -> list[Key]:
         """Return the runs of the next block, in no order; nothing when the race has ended."""
@@ -239,13 +239,13 @@ class Race:
         within_s = self._rule.within_s
         return within_s is None or self._ledger.spent_s + seconds <= within_s
 
-    def _leave_out_what_has_no_time(self) -> None:
-        """Let only so many cases begin as leave time for a trial; the first ones promise most."""
+    def _leave_out_what_has_no_room(self) -> None:
+        """Let only so many cases begin as leave room for a trial; the first ones promise most."""
+        room = self._most_runs
         one_s = self._ledger.one_s(self.reference)
-        if self._rule.within_s is None or not one_s:
-            return
-        room = int((self._rule.within_s - self._ledger.spent_s) / one_s) - 2 * LEAST_RUNS - 1
-        for case_id in self._alive[max(1, room) :]:
+        if self._rule.within_s is not None and one_s:
+            room = min(room, int((self._rule.within_s - self._ledger.spent_s) / one_s))
+        for case_id in self._alive[max(1, room - 2 * LEAST_RUNS - 1) :]:
             self._lose(RuledOut(case_id, 0, "no time"))
 
 

@@ -20,7 +20,7 @@ WHYS = {
     "not best": "not told from the best, which promised more when one had to be taken",
     "failed": "its run was not good",
     "cannot run": "the node cannot run it now",
-    "no time": "there was no time for it",
+    "no time": "there was no time for it, or no run",
 }
 
 

@@ -182,7 +182,7 @@ def test_many_that_were_ruled_out_are_counted_beyond_the_nearest(tmp_path: Path)
 def test_cases_that_there_was_no_time_for_are_counted(tmp_path: Path) -> None:
     made = replace(GAIN, rule=Rule(within_s=500.0))
     assert advice(tmp_path, made).no_time == 1
-    assert "Not tried, for want of time: 1 case." in outs_in_short(advice(tmp_path, made))
+    assert "Not tried, for want of time or runs: 1 case." in outs_in_short(advice(tmp_path, made))
 
 
 def test_what_the_node_cannot_do_stands_with_its_reason(tmp_path: Path) -> None:

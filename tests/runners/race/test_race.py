@@ -209,6 +209,16 @@ def test_where_time_is_short_the_last_ones_do_not_begin() -> None:
     assert len(out) + len(begun) == 21
 
 
+@pytest.mark.parametrize(("runs", "cases"), [(10, 3), (12, 200), (60, 200), (66, 60)])
+def test_the_runs_given_are_kept_however_many_cases_there_are(runs: int, cases: int) -> None:
+    names = [REFERENCE, *(f"c{n}" for n in range(cases))]
+    standing, _ = run_race(names, steady(**dict.fromkeys(names, 1.0)), Rule(runs=runs))
+    assert standing.runs <= runs
+    assert standing.trial
+    left = [one.case_id for one in standing.ruled_out if one.why == "no time"]
+    assert left == names[max(2, runs - 6) :]
+
+
 @pytest.mark.parametrize("one_s", [0.01, 1.0, 60.0, 300.0])
 def test_the_time_given_is_kept(one_s: float) -> None:
     dice = random.Random(4)
