@@ -58,7 +58,7 @@ class Search:
         lines += [("reference", line) for line in self.reference.lines]
         if request.governors is not None:
             first, *others = self.governors.governors
-            lines.append(("governors", ", ".join([f"{first}, the reference", *others])))
+            lines.append(("governors", ", ".join([f"{first} (the reference)", *others])))
         lines.append(("objective", _objective(request)))
         if request.check_command:
             lines.append(("check", f"the command {request.check_command[0]}, after each run"))

@@ -60,7 +60,7 @@ def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
     assert "thread count" in told["arguments"]
     assert "governors" not in told
     assert dict(search(node, governors="powersave").found())["governors"] == (
-        "current, the reference"
+        "current (the reference)"
     )
     assert "no schedules race" in told["loops"]
     forced = dict(search(node, schedules="dynamic,guided").found())
