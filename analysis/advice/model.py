@@ -100,6 +100,12 @@ class Advice:
     spent_s: float
 
     @property
+    def compared(self) -> int:
+        """How many cases were compared with the reference: those that began, and did not fail."""
+        failed = sum(out.ruled_out.why in ("failed", "cannot run") for out in self.outs)
+        return max(0, self.entrants - 1 - self.no_time - failed)
+
+    @property
     def recommended(self) -> Candidate | None:
         """The case to take; None when nothing is decided."""
         if self.standing.decision == "gain":

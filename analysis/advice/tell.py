@@ -39,7 +39,10 @@ def _gain(advice: Advice) -> Iterator[str]:
 
 def _no_gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended: do nothing. That is {described(advice.reference)}."
-    margin, others = percent(advice.rule.margin), advice.entrants - 1
+    margin, others = percent(advice.rule.margin), advice.compared
+    if not others:
+        yield "No other case could be compared with it; why, is said below."
+        return
     among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
     if advice.best and advice.trial and advice.trial.difference:
         the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
@@ -51,6 +54,9 @@ def _no_gain(advice: Advice) -> Iterator[str]:
         )
     else:
         yield f"This is a result: {among} better, and none was left to try against it."
+    if left := advice.entrants - 1 - others:
+        verb = "was" if left == 1 else "were"
+        yield f"{plural(left, 'case')} {verb} not compared, as is said below."
 
 
 def _undecided(advice: Advice) -> Iterator[str]:

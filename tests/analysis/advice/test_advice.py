@@ -108,6 +108,15 @@ def test_doing_nothing_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path
     assert 0 <= data["trial"]["most_gain"] < 0.01
 
 
+def test_doing_nothing_is_no_result_beside_cases_that_were_not_compared(tmp_path: Path) -> None:
+    some = said(tmp_path / "some", replace(NO_GAIN, failing=frozenset({1})))
+    assert "of 2 other cases none is better" in some
+    assert "1 case was not compared" in some
+    none = said(tmp_path / "none", replace(NO_GAIN, failing=frozenset({1, 2, 3})))
+    assert "No other case could be compared with it; why, is said below." in none
+    assert "This is a result" not in none
+
+
 def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> None:
     text = said(tmp_path, NOISY)
     assert text.startswith("Recommended: do nothing, for now.")
