@@ -125,6 +125,7 @@ def tree_scene(folder: Path, machine: str = "adl0") -> Scene:
         ("mappings", *sysroot, "--json"),
         ("plan", "quick", *sysroot),
         ("tune", *sysroot, "--dry-run"),
+        ("advise", "--plan", *sysroot, "--", "/bin/sh"),
     ]
     return _scene(f"tree-{machine}", folder, _files(root), commands)
 
