@@ -314,8 +314,14 @@ def test_a_program_that_fails_by_itself_has_failed(tmp_path: Path) -> None:
 
 
 def pid_of(ancestor: int, word: str) -> int:
-    """Return the process among the descendants whose command line has this word."""
-    found = [pid for pid, line in processes_below(ancestor) if word in line]
+    """Return the process among the descendants whose command line has this word, or file."""
+    # Not a part of another word: perf has the program's number in its line, which may be any.
+    names = (word, f"pinstudy-{word}")
+    found = [
+        pid
+        for pid, line in processes_below(ancestor)
+        if any(Path(part).name in names for part in line.split())
+    ]
     return found[-1]
 
 

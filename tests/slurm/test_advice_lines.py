@@ -12,6 +12,8 @@ from analysis.advice.start import Start
 from tests.slurm.cluster import Cluster
 from tests.tools import ROOT, need_tool
 
+pytestmark = pytest.mark.slurm
+
 PROGRAM = ("--team-only", "--json", "--duration", "0.02")
 
 
