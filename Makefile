@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
+test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study install uninstall test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm lint check-spack test-spack sanitize bench fuzz lock clean
+.PHONY: help setup study install uninstall test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,16 @@ test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest -m vm $(or $(ARGS),tests/runners/vm tests/pinstudy)
+
+VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
+	test_a_panic_is_one_failed_run_whose_console_is_kept \
+	test_stopped_by_a_signal_it_ends_its_guest_first[4.0] \
+	test_emulation_is_refused_unless_it_is_allowed
+
+test-vm-small: ## Run four of them, as continuous integration does
+	@tools/setup.sh test
+	@tools/setup.sh vm-small
+	@.venv/bin/python -m pytest -m vm $(addprefix tests/pinstudy/test_vm.py::,$(VM_SMALL))
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint
