@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+# How many of the lines that say why a test failed are kept for the end, and how much of a line.
+KEPT_REASONS = 4
+KEPT_OF_LINE = 300
 
 # A deadline an example would fail on a busy node, and CI shall find the same examples every time.
 settings.register_profile("pinstudy", deadline=None, derandomize=os.environ.get("CI") == "true")
@@ -18,3 +24,22 @@ for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
 # A shell's background job ignores SIGINT, and so would every program that a test starts and stops.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep what failed for tools/test.sh, which tells it once more after all that follows."""
+    _keep(report, f"{report.nodeid} ({report.when})")
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Keep which file of tests could not be read."""
+    _keep(report, f"{report.nodeid} (collection)")
+
+
+def _keep(report: pytest.TestReport | pytest.CollectReport, what: str) -> None:
+    kept_in = os.environ.get("PINSTUDY_FAILED_TESTS")
+    if kept_in and report.failed:
+        reasons = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+        with Path(kept_in).open("a", encoding="utf-8") as file:
+            for line in (what, *reasons[:KEPT_REASONS]):
+                file.write(f"{line[:KEPT_OF_LINE]}\n")

@@ -12,6 +12,11 @@ cd "${BASH_SOURCE[0]%/*}/.." || exit 2
 # Those of a loaded module would hide the locked packages.
 unset PYTHONPATH PYTHONHOME
 status=0
+background=""
+kept=$(mktemp -d) || exit 2
+trap 'kill $background 2>/dev/null; rm -rf "$kept"' EXIT
+# What failed, and the first lines of why: pytest adds to it through tests/conftest.py.
+export PINSTUDY_FAILED_TESTS=$kept/failed
 
 # Tests of what only reckons and draws: two processes may run them at once. All others start studies,
 # of which a node runs one at a time, or measure, and have the node to themselves.
@@ -24,18 +29,16 @@ reckoning=(
 
 # all_tests: what the process in the background says is shown when the other one has ended.
 all_tests() {
-    local failed=0 said background
-    said=$(mktemp) || return
+    local failed=0
     trap 'exit 130' INT
-    trap 'kill "$background" 2>/dev/null; rm -f "$said"' EXIT
-    (exec .venv/bin/python -m pytest "${drawing[@]}") >"$said" 2>&1 &
+    (exec .venv/bin/python -m pytest "${drawing[@]}") >"$kept/said" 2>&1 &
     background=$!
     echo "pytest, all that only reckons and draws"
     .venv/bin/python -m pytest "${reckoning[@]}" "${drawing[@]/#/--ignore=}" || failed=1
     wait "$background" || failed=1
-    cat "$said"
-    trap - INT EXIT
-    rm "$said"
+    background=""
+    cat "$kept/said"
+    trap - INT
     echo "pytest, all others"
     .venv/bin/python -m pytest tests "${reckoning[@]/#/--ignore=}" "${drawing[@]/#/--ignore=}" \
         || failed=1
@@ -51,10 +54,18 @@ fi
 for preset in gcc clang; do
     if grep -qs '^PINSTUDY_TESTS:STRING=ON' "build/$preset/CMakeCache.txt"; then
         echo "CTest, preset $preset"
-        ctest --preset "$preset" --label-exclude slow --parallel 2 || status=1
+        ctest --preset "$preset" --label-exclude slow --parallel 2 || {
+            status=1
+            sed "s/^[0-9]*:/CTest, preset $preset: /" \
+                "build/$preset/Testing/Temporary/LastTestsFailed.log" >>"$PINSTUDY_FAILED_TESTS"
+        }
     else
         echo "CTest, preset $preset: left out, because GoogleTest or the compiler is missing"
         [ "${CI-}" != true ] || status=1
     fi
 done
+if [ -s "$PINSTUDY_FAILED_TESTS" ]; then
+    echo "what failed:"
+    head -n 60 "$PINSTUDY_FAILED_TESTS"
+fi
 exit $status
