@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,13 @@ id=$(( $(cat id 2>/dev/null || echo 40) + 1 ))
 echo "$id" > id
 echo "$id"
 """
+# While a file beside it is there, only the first run ends: what a test does meanwhile is in time.
+NAP = """\
+#!/bin/sh
+echo >>"$0.runs"
+while [ -e "$0.held" ] && [ $(wc -l <"$0.runs") -gt 1 ]; do sleep 0.02; done
+exec sleep "$1"
+"""
 SQUEUE = """\
 #!/bin/sh
 cd "$(dirname "$0")"
@@ -73,6 +81,17 @@ rm -f queue
 """
 
 
+# What a test has started; a node runs one study at a time, so none is left to the next test.
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def _none_left() -> Iterator[None]:
+    yield
+    while STARTED:
+        STARTED.pop().kill()
+
+
 @dataclass
 class Place:
     """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run."""
@@ -82,7 +101,7 @@ class Place:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Start pinstudy; its signals are as a shell leaves them."""
         environment = os.environ | {"PATH": f"{self.folder / 'slurm'}:{os.environ['PATH']}"}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, str(ROOT / "pinstudy"), *arguments],
             cwd=self.folder,
             env=environment,
@@ -90,6 +109,8 @@ class Place:
             stderr=subprocess.PIPE,
             text=True,
         )
+        STARTED.append(process)
+        return process
 
     def run(self, *arguments: str, status: int = 0) -> tuple[str, str]:
         """Run pinstudy to its end; return what it prints."""
@@ -112,6 +133,11 @@ class Place:
         folder = self.folder / f"results/naps/submissions/{submission:04d}"
         return ["worker", "--submission", str(folder), "--worker", str(number)]
 
+    @property
+    def fence(self) -> Fence:
+        """Who may go on."""
+        return Fence(self.folder / "results/naps/submissions/fence")
+
     def records(self, where: str = "split-there") -> list[dict[str, Any]]:
         """Return the records of a results folder."""
         return list(read_records(self.folder / "results/naps" / where / "records"))
@@ -127,10 +153,24 @@ class Place:
 
     def wait_for(self, status: str, many: int = 1) -> None:
         """Wait until so many runs of this status are recorded."""
-        deadline = time.monotonic() + 60
-        while sum(record["status"] == status for record in self.records()) < many:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: sum(record["status"] == status for record in self.records()) >= many)
+
+    @contextmanager
+    def held_in_the_second_run(self) -> Iterator[None]:
+        """Let no run but the first one end meanwhile."""
+        held = self.folder / "nap.sh.held"
+        held.touch()
+        try:
+            yield
+        finally:
+            held.unlink()
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -> Place:
@@ -138,7 +178,7 @@ def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -
     for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
         (folder / "slurm" / name).write_text(text)
         (folder / "slurm" / name).chmod(0o755)
-    (folder / "nap.sh").write_text('#!/bin/sh\nexec sleep "$1"\n')
+    (folder / "nap.sh").write_text(NAP)
     (folder / "nap.sh").chmod(0o755)
     (folder / "apps").mkdir()
     (folder / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(folder / "nap.sh")))
@@ -327,10 +367,7 @@ def pid_of(ancestor: int, word: str) -> int:
 
 def wait_for_sleep(pid: int) -> None:
     """Wait until the program of a run is there."""
-    deadline = time.monotonic() + 60
-    while not any("30" in line.split() for _, line in processes_below(pid)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: any("30" in line.split() for _, line in processes_below(pid)))
 
 
 def processes_below(pid: int) -> Iterator[tuple[int, str]]:
@@ -348,13 +385,15 @@ def processes_below(pid: int) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
 def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name: str) -> None:
     place.split()
-    process = place.start(*place.worker(0))
-    place.wait_for("ok")
-    process.send_signal(signal.Signals[name])
+    with place.held_in_the_second_run():
+        process = place.start(*place.worker(0))
+        place.wait_for("ok")
+        process.send_signal(signal.Signals[name])
     _, err = process.communicate(timeout=60)
     assert process.returncode == 75, err
     assert f"time is up ({name})" in err
     assert {record["status"] for record in place.records()} == {"ok"}
+    assert len(place.records()) <= 2
     place.run(*place.worker(0))
     assert len(good(place.records())) == 4
 
@@ -373,11 +412,11 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
     place: Place,
 ) -> None:
     place.split()
-    older = place.start(*place.worker(0))
-    place.wait_for("ok")
-    # As on a node that is lost to its batch system: the older one goes on while a newer starts.
-    fence = Fence(place.folder / "results/naps/submissions/fence")
-    fence.claim_next("split-there-0001-w000", {"node": "another"})
+    with place.held_in_the_second_run():
+        older = place.start(*place.worker(0))
+        place.wait_for("ok")
+        # As on a node that is lost to its batch system: the older goes on while a newer starts.
+        place.fence.claim_next("split-there-0001-w000", {"node": "another"})
     _, err = older.communicate(timeout=60)
     assert older.returncode == 75, err
     assert "a newer worker has taken over" in err
@@ -391,24 +430,27 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
 def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place: Place) -> None:
     place.split()
     place.split("--again")
-    older = place.start(*place.worker(1, submission=1))
-    place.wait_for("ok")
+    with place.held_in_the_second_run():
+        older = place.start(*place.worker(1, submission=1))
+        place.wait_for("ok")
+        newer = place.start(*place.worker(0, submission=2))
+        wait_until(lambda: place.fence.newest("split-there-submission") == 2)
     # Both stand on one node here: the newer waits until the older has seen it and ended.
-    place.run(*place.worker(0, submission=2))
     _, err = older.communicate(timeout=60)
     assert older.returncode == 75, err
     assert "taken over split-there-submission" in err
+    _, err = newer.communicate(timeout=60)
+    assert newer.returncode == 0, err
     assert set(good(place.records()).values()) == {1}
 
 
 def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None:
     place.split()
-    first = place.start(*place.worker(0))
-    place.wait_for("ok")
-    first.send_signal(signal.SIGSTOP)
-    _, err = place.run(*place.worker(1), status=75)
+    with place.held_in_the_second_run():
+        first = place.start(*place.worker(0))
+        place.wait_for("ok")
+        _, err = place.run(*place.worker(1), status=75)
     assert "another pinstudy is at work on this node" in err
-    first.send_signal(signal.SIGCONT)
     first.communicate(timeout=60)
     assert first.returncode == 0
 
