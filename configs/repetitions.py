@@ -24,6 +24,7 @@ MOST_REPETITIONS = 10000
 # One of the reference before all, and two cases that are tried against each other by the fewest
 # runs that tell anything.
 LEAST_RACE_RUNS = 10
+MOST_RACE_RUNS = 1_000_000
 BETTER = ("lower", "higher")
 
 
@@ -84,7 +85,7 @@ class RaceSchema(Strict):
     better = Word("direction", BETTER)
     margin = Percentage("a percentage, such as 1%")
     within = Duration("a time, such as 30 min")
-    runs = Count("how many runs at most", LEAST_RACE_RUNS, 1_000_000)
+    runs = Count("how many runs at most", LEAST_RACE_RUNS, MOST_RACE_RUNS)
 
     @post_load
     def _build(self, data: dict[str, Any], **_: object) -> Race:

@@ -70,20 +70,6 @@ def find_results(_context: click.Context, _parameter: click.Parameter, results: 
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112
 
 
-def share_option(option: str, text: str) -> float:
-    """Return the share that an option gives; raises UserError when it is none."""
-    from configs.errors import UserError
-    from configs.shares import parse_share
-
-    try:
-        share = parse_share(text)
-    except ValueError as error:
-        raise UserError(f"{option}: {error}") from None
-    if share is None:
-        raise UserError(f"{option} {text}: no percentage; expected one such as 1%")
-    return share
-
-
 def names_option(option: str, text: str | None) -> tuple[str, ...] | None:
     """Return the names that an option lists; raises UserError for what is no list of names."""
     if text is None:
@@ -100,19 +86,6 @@ def _is_plain(name: str) -> bool:
     # They end up in scripts and in the options of other commands.
     plain = name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     return plain and name[0].isalnum()
-
-
-def time_option(option: str, text: str | None) -> float | None:
-    """Return the seconds that an option gives; raises UserError when it is no duration."""
-    if text is None:
-        return None
-    from configs.durations import parse_duration
-    from configs.errors import UserError
-
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UserError(f"{option} {text!r}: {error}") from None
 
 
 def node_options(command: _Command) -> _Command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pinstudy.options import JSON, MARGIN, STYLE, find_results, share_option
+from pinstudy.options import JSON, MARGIN, STYLE, find_results
 from pinstudy.output import print_json, say
 
 
@@ -31,6 +31,7 @@ def command(
     from analysis.compare_tables import compare_tables, conclusions
     from analysis.sources import open_results
     from analysis.tables import render
+    from configs.option_values import share_option
 
     both = compare(open_results(a), open_results(b), share_option("--margin", margin), as_governor)
     tables = compare_tables(both)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinstudy.options import INTO, RESULTS, node_options, share_option
+from pinstudy.options import INTO, RESULTS, node_options
 from pinstudy.output import print_json, say, terminal_width, wrap
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def command(
     results/latency/<node>/, or to --into.
     """
     from configs.errors import UserError
+    from configs.option_values import share_option
     from pinstudy.pair_progress import PairProgress
     from runners.invoker import give_up_root
     from runners.latency import LatencySettings, estimate_s, measure, write_latency

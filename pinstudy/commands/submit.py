@@ -72,7 +72,8 @@ def command(
     """
     from configs.errors import UserError
     from configs.library import load_study, read_site
-    from pinstudy.options import names_option, time_option
+    from configs.option_values import time_option
+    from pinstudy.options import names_option
     from runners.batch.spread import Wanted
     from runners.batch.submit import Asked, Preparation
 

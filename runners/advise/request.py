@@ -11,13 +11,12 @@ from typing import Any
 
 from marshmallow import ValidationError
 
-from configs.durations import parse_duration
 from configs.errors import UserError
 from configs.fields import Arguments, Count, Pattern, Text, ValueField, Word
 from configs.model import RACE_OF
-from configs.repetitions import BETTER, LEAST_RACE_RUNS
+from configs.option_values import share_option, time_option
+from configs.repetitions import BETTER, LEAST_RACE_RUNS, MOST_RACE_RUNS
 from configs.schedules import Schedule
-from configs.shares import parse_share
 from configs.study import GOVERNORS, MAX_THREADS
 from configs.words import shown, unknown_word
 from runners.programs import find_program
@@ -28,7 +27,6 @@ METRIC = "metric"
 DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 _THREADS_PLACE = "{threads}"
-_MOST_RUNS = 1_000_000
 # What begins like this is meant as a path, though a pattern may have slashes as well.
 _PATHS = ("/", "./", "../")
 
@@ -109,10 +107,12 @@ def make_request(options: Options, command: Sequence[str]) -> Request:
         of=of,
         higher=options.better == "higher",
         pattern=_pattern("--metric", options.metric, picks=True),
-        margin=_share(options.margin),
-        within_s=_seconds("--within", options.within),
-        runs=_one("--runs", options.runs, Count("a number of runs", LEAST_RACE_RUNS, _MOST_RUNS)),
-        limit_s=_seconds("--limit", options.limit) or 0.0,
+        margin=share_option("--margin", options.margin),
+        within_s=time_option("--within", options.within),
+        runs=_one(
+            "--runs", options.runs, Count("a number of runs", LEAST_RACE_RUNS, MOST_RACE_RUNS)
+        ),
+        limit_s=time_option("--limit", options.limit) or 0.0,
         threads=_list("--threads", options.threads, Count("a thread count", 1, MAX_THREADS)),
         schedules=_schedules(options.schedules),
         governors=_list("--governors", options.governors, Word("governor", GOVERNORS)),
@@ -196,25 +196,6 @@ def _schedules(text: str | None) -> tuple[str, ...] | None:
         return None if text is None else ()
     # The comma before a chunk size is part of a schedule.
     return _list("--schedules", text, Schedule(), separator=r",(?!\d)")
-
-
-def _share(text: str) -> float:
-    try:
-        share = parse_share(text)
-    except ValueError as error:
-        raise UserError(f"--margin: {error}") from None
-    if share is None:
-        raise UserError(f"--margin {shown(text)}: no percentage; expected one such as 1%")
-    return share
-
-
-def _seconds(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UserError(f"{option} {shown(text)} {error}") from None
 
 
 def _list(
