@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runners.topology import KIND_ORDER, Core, Topology
+from runners.topology import Core, Topology
 from runners.unmappable import CannotMapError
 
 NO_CLUSTERS = "no cores share a cache that others do not"
@@ -17,12 +17,7 @@ def usable(core: Core, topology: Topology) -> tuple[int, ...]:
 
 def ranked_cores(topology: Topology) -> list[Core]:
     """Return the cores, best kind first, then by their first CPU; of no kind last."""
-
-    def rank(core: Core) -> tuple[int, tuple[int, ...]]:
-        known = core.kind in KIND_ORDER
-        return (KIND_ORDER.index(core.kind) if known else len(KIND_ORDER), core.cpus)
-
-    return sorted(topology.cores, key=rank)
+    return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
 
 
 def clusters_of(topology: Topology) -> list[list[Core]]:

@@ -15,7 +15,7 @@ from configs.model import PAIRS, App, Mapping
 from runners.clusters import cores_of_half_the_clusters, ranked_cores, usable
 from runners.installation import for_tools
 from runners.pairs import PAIR_SELECTIONS
-from runners.topology import KIND_ORDER, Core, Topology
+from runners.topology import Core, Topology
 from runners.unmappable import CannotMapError
 
 
@@ -196,13 +196,7 @@ def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
     cores = [core for core in topology.cores if usable(core, topology)]
-    cores.sort(
-        key=lambda core: (
-            KIND_ORDER.index(core.kind) if core.kind in KIND_ORDER else len(KIND_ORDER),
-            _group_keys(topology, core),
-            core.cpus,
-        )
-    )
+    cores.sort(key=lambda core: (core.rank, _group_keys(topology, core), core.cpus))
     return [(_group_keys(topology, core), usable(core, topology)) for core in cores]
 
 

@@ -33,6 +33,11 @@ class Core:
     kind: str
     package: int
 
+    @property
+    def rank(self) -> int:
+        """The place of its kind among all kinds, best first; of no kind last."""
+        return KIND_ORDER.index(self.kind) if self.kind in KIND_ORDER else len(KIND_ORDER)
+
 
 @dataclass(frozen=True)
 class Cache:
