@@ -17,7 +17,7 @@ from typing import IO
 
 from configs.words import printable, shown
 from runners.signals import ended_by
-from runners.witness_process import KILL_GRACE_S, Ending, LaunchError, WitnessProcess
+from runners.witness_process import Ending, LaunchError, WitnessProcess
 
 # A check is no part of what is measured, and a study waits for it after every run.
 LIMIT_S = 60.0
@@ -92,9 +92,7 @@ def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
     pause = _FIRST_PAUSE_S
     while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
         if time.monotonic() >= deadline:
-            process.kill()
-            while not process.wait_ended(KILL_GRACE_S):
-                process.kill()
+            process.kill_surely()
             return False
         pause = _FIRST_PAUSE_S if said.read() else min(2 * pause, _LAST_PAUSE_S)
     return True

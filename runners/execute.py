@@ -19,7 +19,7 @@ from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
 from runners.placement import PlacementSampler, ThreadTrace
-from runners.witness_process import KILL_GRACE_S, Ending, WitnessProcess
+from runners.witness_process import Ending, WitnessProcess
 
 # Looks come close together at first, when runtimes create and bind their threads, and are rare in
 # a long run: the sampler's own cost (about 30 us a thread) stays below 1% of one CPU.
@@ -161,9 +161,7 @@ def _watch(
     pause = FIRST_LOOK_S
     while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
         if time.monotonic() >= deadline:
-            process.kill()
-            while not process.wait_ended(KILL_GRACE_S):
-                process.kill()
+            process.kill_surely()
             return True
         sampler.sample()
         if pause >= LAST_LOOK_S:

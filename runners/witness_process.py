@@ -144,6 +144,12 @@ class WitnessProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, number)
 
+    def kill_surely(self) -> None:
+        """Kill the program, again and again, until it has ended."""
+        self.kill()
+        while not self.wait_ended(KILL_GRACE_S):
+            self.kill()
+
     def close(self) -> None:
         """End whatever is still running; closing the command pipe makes the witness kill."""
         for descriptor in (self._command, self._report):
