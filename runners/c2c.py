@@ -30,10 +30,10 @@ from runners.core_pmus import read_core_pmus
 from runners.execute import Harness, Observation, execute
 from runners.installation import for_tools
 from runners.invoker import give
-from runners.judge import judge
+from runners.judge import judge, proof_of
 from runners.launch import Launch
 from runners.node import Node
-from runners.placement import prove, why_plugged
+from runners.placement import why_plugged
 from runners.plan import Plan
 from runners.shards import write_atomically
 from runners.statuses import OK
@@ -183,14 +183,5 @@ def _problem_of(seen: Observation, case: Case) -> str:
     """Say why an execution tells nothing; empty when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
-    proof = prove(
-        seen.threads,
-        case.mapping.tightness,
-        case.cpus,
-        case.threads,
-        seen.ending.elapsed_s,
-        seen.plugged,
-        seen.looks,
-    )
-    status, reason = judge(case, seen, proof, why_plugged(seen.plugged))
+    status, reason = judge(case, seen, proof_of(case, seen), why_plugged(seen.plugged))
     return "" if status == OK else f"the program under perf c2c: {status}: {reason}"

@@ -9,7 +9,7 @@ from math import isfinite
 
 from runners.case import Case
 from runners.execute import Observation
-from runners.placement import Proof
+from runners.placement import Proof, prove
 from runners.signals import ended_by
 from runners.statuses import (
     CHECK_FAILED,
@@ -27,6 +27,19 @@ STDERR_TAIL_CHARACTERS = 2000
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
 # `12` of `12,5` or `12.5`, `1` of `1e9` or `1_000`.
 _GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
+
+
+def proof_of(case: Case, seen: Observation) -> Proof:
+    """Return whether the threads of a run were where its case puts them."""
+    return prove(
+        seen.threads,
+        case.mapping.tightness,
+        case.cpus,
+        case.threads,
+        seen.ending.elapsed_s,
+        seen.plugged,
+        seen.looks,
+    )
 
 
 def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:

@@ -13,11 +13,11 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
-from runners.judge import judge, read_metrics, stderr_tail
+from runners.judge import judge, proof_of, read_metrics, stderr_tail
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
-from runners.placement import Proof, ThreadTrace, prove, why_plugged
+from runners.placement import Proof, ThreadTrace, why_plugged
 from runners.shards import SCHEMA
 from runners.state import changes
 from runners.statuses import BASELINE, LEFT_OUT
@@ -74,15 +74,7 @@ def run_record(
     """
     before, after = states
     ending = seen.ending
-    proof = prove(
-        seen.threads,
-        case.mapping.tightness,
-        case.cpus,
-        case.threads,
-        ending.elapsed_s,
-        seen.plugged,
-        seen.looks,
-    )
+    proof = proof_of(case, seen)
     changed = why_plugged(seen.plugged) or changes(before.fields, after.fields)
     status, reason = judge(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
