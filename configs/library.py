@@ -32,6 +32,13 @@ def load_study(name_or_path: str | os.PathLike[str]) -> Study:
     return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent))
 
 
+def read_study(data: bytes, path: str) -> Study:
+    """Return the study of a file's bytes, which is to stand at a path; raises ConfigError."""
+    from configs.load import parse_study
+
+    return parse_study(data, path, _Shelf(Path(path).parent))
+
+
 def load_app(name_or_path: str, beside: Path | None = None) -> App:
     """Return an app by its name, or by the path of its file relative to the folder `beside`.
 

@@ -51,11 +51,9 @@ class TerminalProgress:
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
         self._race = study.race is not None
-        if study.race:
+        if self._race:
             self._of = ""
-        self._at_most = "at most " if study.precision or study.race else ""
-        if study.race:
-            self._of, self._at_most = "", "at most "
+        self._at_most = "at most " if study.precision or self._race else ""
         self._total = outline.left
         self._made = 0
         self._left_out: set[str] = set()

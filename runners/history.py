@@ -80,10 +80,13 @@ class History:
         count, total_s = self.times.get(case_id, (0, 0.0))
         return total_s / count if count else None
 
-    @property
-    def race_s(self) -> float:
-        """What the runs of a race have taken so far, in seconds."""
-        return sum(run.elapsed_s + OVERHEAD_S for run in self.race_runs.values())
+    def within_race_s(self, seconds: float | None) -> float | None:
+        """Return these seconds, or what is left of those that a race may take, if that is less."""
+        if self.race is None or self.race.within_s is None:
+            return seconds
+        spent_s = sum(run.elapsed_s + OVERHEAD_S for run in self.race_runs.values())
+        left_s = max(0.0, self.race.within_s - spent_s)
+        return left_s if seconds is None else min(seconds, left_s)
 
     def known(self, case_id: str) -> CasePrecision:
         """Return how precisely a case is known by all its good runs; a precision is asked for."""

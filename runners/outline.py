@@ -89,11 +89,9 @@ class Outline:
         return fewest_left(self.plan, self.history)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
-        runs_s = forecast(self.plan.cases, left, self.history).left_s
+        expected_s = forecast(self.plan.cases, left, self.history).left_s
+        runs_s = self.history.within_race_s(expected_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
-        if self.study.race and self.study.race.within_s is not None:
-            left_s = max(0.0, self.study.race.within_s - self.history.race_s)
-            runs_s = left_s if runs_s is None else min(runs_s, left_s)
         return None if runs_s is None else runs_s + self._baselines(left) * one_s
 
     def _baselines(self, left: list[PlannedRun]) -> int:
@@ -140,7 +138,7 @@ class Outline:
     def as_json(self) -> dict[str, Any]:
         """Return the whole outline as plain data, tables and rows in the order of the study."""
         done, most = self.done, self._most
-        fewest = self._fewest if self.study.precision or self.study.race else most
+        fewest = self._fewest if self._may_end_early else most
         return {
             "study": self.study.name,
             "study_digest": self.study.digest,
@@ -170,13 +168,17 @@ class Outline:
         return [{"title": _title(some[0]), "rows": some} for some in tables.values()]
 
     @property
+    def _may_end_early(self) -> bool:
+        return bool(self.study.precision or self.study.race)
+
+    @property
     def _repetitions(self) -> str:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
         return f"{wanted.least} to {most}, {said(wanted)}," if wanted else most
 
     def _amount_line(self) -> str:
         done, most = self.done, self._most
-        fewest = self._fewest if self.study.precision or self.study.race else most
+        fewest = self._fewest if self._may_end_early else most
         runs = _range(str(done + len(fewest)), plural(done + len(most), "run"))
         already = f", {done} of them done already" if done else ""
         time = _range(duration(self._seconds(fewest)), duration(self._seconds(most)))

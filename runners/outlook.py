@@ -42,11 +42,7 @@ class Outlook:
     @property
     def left_s(self) -> float | None:
         """The expected seconds of all runs that are left, None while some app has no estimate."""
-        race = self._plan.study.race
-        if race is None or race.within_s is None:
-            return self._ahead.left_s
-        within_s = max(0.0, race.within_s - self._history.race_s)
-        return within_s if self._ahead.left_s is None else min(within_s, self._ahead.left_s)
+        return self._history.within_race_s(self._ahead.left_s)
 
     def one_s(self, case_id: str) -> float | None:
         """Return the expected seconds of one run of a case, or None without an estimate."""

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from configs.cpulist import format_cpulist
-from configs.errors import UserError
-from configs.library import list_mappings
-from configs.load import parse_study
-from configs.model import RACE_OF, App, Study
-from configs.model import Mapping as CpuMapping
+from configs.library import read_study
+from configs.model import RACE_OF, Study
 from configs.typed import word_as_typed
-from configs.words import plural, unknown_word
+from configs.words import plural
 from runners.advise.candidates import Field, Placed
 from runners.advise.governors import Choice
 from runners.advise.program import Program
@@ -40,7 +37,7 @@ class Search:
     @cached_property
     def study(self) -> Study:
         """The study as it is read from its file."""
-        return parse_study(self.file.data, f"{self.file.name}.yaml", _Mappings())
+        return read_study(self.file.data, f"{self.file.name}.yaml")
 
     @property
     def size(self) -> int:
@@ -137,18 +134,3 @@ def _objective(request: Request) -> str:
         return f"{RACE_OF[request.of]}; {margin}"
     which = "higher" if request.higher else "lower"
     return f"what {word_as_typed(request.pattern)} picks of stdout, {which} is better; {margin}"
-
-
-class _Mappings:
-    """What a search's study names: mappings of the installation, and no app of a file."""
-
-    def app(self, name: str) -> App:
-        """Refuse: the app is written out."""
-        raise UserError(unknown_word("app", name, ()))
-
-    def mapping(self, name: str) -> CpuMapping:
-        """Return the mapping of a name."""
-        known = {mapping.name: mapping for mapping in list_mappings()}
-        if name not in known:
-            raise UserError(unknown_word("mapping", name, known))
-        return known[name]

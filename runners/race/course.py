@@ -13,13 +13,15 @@ from runners.case import Case
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
-from runners.race.race import Key, Race, warmup_runs
+from runners.race.race import Key, Race, replay, warmup_runs
 from runners.race.standing import RuledOut, Standing
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
 # noise: no more of it needs to be waited for. Short programs get LEAST_LIMIT_S.
 CUT_AFTER = 2.0
 LEAST_LIMIT_S = 1.0
+# The table and the number in it of the case with which the others are compared.
+REFERENCE = (1, 1)
 
 
 def entrants_of(plan: Plan) -> list[str]:
@@ -29,7 +31,7 @@ def entrants_of(plan: Plan) -> list[str]:
     StudyError when the study's first case, the reference, or all others cannot run here.
     """
     for item in plan.left_out:
-        if (item.table, item.number) == (1, 1):
+        if (item.table, item.number) == REFERENCE:
             raise StudyError(
                 f"the first case of study {plan.study.name}, with which the others are compared, "
                 f"cannot run here: {item.reason}"
@@ -82,13 +84,7 @@ def race_runs_left(
 
 def standing_of(plan: Plan, history: History) -> Standing:
     """Return how a race stands by the runs of a history."""
-    entrants = entrants_of(plan)
-    race = Race(entrants, _rule(plan), warmup_runs(entrants[0], history.race_runs))
-    while block := race.next_block():
-        if any((case, False, number) not in history.done for case, number in block):
-            break
-        race.take(block, history.race_runs)
-    return race.standing()
+    return replay(entrants_of(plan), _rule(plan), history.race_runs)
 
 
 def needed_runs(plan: Plan, history: History) -> list[PlannedRun]:
@@ -109,7 +105,7 @@ def limited(plan: Plan, history: History, case: Case, planned: PlannedRun) -> Ca
         return case
     limit_s = case.app.limit_s
     known = [run.elapsed_s for run in history.race_runs.values() if run.value is not None]
-    is_reference = case.case_id == entrants_of(plan)[0]
+    is_reference = (case.table, case.number) == REFERENCE
     if rule.of == "time" and planned.repetition == 1 and known and not is_reference:
         limit_s = min(limit_s, max(LEAST_LIMIT_S, CUT_AFTER * min(known)))
     return replace(case, app=replace(case.app, limit_s=limit_s))
