@@ -9,14 +9,7 @@ from typing import Any, Protocol
 from configs.app import schedule_problem
 from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
-from configs.model import (
-    DEFAULT_COLLECTORS,
-    DEFAULT_WARMUP,
-    App,
-    AppChoice,
-    Mapping,
-    Vm,
-)
+from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
 from configs.racing import race_mistakes
 from configs.repetitions import Repetitions
 from configs.words import shown, unknown_word

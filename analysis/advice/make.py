@@ -15,12 +15,13 @@ from analysis.advice.names import names_of
 from analysis.advice.raced import Raced, read_raced
 from analysis.advice.trial import trial_of
 from analysis.advice.warnings import warnings_of
+from analysis.findings import OBJECTIVES
 from analysis.frame import Runs
 from analysis.sources import Results
 from analysis.statistics.drift import Drift
 from analysis.table import joined, one_line
 from analysis.verdict.pareto import pareto_front
-from analysis.verdict.phrases import NOUNS, Quantity
+from analysis.verdict.phrases import Quantity, quantity
 from configs.model import CURRENT_GOVERNOR, Race
 from configs.typed import as_typed
 from runners.forecast import OVERHEAD_S
@@ -70,9 +71,9 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
 
 def quantity_of(rule: Race) -> Quantity:
     """Return what was raced for, with the words of its differences."""
-    if rule.of in NOUNS:
-        less, more = ("lower", "higher") if rule.of == "edp" else ("less", "more")
-        return Quantity(NOUNS[rule.of], less, more)  # type: ignore[index]
+    for objective in OBJECTIVES:
+        if objective == rule.of:
+            return quantity(objective)
     return Quantity(one_line(rule.of), "lower", "higher")
 
 

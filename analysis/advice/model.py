@@ -73,11 +73,10 @@ class Advice:
     `best` is the case that is, or is to be, tried against the `reference`; None where there is
     none. `outs` are those ruled out, the nearest to the best first. `left_out` are cases that the
     node cannot do, by reason. `points` are the cases of which time and energy were measured, where
-    `no_energy` is empty. `lines` start the program as the recommended case does, none
-    where that is to do nothing. `again` is the
-    command that continues the race. `warnings` say where what was assumed does not hold.
-    `entrants` counts the cases that took part, `no_time` those of them for which there was no
-    time, `made` the runs on record, `spent_s` what they took.
+    `no_energy` is empty. `lines` start the program as the recommended case does, none where that is
+    to do nothing. `again` is the command that continues the race. `warnings` say where what was
+    assumed does not hold. `entrants` counts the cases that took part, `no_time` those of them for
+    which there was no time, `made` the runs on record, `spent_s` what they took.
     """
 
     rule: Race

@@ -98,25 +98,26 @@ class Change:
 
 def change(difference: Difference, of: Objective | Quantity, level: float = LEVEL) -> Change:
     """Return a difference in words, with the interval of that level."""
-    interval, quantity = difference.interval(level), _quantity(of)
-    shown = _range(interval, quantity) if difference.standard_error > 0 else ""
-    return replace(_change(difference.ratio, interval.half_width, quantity), interval=shown)
+    interval, what = difference.interval(level), quantity(of)
+    shown = _range(interval, what) if difference.standard_error > 0 else ""
+    return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
 
 
 def change_of_means(ratio: float, of: Objective | Quantity) -> Change:
     """Return a ratio of means in words, where there is no interval."""
-    return _change(ratio, 0.0, _quantity(of))
+    return _change(ratio, 0.0, quantity(of))
 
 
-def _quantity(of: Objective | Quantity) -> Quantity:
+def quantity(of: Objective | Quantity) -> Quantity:
+    """Return what differences are of, and its words; a quantity is what it is."""
     if isinstance(of, Quantity):
         return of
     less, more = ("lower", "higher") if of == "edp" else ("less", "more")
     return Quantity(NOUNS[of], less, more)
 
 
-def _change(ratio: float, half_width: float, quantity: Quantity) -> Change:
-    noun = quantity.noun
+def _change(ratio: float, half_width: float, what: Quantity) -> Change:
+    noun = what.noun
     if ratio >= TIMES_FROM:
         times = f"{_multiple(ratio, half_width)} times"
         return Change(f"{times} the {noun}", f"{times} as much")
@@ -127,7 +128,7 @@ def _change(ratio: float, half_width: float, quantity: Quantity) -> Change:
     share = rounded(abs(ratio - 1) * 100, min(half_width * 100, 99))
     if not share.strip("0."):
         return Change(f"about the same {noun}", "about the same", "as")
-    size = f"{share} % {quantity.more if ratio > 1 else quantity.less}"
+    size = f"{share} % {what.more if ratio > 1 else what.less}"
     return Change(f"{size} {noun}", size, "than")
 
 
@@ -143,7 +144,7 @@ def _fraction(ratio: float) -> str:
     return f"1/{round(times, 2 - math.floor(math.log10(times))):.0f}"
 
 
-def _range(interval: Interval, quantity: Quantity) -> str:
+def _range(interval: Interval, what: Quantity) -> str:
     """Return the interval of a ratio in words, from the smaller change to the larger."""
     if not interval.high < WIDEST * interval.low:
         return f"wider than a factor of {WIDEST:.0f}"
@@ -159,7 +160,7 @@ def _range(interval: Interval, quantity: Quantity) -> str:
         )
         if not (low + high).strip("0."):
             return "within 0.01 %"
-        return f"{_side(low, quantity.less)} to {_side(high, quantity.more)}"
+        return f"{_side(low, what.less)} to {_side(high, what.more)}"
     ends = sorted([abs(interval.low - 1), abs(interval.high - 1)])
     low, high = (rounded(end * 100, size * 100) for end in ends)
     return f"{low} to {high} %"
