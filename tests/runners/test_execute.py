@@ -70,8 +70,13 @@ def test_a_program_that_cannot_be_started_says_why() -> None:
 
 
 def test_the_window_is_the_programs_own() -> None:
-    seen = run(["/bin/sleep", "0.3"])
-    assert 0.3 <= seen.ending.elapsed_s < 0.45
+    def elapsed_s() -> float:
+        found = run(["/bin/sleep", "0.3"]).ending.elapsed_s
+        assert found >= 0.3
+        return found
+
+    # A busy node may keep any program waiting, but not each of them.
+    assert any(elapsed_s() < 0.45 for _ in range(5))
 
 
 class Witnessed:

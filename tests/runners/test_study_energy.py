@@ -176,14 +176,16 @@ def test_a_run_s_energy_is_kept_whatever_became_of_it(
     assert len(made) == 2
     for record in made:
         joules, elapsed_s = record["energy_pkg_j"], record["elapsed_s"]
-        # The window is the program's own: what surrounds it, a process more, takes longer.
-        assert elapsed_s <= record["energy_window_s"] < elapsed_s + 0.1
+        assert elapsed_s <= record["energy_window_s"]
         assert record["power_pkg_w"] == pytest.approx(joules / record["energy_window_s"])
         assert record["edp_js"] == pytest.approx(joules * elapsed_s)
         assert record["ed2p_js2"] == pytest.approx(joules * elapsed_s * elapsed_s)
         net_j = joules - record["idle_power_w"] * record["energy_window_s"]
         assert record["energy_net_j"] == pytest.approx(net_j)
         assert record["energy_source"] == "powercap"
+    # The window is the program's own: what surrounds it, a process more, takes longer. A busy node
+    # may keep the meter waiting, but not each time.
+    assert min(record["energy_window_s"] - record["elapsed_s"] for record in made) < 0.1
 
 
 def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
@@ -194,7 +196,7 @@ def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, 
     assert [r["status"] for r in runs] == ["ok", "ok"]
     assert (baseline["governor"], baseline["governor_read"]) == ("current", "powersave")
     assert baseline["duration_s"] == 0.2
-    assert 0.2 <= baseline["energy_window_s"] < 0.4
+    assert 0.2 <= baseline["energy_window_s"] < 2
     # The node draws 20 W, when it is not kept from it by others.
     assert 0 < baseline["power_pkg_w"] < 21
     assert "case_id" not in baseline
