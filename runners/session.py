@@ -32,7 +32,7 @@ from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
 from runners.sysfs import Tree
 from runners.under_way import UnderWay, told_ends
-from runners.workplace import Workplace, results_folder
+from runners.workplace import STUDY_FILE, Workplace, results_folder
 
 if TYPE_CHECKING:
     from runners.c2c import ContendedLines
@@ -257,7 +257,7 @@ class Session:
 
     def _keep_study(self) -> None:
         study = Path(self.outline.study.path)
-        write_atomically(self.folder / "study.yaml", study.read_bytes())
+        write_atomically(self.folder / STUDY_FILE, study.read_bytes())
 
     def _keep_sources(self) -> None:
         """Put the study's file, and the node's facts and picture, beside the records."""

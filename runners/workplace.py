@@ -23,6 +23,8 @@ from runners.programs import LAUNCHERS, find_emulated_program, find_program, fin
 from runners.share import ALL, Share
 
 LIVE_ROOT = Path("/")
+# The study as it was run last, beside its records.
+STUDY_FILE = "study.yaml"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from analysis.beside_files import read_limited
 from configs.model import Race
 from configs.repetitions import Repetitions, RepetitionsField
 from configs.yaml_nodes import parse_yaml
-
-FILE = "study.yaml"
+from runners.workplace import STUDY_FILE
 
 
 def with_limits_of(folder: Path, rule: Race) -> Race:
@@ -20,8 +19,8 @@ def with_limits_of(folder: Path, rule: Race) -> Race:
 
     The rule as it is, where there is no such file, or it tells of another race.
     """
-    data = read_limited(folder / FILE)
-    study = None if data is None else parse_yaml(data, FILE).value
+    data = read_limited(folder / STUDY_FILE)
+    study = None if data is None else parse_yaml(data, STUDY_FILE).value
     repetitions = study.get("repetitions") if isinstance(study, dict) else None
     try:
         found = RepetitionsField().deserialize(repetitions)

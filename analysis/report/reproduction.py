@@ -19,6 +19,7 @@ from analysis.sources import Results
 from configs.model import PRECISION_OF
 from runners.read_shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
+from runners.workplace import STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.
 MOST_RECORDS = 10_000
@@ -65,7 +66,7 @@ def reproduction(
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
     declared = next((sheet.declared for sheet in sheets if sheet.declared), "")
     kinds = f" --kinds {declared}" if _KINDS.fullmatch(declared) else ""
-    data = read_limited(results.folder / "study.yaml")
+    data = read_limited(results.folder / STUDY_FILE)
     text = None if data is None else data.decode("utf-8", "replace")[:MOST_STUDY_CHARACTERS]
     found = Reproduction(
         commands=[f"bin/pinstudy run {name}.yaml{kinds}", f"bin/pinstudy report results/{name}"],
