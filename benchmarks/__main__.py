@@ -23,18 +23,11 @@ RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A section of the results, and what prints it: a module, else programs that were built."""
+    """A section of the results, and the module that prints it."""
 
     title: str
-    module: str = ""
-    programs: str = ""
+    module: str
     is_markdown: bool = True
-
-    def commands(self, options: Sequence[str]) -> list[list[str]]:
-        """Return the commands that print the section; `options` are a module's."""
-        if self.module:
-            return [[sys.executable, "-m", self.module, *options]]
-        return [[str(program)] for program in sorted(ROOT.glob(self.programs))]
 
 
 BENCHMARKS = {
@@ -43,29 +36,27 @@ BENCHMARKS = {
     "load": Benchmark("Many runs, cases and shards", "benchmarks.load"),
     "tables": Benchmark("Tables of many records", "benchmarks.tables_speed", is_markdown=False),
     "latency": Benchmark("pingpong beside its peer", "benchmarks.latency_peer", is_markdown=False),
-    "programs": Benchmark(
-        "Parts of the programs",
-        programs="build/*/benchmarks/apps/bench-*",
-        is_markdown=False,
-    ),
 }
 
 
 def run(benchmark: Benchmark, options: Sequence[str]) -> str | None:
     """Run a benchmark and return what it printed, also shown meanwhile; None when it failed."""
     printed = []
-    for command in benchmark.commands(options):
-        with subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                click.echo(line, nl=False)
-                printed.append(line)
-        if process.returncode:
-            click.echo(f"{command[-1]}: ended with status {process.returncode}", err=True)
-            return None
-    return "".join(printed) or "n/a, because nothing of it is built\n"
+    with subprocess.Popen(
+        [sys.executable, "-m", benchmark.module, *options],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            click.echo(line, nl=False)
+            printed.append(line)
+    if process.returncode:
+        click.echo(f"{benchmark.module}: ended with status {process.returncode}", err=True)
+        return None
+    return "".join(printed)
 
 
 def run_all(names: Sequence[str], options: Sequence[str] = ()) -> int:

@@ -78,7 +78,7 @@ programs_for_by() {
 options() {
     local cache=$1/CMakeCache.txt name
     shift
-    for name in PINSTUDY_TESTS PINSTUDY_BENCHMARKS; do
+    for name in PINSTUDY_TESTS; do
         case "$* $(grep "^$name:" "$cache" 2>/dev/null)" in
             *"$name=ON"* | *"$name:"*=ON) echo "$name" ;;
         esac
@@ -87,7 +87,7 @@ options() {
 
 # sources_digest: of all files that the build reads.
 sources_digest() {
-    find CMakeLists.txt CMakePresets.json apps runners/witness tests/apps benchmarks -type f \
+    find CMakeLists.txt CMakePresets.json apps runners/witness tests/apps -type f \
         \( -name '*.[ch]pp' -o -name 'CMake*' -o -name '*.cmake' -o -name '*.in' \) -print0 2>/dev/null |
         sort -z | xargs -0 sha256sum | digest
 }

@@ -135,7 +135,7 @@ main() {
         bench)
             system_packages python build run bench
             python_environment requirements-dev.txt
-            if lacks benchmark; then programs; else programs -D PINSTUDY_BENCHMARKS=ON; fi
+            programs
             ;;
         fuzz)
             system_packages python run

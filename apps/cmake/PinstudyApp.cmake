@@ -1,23 +1,20 @@
-# A program under study, its tests and its benchmarks, in every variant: pinstudy_app(),
-# pinstudy_app_test() and pinstudy_app_benchmark().
+# A program under study and its tests, in every variant: pinstudy_app() and pinstudy_app_test().
 
 include(GoogleTest)
 
-# All that is needed to run a study: the programs without their tests and benchmarks.
+# All that is needed to run a study: the programs without their tests.
 add_custom_target(programs)
 
-# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [FULL_VECTORS <source>...] [PTHREADS]
-#              [GOOGLE_BENCHMARK])
+# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [PTHREADS] [GOOGLE_BENCHMARK])
 #
 # Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
-# of all sources except main.cpp, so that tests and benchmarks reach the program's parts. Those of
-# the sources that are named again in FULL_VECTORS use the widest vectors of the processor. With
+# of all sources except main.cpp, so that tests reach the program's parts. With
 # PTHREADS the program forms a team in every variant (apps/common/team.hpp), and its serial build is
 # the variant pthreads. With GOOGLE_BENCHMARK the program times by that library
 # (apps/common/timing.hpp); nothing is built without it.
 function(pinstudy_app)
   cmake_parse_arguments(
-    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES;FULL_VECTORS"
+    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES"
   )
   set(variants ${PINSTUDY_VARIANTS})
   if(arg_PTHREADS)
@@ -32,13 +29,6 @@ function(pinstudy_app)
     endif()
     set(link_flags ${PINSTUDY_BENCHMARK_LINK_FLAGS})
     set(libraries pinstudy-timing)
-  endif()
-  if(arg_FULL_VECTORS)
-    set_property(
-      SOURCE ${arg_FULL_VECTORS}
-      APPEND
-      PROPERTY COMPILE_OPTIONS ${PINSTUDY_FULL_VECTORS}
-    )
   endif()
   set(parts ${arg_SOURCES})
   list(REMOVE_ITEM parts main.cpp)
@@ -109,7 +99,8 @@ function(pinstudy_test_program)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  set(properties TIMEOUT ${arg_TIMEOUT})
+  # Several tests run at a time: a team that spins while it waits would wait for the others' turns.
+  set(properties TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive)
   if(arg_LABELS)
     list(APPEND properties LABELS "${arg_LABELS}")
   endif()
@@ -124,20 +115,4 @@ function(pinstudy_test_program)
     DISCOVERY_MODE PRE_TEST
     PROPERTIES ${properties}
   )
-endfunction()
-
-# pinstudy_app_benchmark(NAME <app> SOURCES <source>...)
-#
-# Builds, for each variant that the app is built in, the Google Benchmark program
-# bench-<app>-<variant>.
-function(pinstudy_app_benchmark)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES")
-  foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
-    if(NOT TARGET ${arg_NAME}-${variant}-lib)
-      continue()
-    endif()
-    set(program bench-${arg_NAME}-${variant})
-    add_executable(${program} ${arg_SOURCES})
-    target_link_libraries(${program} PRIVATE ${arg_NAME}-${variant}-lib benchmark::benchmark)
-  endforeach()
 endfunction()

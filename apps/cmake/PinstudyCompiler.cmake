@@ -5,7 +5,6 @@
 #          PINSTUDY_TEAM_VARIANTS, those of programs that form a team without OpenMP, too
 #          PINSTUDY_ALL_VARIANTS, both
 #          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
-#          PINSTUDY_FULL_VECTORS, further flags for sources that compute with whole vectors
 #          PINSTUDY_PROGRAM_LINK_FLAGS, further link flags for what is installed
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -71,14 +70,6 @@ if(PINSTUDY_SANITIZE)
        -fno-omit-frame-pointer)
 endif()
 
-# For sources that are written with whole vectors (apps/common/vector.hpp): on processors with
-# AVX-512 both compilers prefer half the width, and Clang splits wider vectors.
-check_cxx_compiler_flag(-mprefer-vector-width=512 pinstudy_full_vectors_accepted)
-set(PINSTUDY_FULL_VECTORS "")
-if(pinstudy_full_vectors_accepted)
-  set(PINSTUDY_FULL_VECTORS -mprefer-vector-width=512)
-endif()
-
 # With the C++ library inside, a program starts with a quarter of the instructions: its thousands of
 # symbols need not be bound. Sanitizers want the shared one; some distributions have only that.
 set(PINSTUDY_PROGRAM_LINK_FLAGS "")
@@ -95,8 +86,9 @@ endif()
 
 set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # "omp simd" is a hint: that a loop could not be vectorised is no mistake in it.
-  list(APPEND pinstudy_warnings -Wno-pass-failed)
+  # "omp simd" is a hint: that a loop could not be vectorised is no mistake in it. GCC does not count
+  # signs to -Wconversion; loops of OpenMP count with signed numbers, and index vectors with them.
+  list(APPEND pinstudy_warnings -Wno-pass-failed -Wno-sign-conversion)
 elseif(PINSTUDY_SANITIZE)
   # GCC's manual: with sanitizers this warning may be wrong; it is, for <regex> (GCC bug 105562).
   list(APPEND pinstudy_warnings -Wno-maybe-uninitialized)

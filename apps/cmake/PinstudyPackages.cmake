@@ -1,7 +1,7 @@
 # The libraries that are used: CLI11 always, GoogleTest and Google Benchmark on demand.
 #
 # Targets: pinstudy::cli11
-# Result:  PINSTUDY_BUILD_TESTS, PINSTUDY_BUILD_BENCHMARKS, PINSTUDY_HAVE_GOOGLE_BENCHMARK
+# Result:  PINSTUDY_BUILD_TESTS, PINSTUDY_HAVE_GOOGLE_BENCHMARK
 #          PINSTUDY_BENCHMARK_LINK_FLAGS, further link flags for programs with Google Benchmark
 
 find_package(CLI11 CONFIG QUIET)
@@ -42,7 +42,6 @@ endmacro()
 set(AUTO ON)
 pinstudy_optional(PINSTUDY_TESTS GTest PINSTUDY_BUILD_TESTS)
 pinstudy_optional(PINSTUDY_GOOGLE_BENCHMARK benchmark PINSTUDY_HAVE_GOOGLE_BENCHMARK)
-pinstudy_optional(PINSTUDY_BENCHMARKS benchmark PINSTUDY_BUILD_BENCHMARKS)
 unset(AUTO)
 
 # A shared Google Benchmark brings the shared C++ library; a program that had another one inside

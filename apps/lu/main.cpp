@@ -5,8 +5,8 @@
 #include "apps/common/build_info.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
+#include "apps/common/openmp.hpp"
 #include "apps/common/program.hpp"
-#include "apps/common/schedule.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/lu/check.hpp"
 #include "apps/lu/elimination.hpp"
@@ -25,22 +25,20 @@ int run(int argc, char** argv) {
     if (const auto exit_status = parse_size(options, argument, size, argc, argv)) {
         return *exit_status;
     }
-    if (const std::string reason = why_too_large("size", Matrix::bytes(size)); !reason.empty()) {
+    if (const std::string reason = why_too_large("size", memory_bytes(size)); !reason.empty()) {
         return options.user_error(reason);
     }
 
-    default_to_static_schedule(1);
+    default_to_static_schedule(kRowsAtATime);
     print_header(argv[0], "LU reduction of a dense matrix.", argument, size, max_threads());
-    Matrix matrix(size);
-    fill(matrix);
+    Factors factors(size);
     const Timer timer;
-    const int threads = eliminate(matrix);
+    eliminate(factors);
     const double seconds = timer.seconds();
     print_timer("EXE_TIME", seconds);
     const double operations = 2.0 / 3.0 * std::pow(static_cast<double>(size), 3);
-    std::printf("\nThreads formed: %d\nRate: %.3f Gflop/s\n", threads,
-                seconds > 0.0 ? operations / seconds / 1e9 : 0.0);
-    return report(check(matrix));
+    std::printf("\nRate: %.3f Gflop/s\n", seconds > 0.0 ? operations / seconds / 1e9 : 0.0);
+    return report(check(factors));
 }
 
 }  // namespace

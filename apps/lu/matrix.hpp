@@ -1,44 +1,29 @@
-// The dense matrix that is reduced, as it lies in memory.
+// The dense matrix that is reduced, and what it is reduced to.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include <vector>
 
 namespace pinstudy::lu {
 
-// Rows and columns are worked on in strips of this many: the doubles of one cache line.
-inline constexpr std::int64_t kStrip = 8;
+// A square matrix, each row in memory of its own.
+using Matrix = std::vector<std::vector<double>>;
 
-// A square matrix in one piece, row after row. Rows and columns are filled up with zeros to whole
-// strips, so that every strip of every row is a cache line of its own and no loop has a remainder.
-class Matrix {
-  public:
-    // Takes memory and leaves it untouched: whoever writes a page first decides where it lies.
-    // Throws std::bad_alloc.
-    explicit Matrix(std::int64_t size);
+// Before the reduction `m` is the matrix and `l` is zero. After it the upper triangle of `m`, with
+// the diagonal, is U, and `l` below its diagonal is L, whose diagonal of ones is not stored. Below
+// the diagonal of `m` stays what the last step left there.
+struct Factors {
+    // OmpSCR's matrix of n rows: 1 on the diagonal, 1 + i n + j elsewhere (i, j from 0). Throws
+    // std::bad_alloc.
+    explicit Factors(std::int64_t n);
 
-    // The memory that a matrix of this size takes.
-    static double bytes(std::int64_t size);
+    std::int64_t size() const { return static_cast<std::int64_t>(m.size()); }
 
-    std::int64_t size() const { return size_; }
-    std::int64_t strips() const { return strips_of(size_); }
-    std::int64_t stride() const { return stride_; }  // doubles from a row to the next
-    double* row(std::int64_t i) { return values_.get() + i * stride_; }
-    const double* row(std::int64_t i) const { return values_.get() + i * stride_; }
-
-  private:
-    struct Free {
-        void operator()(double* values) const { std::free(values); }
-    };
-
-    static std::int64_t strips_of(std::int64_t size) { return (size + kStrip - 1) / kStrip; }
-    static std::int64_t stride_of(std::int64_t size);
-
-    std::int64_t size_;
-    std::int64_t stride_;
-    std::unique_ptr<double, Free> values_;
+    Matrix m;
+    Matrix l;
 };
+
+// The memory that the factors of a matrix of n rows take, in bytes.
+double memory_bytes(std::int64_t n);
 
 }  // namespace pinstudy::lu

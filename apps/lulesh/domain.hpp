@@ -1,21 +1,89 @@
-// The problem as a whole: mesh, regions and fields, made by the threads that will work on them.
+// The problem as a whole: the mesh, its regions, and the fields on its nodes and elements.
 #pragma once
 
-#include "apps/lulesh/fields.hpp"
+#include <cstdint>
+#include <vector>
+
 #include "apps/lulesh/mesh.hpp"
 #include "apps/lulesh/regions.hpp"
 #include "apps/lulesh/time_step.hpp"
 
 namespace pinstudy::lulesh {
 
+// Fields on the nodes.
+struct Nodes {
+    explicit Nodes(const Mesh& mesh);
+
+    Vec3 position(Index node) const { return {x[node], y[node], z[node]}; }
+    Vec3 velocity(Index node) const { return {xd[node], yd[node], zd[node]}; }
+    void set_force(Index node, const Vec3& force) {
+        fx[node] = force.x;
+        fy[node] = force.y;
+        fz[node] = force.z;
+    }
+    void add_force(Index node, const Vec3& force) {
+        fx[node] += force.x;
+        fy[node] += force.y;
+        fz[node] += force.z;
+    }
+
+    std::vector<double> x, y, z;        // position
+    std::vector<double> xd, yd, zd;     // velocity
+    std::vector<double> xdd, ydd, zdd;  // acceleration
+    std::vector<double> fx, fy, fz;     // force
+    std::vector<double> mass;
+};
+
+// Fields on the elements.
+struct Elements {
+    explicit Elements(Index count);
+
+    std::vector<double> e;       // internal energy per reference volume
+    std::vector<double> p;       // pressure
+    std::vector<double> q;       // artificial viscosity
+    std::vector<double> ql, qq;  // its linear and its quadratic term
+    std::vector<double> v;       // volume relative to volo
+    std::vector<double> volo;    // reference volume: that at the start
+    std::vector<double> vnew;    // relative volume at the end of the step
+    std::vector<double> delv;    // vnew - v
+    std::vector<double> vdov;    // rate of change of the volume, per volume
+    std::vector<double> arealg;  // characteristic length
+    std::vector<double> ss;      // sound speed
+    std::vector<double> mass;
+};
+
 struct Domain {
-    // Throws std::bad_alloc.
-    Domain(Index edge, const RegionOptions& options);
+    // At the start: a cube of gas at rest, all energy in the element at the origin. For teams of up
+    // to `threads` threads. Throws std::bad_alloc.
+    Domain(Index edge, const RegionOptions& options, int threads);
+
+    // The positions and the velocities of an element's corners.
+    Corners positions(Index element) const {
+        Corners corners;
+        for (int corner = 0; corner < kCorners; ++corner) {
+            corners.set(corner, nodes.position(mesh.element_nodes[element][corner]));
+        }
+        return corners;
+    }
+    Corners velocities(Index element) const {
+        Corners corners;
+        for (int corner = 0; corner < kCorners; ++corner) {
+            corners.set(corner, nodes.velocity(mesh.element_nodes[element][corner]));
+        }
+        return corners;
+    }
 
     Mesh mesh;
-    RegionLists regions;
-    Fields fields;
+    Regions regions;
+    Nodes nodes;
+    Elements elements;
     Clock clock;
 };
+
+// An estimate of all memory for a mesh, in bytes, valid for any edge (also one too large to mesh).
+double memory_bytes(std::int64_t edge);
+
+// The energy deposited in the element at the origin: the same total for every mesh.
+double deposited_energy(Index edge);
 
 }  // namespace pinstudy::lulesh

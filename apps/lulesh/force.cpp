@@ -1,167 +1,221 @@
 #include "apps/lulesh/force.hpp"
 
-#include <algorithm>
+#include <cmath>
 
+#include "apps/common/parallel_loop.hpp"
+#include "apps/lulesh/breakdown.hpp"
 #include "apps/lulesh/constants.hpp"
-#include "apps/lulesh/node_access.hpp"
+#include "apps/lulesh/kinematics.hpp"
+#include "apps/lulesh/temporary.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
 
-// The area vector of the face a, b, c, d, times 2: the cross product of its diagonals.
-inline Vec3 twice_area(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d) {
-    return cross(d - b, c - a);
+void zero_forces(Nodes& nodes, Index count) {
+    parallel_loop(0, count, [&](Index node) { nodes.set_force(node, {}); });
 }
 
-// A quarter of each face's area belongs to each of its corners, and a corner belongs to three
-// faces: the bottom or the top, and the two sides that share the vertical edge.
-inline Corners stress_forces(const Corners& corners, Real stress) {
-    const Vec3* const x = corners.at;
-    const Vec3 bottom = twice_area(x[0], x[1], x[2], x[3]);
-    const Vec3 top = twice_area(x[4], x[7], x[6], x[5]);
-    const Vec3 front = twice_area(x[0], x[4], x[5], x[1]);
-    const Vec3 right = twice_area(x[1], x[5], x[6], x[2]);
-    const Vec3 back = twice_area(x[2], x[6], x[7], x[3]);
-    const Vec3 left = twice_area(x[3], x[7], x[4], x[0]);
-    const Vec3 front_left = front + left;
-    const Vec3 front_right = front + right;
-    const Vec3 back_right = right + back;
-    const Vec3 back_left = back + left;
-    const Real scale = stress * 0.125;
-    return {{scale * (bottom + front_left), scale * (bottom + front_right),
-             scale * (bottom + back_right), scale * (bottom + back_left),
-             scale * (top + front_left), scale * (top + front_right), scale * (top + back_right),
-             scale * (top + back_left)}};
-}
-
-// Twelve times the derivative of the volume by the position of a corner, from the corners around
-// it: d, b and the far corner of one face, ...
-inline Vec3 volume_derivative(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d,
-                              const Vec3& e, const Vec3& f) {
-    const Vec3 bc = b + c;
-    const Vec3 ab = a + b;
-    const Vec3 ae = a + e;
-    const Vec3 de = d + e;
-    const Vec3 cf = c + f;
-    const Vec3 df = d + f;
-    return cross(bc, ab) + cross(ae, de) - cross(cf, df);
-}
-
-// The sign with which a corner takes part in each of the four hourglass modes, the base vectors of
-// Flanagan and Belytschko.
-constexpr double kModes[4][kCorners] = {{1, 1, -1, -1, -1, -1, 1, 1},
-                                        {1, -1, -1, 1, -1, 1, 1, -1},
-                                        {1, -1, 1, -1, 1, -1, 1, -1},
-                                        {-1, 1, -1, 1, 1, -1, 1, -1}};
-
-// sum_i kModes[mode][i] x_i for all modes. Opposite corners have equal signs in three modes and
-// different signs in the fourth.
-struct Modes {
-    Vec3 at[4];
+// The diagonal of the stress tensor of each element. In a gas its three entries are one number; a
+// solid would have three.
+struct Stress {
+    explicit Stress(Index elements)
+        : xx(temporary(elements)), yy(temporary(elements)), zz(temporary(elements)) {}
+    Temporary xx, yy, zz;
 };
 
-inline Modes mode_sums(const Vec3* x) {
-    const Vec3 s0 = x[0] + x[6];
-    const Vec3 s1 = x[1] + x[7];
-    const Vec3 s2 = x[2] + x[4];
-    const Vec3 s3 = x[3] + x[5];
-    const Vec3 fourth = (x[6] - x[0]) + (x[1] - x[7]) + (x[4] - x[2]) + (x[3] - x[5]);
-    return {{(s0 + s1) - (s2 + s3), (s0 - s1) - (s2 - s3), (s0 - s1) + (s2 - s3), fourth}};
+void initialise_stress(const Elements& elements, Index count, Stress& stress) {
+    parallel_loop(0, count, [&](Index i) {
+        stress.xx[i] = stress.yy[i] = stress.zz[i] = -elements.p[i] - elements.q[i];
+    });
 }
 
-// Adds the forces that resist one hourglass mode. gamma is the mode less its share of uniform
-// strain; the mode's velocity is what the corners' velocities have in common with gamma.
-template <int kMode>
-inline void add_hourglass_forces(Corners& force, const Corners& derivatives, const Corners& u,
-                                 const Vec3& mode, Real factor) {
-    Real gamma[kCorners];
-    for (int i = 0; i < kCorners; ++i) {
-        gamma[i] = kModes[kMode][i] - dot(derivatives.at[i], mode);
-    }
-    Vec3 velocity = gamma[0] * u.at[0];
-    for (int i = 1; i < kCorners; ++i) {
-        velocity = multiply_add(gamma[i], u.at[i], velocity);
-    }
-    velocity = factor * velocity;
-    for (int i = 0; i < kCorners; ++i) {
-        force.at[i] = multiply_add(gamma[i], velocity, force.at[i]);
-    }
-}
+// Adds to each node the forces on its corners, in the order of the elements, or puts them in place
+// of the force that was there.
+enum class Force { kReplace, kAdd };
 
-// Hands out the forces of a block that is not inside, corner by corner as those of others.
-[[gnu::noinline]] void deal_forces(const Mesh& mesh, Fields& fields, Seams& seams,
-                                   std::size_t block, const Corners& forces) {
-    const std::size_t first = block * kLanes;
-    const auto lanes =
-        std::min(static_cast<std::size_t>(mesh.elements) - first, static_cast<std::size_t>(kLanes));
-    const Index* const nodes = &mesh.corner_nodes[first * kCorners];
-    for (const int corner : kCornersOfANode) {
-        const NodeLanes force = node_lanes(forces.at[corner]);
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const Index node = nodes[static_cast<std::size_t>(corner * kLanes) + lane];
-            if (seams.is_on_seam(node)) {
-                const auto element = static_cast<Index>(first + lane);
-                store_quad(seams.corner_force(element * kCorners + corner), force.at[lane]);
-            } else {
-                double* const place = node_place(fields.force.data(), node);
-                store_quad(place, load_quad(place) + force.at[lane]);
-            }
+void sum_at_nodes(Domain& domain, const CornerTemporary& forces, Force how) {
+    const Mesh& mesh = domain.mesh;
+    parallel_loop(0, mesh.node_count, [&](Index node) {
+        Vec3 sum;
+        for (Index i = mesh.first_corner[node]; i < mesh.first_corner[node + 1]; ++i) {
+            sum += forces.at(mesh.node_corners[i]);
         }
+        if (how == Force::kReplace) {
+            domain.nodes.set_force(node, sum);
+        } else {
+            domain.nodes.add_force(node, sum);
+        }
+    });
+}
+
+// Calls force_of(element), which yields the force on each corner, for all elements, and brings the
+// forces to the nodes. One thread adds them at once. Several would collide at shared nodes: they
+// keep the forces of each corner, and every node then collects its own.
+template <class ForceOf>
+void distribute_forces(Domain& domain, Force how, const ForceOf& force_of) {
+    const Mesh& mesh = domain.mesh;
+    if (mesh.node_corners.empty()) {
+#pragma omp parallel num_threads(1)
+        share_loop(0, mesh.element_count, [&](Index element) {
+            const Corners force = force_of(element);
+            for (int corner = 0; corner < kCorners; ++corner) {
+                domain.nodes.add_force(mesh.element_nodes[element][corner], force[corner]);
+            }
+        });
+        return;
+    }
+    CornerTemporary forces(mesh.element_count);
+    parallel_loop(0, mesh.element_count,
+                  [&](Index element) { forces.set(element, force_of(element)); });
+    sum_at_nodes(domain, forces, how);
+}
+
+void integrate_stress(Domain& domain, const Stress& stress, Temporary& determinant) {
+    distribute_forces(domain, Force::kReplace, [&](Index element) {
+        const Corners x = domain.positions(element);
+        determinant[element] = shape_derivatives(x).determinant;
+        Corners force = corner_areas(x);
+        for (int i = 0; i < kCorners; ++i) {
+            force.x[i] *= -stress.xx[element];
+            force.y[i] *= -stress.yy[element];
+            force.z[i] *= -stress.zz[element];
+        }
+        return force;
+    });
+}
+
+void require_positive(const Temporary& volume, Index count) {
+    VolumeCheck check;
+    parallel_loop(0, count, [&](Index i) { check.look_at(volume[i]); });
+    check.require_positive();
+}
+
+// What the hourglass forces need of every element, written down by one loop and read by the next.
+struct HourglassTerms {
+    explicit HourglassTerms(Index elements) : derivatives(elements), positions(elements) {}
+    CornerTemporary derivatives;  // of the volume
+    CornerTemporary positions;    // of the corners
+};
+
+void calculate_volume_derivatives(const Domain& domain, HourglassTerms& terms, Temporary& volume) {
+    const Elements& elements = domain.elements;
+    VolumeCheck check;
+    parallel_loop(0, domain.mesh.element_count, [&](Index element) {
+        const Corners x = domain.positions(element);
+        terms.derivatives.set(element, volume_derivatives(x));
+        terms.positions.set(element, x);
+        volume[element] = elements.volo[element] * elements.v[element];
+        check.look_at(elements.v[element]);
+    });
+    check.require_positive();
+}
+
+void add_hourglass_forces(Domain& domain, const HourglassTerms& terms, const Temporary& volume) {
+    const Elements& elements = domain.elements;
+    distribute_forces(domain, Force::kAdd, [&](Index element) {
+        const double coefficient = -kHourglass * elements.ss[element] * elements.mass[element] /
+                                   std::cbrt(volume[element]);
+        return hourglass_forces(terms.positions.of_element(element), domain.velocities(element),
+                                terms.derivatives.of_element(element), volume[element],
+                                coefficient);
+    });
+}
+
+void control_hourglass(Domain& domain, Temporary& volume) {
+    HourglassTerms terms(domain.mesh.element_count);
+    calculate_volume_derivatives(domain, terms, volume);
+    add_hourglass_forces(domain, terms, volume);
+}
+
+// Adds a quarter of the area vector of the face a, b, c, d to each of its corners.
+inline void add_face(Corners& area, const Corners& x, int a, int b, int c, int d) {
+    const Vec3 along = 0.5 * (x[d] + x[c] - x[b] - x[a]);
+    const Vec3 across = 0.5 * (x[c] + x[b] - x[d] - x[a]);
+    const Vec3 quarter = 0.25 * cross(along, across);
+    for (const int corner : {a, b, c, d}) {
+        area.add(corner, quarter);
     }
 }
+
+// Twelve times the derivative of the volume by the position of one corner, of which a, b, c, d, e
+// and f are the neighbours.
+inline Vec3 volume_derivative(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d,
+                              const Vec3& e, const Vec3& f) {
+    return 1.0 / 12.0 * (cross(b + c, a + b) + cross(a + e, d + e) - cross(c + f, d + f));
+}
+
+// The sign with which each corner takes part in the four hourglass modes.
+constexpr int kModeCount = 4;
+constexpr double kModes[kModeCount][kCorners] = {{1, 1, -1, -1, -1, -1, 1, 1},
+                                                 {1, -1, -1, 1, -1, 1, 1, -1},
+                                                 {1, -1, 1, -1, 1, -1, 1, -1},
+                                                 {-1, 1, -1, 1, 1, -1, 1, -1}};
 
 }  // namespace
 
-Corners volume_derivatives(const Corners& corners) {
-    const Vec3* const x = corners.at;
-    return {{volume_derivative(x[1], x[2], x[3], x[4], x[5], x[7]),
-             volume_derivative(x[2], x[3], x[0], x[5], x[6], x[4]),
-             volume_derivative(x[3], x[0], x[1], x[6], x[7], x[5]),
-             volume_derivative(x[0], x[1], x[2], x[7], x[4], x[6]),
-             volume_derivative(x[7], x[6], x[5], x[0], x[3], x[1]),
-             volume_derivative(x[4], x[7], x[6], x[1], x[0], x[2]),
-             volume_derivative(x[5], x[4], x[7], x[2], x[1], x[3]),
-             volume_derivative(x[6], x[5], x[4], x[3], x[2], x[0])}};
+Corners corner_areas(const Corners& x) {
+    Corners area;
+    add_face(area, x, 0, 1, 2, 3);
+    add_face(area, x, 0, 4, 5, 1);
+    add_face(area, x, 1, 5, 6, 2);
+    add_face(area, x, 2, 6, 7, 3);
+    add_face(area, x, 3, 7, 4, 0);
+    add_face(area, x, 4, 7, 6, 5);
+    return area;
 }
 
-Corners corner_forces(const Corners& x, const Corners& u, const ElementState& state) {
-    Corners force = stress_forces(x, state.stress);
-    const Corners derivatives = volume_derivatives(x);
-    Modes modes = mode_sums(x.at);
-    const Real scale = 1.0 / (12.0 * state.volume);
-    for (Vec3& mode : modes.at) {
-        mode = scale * mode;
+Corners volume_derivatives(const Corners& x) {
+    Corners derivatives;
+    derivatives.set(0, volume_derivative(x[1], x[2], x[3], x[4], x[5], x[7]));
+    derivatives.set(1, volume_derivative(x[2], x[3], x[0], x[5], x[6], x[4]));
+    derivatives.set(2, volume_derivative(x[3], x[0], x[1], x[6], x[7], x[5]));
+    derivatives.set(3, volume_derivative(x[0], x[1], x[2], x[7], x[4], x[6]));
+    derivatives.set(4, volume_derivative(x[7], x[6], x[5], x[0], x[3], x[1]));
+    derivatives.set(5, volume_derivative(x[4], x[7], x[6], x[1], x[0], x[2]));
+    derivatives.set(6, volume_derivative(x[5], x[4], x[7], x[2], x[1], x[3]));
+    derivatives.set(7, volume_derivative(x[6], x[5], x[4], x[3], x[2], x[0]));
+    return derivatives;
+}
+
+Corners hourglass_forces(const Corners& x, const Corners& u, const Corners& volume_derivatives,
+                         double volume, double coefficient) {
+    // Each mode without its part of uniform strain, and how fast the corners move along it.
+    double gamma[kModeCount][kCorners];
+    Vec3 velocity[kModeCount];
+    for (int mode = 0; mode < kModeCount; ++mode) {
+        Vec3 shape;
+        for (int i = 0; i < kCorners; ++i) {
+            shape += kModes[mode][i] * x[i];
+        }
+        shape = 1.0 / volume * shape;
+        for (int i = 0; i < kCorners; ++i) {
+            gamma[mode][i] = kModes[mode][i] - dot(volume_derivatives[i], shape);
+        }
+        for (int i = 0; i < kCorners; ++i) {
+            velocity[mode] += gamma[mode][i] * u[i];
+        }
     }
-    add_hourglass_forces<0>(force, derivatives, u, modes.at[0], state.hourglass);
-    add_hourglass_forces<1>(force, derivatives, u, modes.at[1], state.hourglass);
-    add_hourglass_forces<2>(force, derivatives, u, modes.at[2], state.hourglass);
-    add_hourglass_forces<3>(force, derivatives, u, modes.at[3], state.hourglass);
+    Corners force;
+    for (int i = 0; i < kCorners; ++i) {
+        Vec3 sum;
+        for (int mode = 0; mode < kModeCount; ++mode) {
+            sum += gamma[mode][i] * velocity[mode];
+        }
+        force.set(i, coefficient * sum);
+    }
     return force;
 }
 
-void element_forces(const Mesh& mesh, Fields& fields, Seams& seams, Range blocks) {
-    for (auto block = static_cast<std::size_t>(blocks.begin);
-         block < static_cast<std::size_t>(blocks.end); ++block) {
-        const std::size_t first = block * kLanes;
-        const Index* const nodes = &mesh.corner_nodes[first * kCorners];
-        const Corners x = gather_corners(fields.x.data(), nodes);
-        const Corners u = gather_corners(fields.u.data(), nodes);
-        const Real volo = load(&fields.volo[first]);
-        const Real volume = volo * load(&fields.v[first]);
-        const Real mass = kReferenceDensity * volo;
-        const ElementState state{
-            .stress = load(&fields.p[first]) + load(&fields.q[first]),
-            .volume = volume,
-            .hourglass = -kHourglass * load(&fields.ss[first]) * mass * inverse_cbrt(volume)};
-        const Corners force = corner_forces(x, u, state);
-        if (!seams.is_inside(block)) {
-            deal_forces(mesh, fields, seams, block, force);
-            continue;
-        }
-        // In this order the elements around a node contribute in increasing order.
-        for (const int corner : kCornersOfANode) {
-            add_to_nodes(fields.force.data(), nodes + corner * kLanes, force.at[corner]);
-        }
+void calculate_forces(Domain& domain) {
+    const Index count = domain.mesh.element_count;
+    zero_forces(domain.nodes, domain.mesh.node_count);
+    Temporary determinant = temporary(count);
+    {
+        Stress stress(count);
+        initialise_stress(domain.elements, count, stress);
+        integrate_stress(domain, stress, determinant);
+        require_positive(determinant, count);
+        control_hourglass(domain, determinant);
     }
 }
 

@@ -1,26 +1,26 @@
-// Phase 1 of a cycle: the forces of the elements on their corners.
+// The forces of the elements on the nodes: from the stress in the gas, and against hourglass
+// motion.
 #pragma once
 
-#include "apps/lulesh/fields.hpp"
-#include "apps/lulesh/seams.hpp"
+#include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {
 
-// What kLanes elements bring to their forces.
-struct ElementState {
-    Real stress;     // p + q
-    Real volume;     // present volume
-    Real hourglass;  // factor of the hourglass force: -hgcoef ss mass / cbrt(volume)
-};
+// The forces on the nodes at the beginning of a step: zero, then stress, then hourglass control.
+// Throws Breakdown if an element's volume is not positive.
+void calculate_forces(Domain& domain);
 
-// The force on each corner from the stress in the element (its pressure on the areas around the
-// corner) and from the resistance to hourglass motion.
-Corners corner_forces(const Corners& x, const Corners& u, const ElementState& state);
+// The area vector that belongs to each corner: a quarter of each of the three faces that meet
+// there, pointing outwards.
+Corners corner_areas(const Corners& x);
 
-// Twelve times the derivative of an element's volume by the position of each corner.
+// The derivative of an element's volume by the position of each corner.
 Corners volume_derivatives(const Corners& x);
 
-// Adds the forces of the blocks of elements to fields.force, or keeps them in `seams`.
-void element_forces(const Mesh& mesh, Fields& fields, Seams& seams, Range blocks);
+// The forces that resist the hourglass modes of an element (Flanagan and Belytschko 1981): motion
+// of the corners that is no uniform strain. `coefficient` is their strength, negative for
+// resistance.
+Corners hourglass_forces(const Corners& x, const Corners& u, const Corners& volume_derivatives,
+                         double volume, double coefficient);
 
 }  // namespace pinstudy::lulesh

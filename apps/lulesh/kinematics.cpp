@@ -1,67 +1,81 @@
 #include "apps/lulesh/kinematics.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
 
-#include "apps/lulesh/constants.hpp"
-#include "apps/lulesh/node_access.hpp"
+#include "apps/common/parallel_loop.hpp"
+#include "apps/lulesh/breakdown.hpp"
+#include "apps/lulesh/temporary.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
 
+// The diagonal of the velocity gradient of each element: the rates of its principal strains.
+struct StrainRates {
+    explicit StrainRates(Index elements)
+        : xx(temporary(elements)), yy(temporary(elements)), zz(temporary(elements)) {}
+    Temporary xx, yy, zz;
+};
+
 // The square of twice the area of the face a, b, c, d: of the cross product of its diagonals.
-inline Real face_measure(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d) {
-    const Vec3 normal = cross(c - a, d - b);
-    return dot(normal, normal);
+inline double face_measure(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d) {
+    const Vec3 difference = (c - a) - (d - b);
+    const Vec3 sum = (c - a) + (d - b);
+    const double mixed = dot(difference, sum);
+    return dot(difference, difference) * dot(sum, sum) - mixed * mixed;
 }
 
-// The derivatives of a field by the element's own axes at its centre: differences between the
-// centres of opposite faces, made of the differences along the four space diagonals.
-struct CentreGradient {
-    Vec3 xi, eta, zeta;
-};
-
-inline CentreGradient centre_gradient(const Corners& corners) {
-    const Vec3* const f = corners.at;
-    const Vec3 d60 = f[6] - f[0];
-    const Vec3 d53 = f[5] - f[3];
-    const Vec3 d71 = f[7] - f[1];
-    const Vec3 d42 = f[4] - f[2];
-    return {0.25 * ((d60 + d53) - (d71 + d42)), 0.25 * ((d60 - d53) + (d71 - d42)),
-            0.25 * ((d60 + d53) + (d71 + d42))};
+// The diagonal of the velocity gradient at the centre.
+inline Vec3 velocity_gradient(const ShapeDerivatives& shape, const Corners& u) {
+    const Vec3 d06 = u[0] - u[6];
+    const Vec3 d17 = u[1] - u[7];
+    const Vec3 d24 = u[2] - u[4];
+    const Vec3 d35 = u[3] - u[5];
+    const auto& b = shape.b;
+    const double inverse = 1.0 / shape.determinant;
+    return {inverse * (b[0].x * d06.x + b[1].x * d17.x + b[2].x * d24.x + b[3].x * d35.x),
+            inverse * (b[0].y * d06.y + b[1].y * d17.y + b[2].y * d24.y + b[3].y * d35.y),
+            inverse * (b[0].z * d06.z + b[1].z * d17.z + b[2].z * d24.z + b[3].z * d35.z)};
 }
 
-// The three pairwise cross products: each is normal to the plane of two axes, and their product
-// with the third axis is the determinant.
-struct Normals {
-    Vec3 xi, eta, zeta;
-};
+void calculate_strain_rates(Domain& domain, StrainRates& rates, double dt) {
+    Elements& elements = domain.elements;
+    parallel_loop(0, domain.mesh.element_count, [&](Index element) {
+        Corners x = domain.positions(element);
+        const double volume = hexahedron_volume(x);
+        elements.vnew[element] = volume / elements.volo[element];
+        elements.delv[element] = elements.vnew[element] - elements.v[element];
+        elements.arealg[element] = characteristic_length(x, volume);
 
-inline Normals normals(const CentreGradient& g) {
-    return {cross(g.eta, g.zeta), cross(g.zeta, g.xi), cross(g.xi, g.eta)};
+        const Corners u = domain.velocities(element);
+        for (int corner = 0; corner < kCorners; ++corner) {
+            x.add(corner, -0.5 * dt * u[corner]);
+        }
+        const Vec3 gradient = velocity_gradient(shape_derivatives(x), u);
+        rates.xx[element] = gradient.x;
+        rates.yy[element] = gradient.y;
+        rates.zz[element] = gradient.z;
+    });
 }
 
-// The trace of the velocity gradient at the centre, half a step back. Positions are linear in
-// time during a step, so their gradient then is the present one less dt/2 times that of u.
-inline Real volume_rate(const CentreGradient& x, const CentreGradient& u, double dt) {
-    const Real back = splat(-0.5 * dt);
-    const CentreGradient middle{multiply_add(back, u.xi, x.xi), multiply_add(back, u.eta, x.eta),
-                                multiply_add(back, u.zeta, x.zeta)};
-    const Normals n = normals(middle);
-    return (dot(n.xi, u.xi) + dot(n.eta, u.eta) + dot(n.zeta, u.zeta)) / dot(middle.eta, n.eta);
-}
-
-// The size of an element along one of its axes and the velocity difference over it, given the
-// normal to the other two axes.
-inline void store_gradient(double* delv, double* delx, const Vec3& normal, const Vec3& u,
-                           Real volume, Real inverse_volume) {
-    store(delx, volume / sqrt(dot(normal, normal) + kTiny));
-    store(delv, dot(normal, u) * inverse_volume);
+// The rate of the volume, and what of the strain rates changes the shape only (which a gas does not
+// resist).
+void separate_volume_rates(Elements& elements, Index count, StrainRates& rates) {
+    VolumeCheck check;
+    parallel_loop(0, count, [&](Index i) {
+        elements.vdov[i] = rates.xx[i] + rates.yy[i] + rates.zz[i];
+        const double third = elements.vdov[i] / 3.0;
+        rates.xx[i] -= third;
+        rates.yy[i] -= third;
+        rates.zz[i] -= third;
+        check.look_at(elements.vnew[i]);
+    });
+    check.require_positive();
 }
 
 }  // namespace
 
-Real hexahedron_volume(const Corners& corners) {
-    const Vec3* const x = corners.at;
+double hexahedron_volume(const Corners& x) {
     const auto triple = [](const Vec3& a, const Vec3& b, const Vec3& c) {
         return dot(a, cross(b, c));
     };
@@ -71,44 +85,21 @@ Real hexahedron_volume(const Corners& corners) {
            (1.0 / 12.0);
 }
 
-Real characteristic_length(const Corners& corners, Real volume) {
-    const Vec3* const x = corners.at;
-    Real largest = face_measure(x[0], x[1], x[2], x[3]);
-    largest = max(largest, face_measure(x[4], x[5], x[6], x[7]));
-    largest = max(largest, face_measure(x[0], x[1], x[5], x[4]));
-    largest = max(largest, face_measure(x[1], x[2], x[6], x[5]));
-    largest = max(largest, face_measure(x[2], x[3], x[7], x[6]));
-    largest = max(largest, face_measure(x[3], x[0], x[4], x[7]));
-    return 2.0 * volume / sqrt(largest);
+double characteristic_length(const Corners& x, double volume) {
+    double largest = face_measure(x[0], x[1], x[2], x[3]);
+    largest = std::max(largest, face_measure(x[4], x[5], x[6], x[7]));
+    largest = std::max(largest, face_measure(x[0], x[1], x[5], x[4]));
+    largest = std::max(largest, face_measure(x[1], x[2], x[6], x[5]));
+    largest = std::max(largest, face_measure(x[2], x[3], x[7], x[6]));
+    largest = std::max(largest, face_measure(x[3], x[0], x[4], x[7]));
+    return 4.0 * volume / std::sqrt(largest);
 }
 
-double element_kinematics(const Mesh& mesh, Fields& fields, double dt, Range blocks) {
-    Real lowest_volume = splat(std::numeric_limits<double>::infinity());
-    for (auto block = static_cast<std::size_t>(blocks.begin);
-         block < static_cast<std::size_t>(blocks.end); ++block) {
-        const std::size_t first = block * kLanes;
-        const Index* const nodes = &mesh.corner_nodes[first * kCorners];
-        const Corners corners = gather_corners(fields.x.data(), nodes);
-
-        const Real volume = hexahedron_volume(corners);
-        const Real relative = volume / load(&fields.volo[first]);
-        store(&fields.delv[first], relative - load(&fields.v[first]));
-        store(&fields.v[first], relative);
-        store(&fields.arealg[first], characteristic_length(corners, volume));
-        lowest_volume = min(lowest_volume, relative);
-
-        const CentreGradient x = centre_gradient(corners);
-        const CentreGradient u = centre_gradient(gather_corners(fields.u.data(), nodes));
-        store(&fields.vdov[first], volume_rate(x, u, dt));
-
-        const Normals n = normals(x);
-        const Real inverse = 1.0 / (volume + kTiny);
-        Fields::Gradients& g = fields.gradients;
-        store_gradient(&g.delv_xi[first], &g.delx_xi[first], n.xi, u.xi, volume, inverse);
-        store_gradient(&g.delv_eta[first], &g.delx_eta[first], n.eta, u.eta, volume, inverse);
-        store_gradient(&g.delv_zeta[first], &g.delx_zeta[first], n.zeta, u.zeta, volume, inverse);
-    }
-    return lowest(lowest_volume);
+void calculate_kinematics(Domain& domain, double dt) {
+    const Index count = domain.mesh.element_count;
+    StrainRates rates(count);
+    calculate_strain_rates(domain, rates, dt);
+    separate_volume_rates(domain.elements, count, rates);
 }
 
 }  // namespace pinstudy::lulesh

@@ -4,13 +4,13 @@
 #include <new>
 
 #include "apps/common/exit_status.hpp"
-#include "apps/common/schedule.hpp"
+#include "apps/common/openmp.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/common/verdict.hpp"
+#include "apps/lulesh/breakdown.hpp"
 #include "apps/lulesh/report.hpp"
 #include "apps/lulesh/settings.hpp"
 #include "apps/lulesh/solver.hpp"
-#include "apps/lulesh/team.hpp"
 #include "apps/lulesh/verification.hpp"
 
 namespace pinstudy::lulesh {
@@ -20,20 +20,14 @@ Observer observer_for(const Settings& settings) {
     if (settings.quiet || !(settings.progress || settings.trace)) {
         return {};
     }
-    return [&settings, trace = Trace()](const Domain& domain, const Clock& clock) mutable {
+    return [&settings](const Domain& domain) {
         if (settings.progress) {
-            print_cycle(clock);
+            print_cycle(domain.clock);
         }
         if (settings.trace) {
-            trace.print(domain, clock);
+            print_trace(domain);
         }
     };
-}
-
-int report_breakdown(const char* what, const Domain& domain) {
-    std::fprintf(stderr, "lulesh: %s in cycle %lld: the solution broke down\n", what,
-                 static_cast<long long>(domain.clock.cycle));
-    return kExitFailed;
 }
 
 int report_results(const Settings& settings, const Domain& domain, double seconds) {
@@ -54,21 +48,19 @@ int report_results(const Settings& settings, const Domain& domain, double second
 int run(const Settings& settings) {
     default_to_static_schedule(0);
     if (!settings.quiet) {
-        print_header(settings, size_of_next_team());
+        print_header(settings, max_threads());
     }
-    Domain domain(static_cast<Index>(settings.edge), settings.regions);
+    Domain domain(static_cast<Index>(settings.edge), settings.regions, max_threads());
     const Observer observer = observer_for(settings);
     const Timer timer;
-    const Outcome outcome = run(domain, settings.last_cycle, observer);
-    const double seconds = timer.seconds();
-    switch (outcome) {
-        case Outcome::kNegativeVolume:
-            return report_breakdown("an element's volume is not positive", domain);
-        case Outcome::kViscosityOutOfBounds:
-            return report_breakdown("an artificial viscosity is above qstop (1e12)", domain);
-        case Outcome::kFinished:
-            break;
+    try {
+        run(domain, settings.last_cycle, observer);
+    } catch (const Breakdown& breakdown) {
+        std::fprintf(stderr, "lulesh: %s in cycle %lld: the solution broke down\n",
+                     breakdown.what(), static_cast<long long>(domain.clock.cycle));
+        return kExitFailed;
     }
+    const double seconds = timer.seconds();
     return report_results(settings, domain, seconds);
 }
 

@@ -1,7 +1,5 @@
 #include "apps/lulesh/mesh.hpp"
 
-#include <algorithm>
-
 namespace pinstudy::lulesh {
 namespace {
 
@@ -13,83 +11,88 @@ Position position(Index number, Index per_edge) {
     return {number % per_edge, number / per_edge % per_edge, number / per_edge / per_edge};
 }
 
-constexpr Position kCornerOffsets[kCorners] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
-                                               {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
-
-std::size_t size(Index count) {
-    return static_cast<std::size_t>(count);
+std::array<Index, kCorners> nodes_of(Index element, Index edge) {
+    constexpr Position kOffsets[kCorners] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                             {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+    const Position p = position(element, edge);
+    const Index n = edge + 1;
+    std::array<Index, kCorners> nodes{};
+    for (int corner = 0; corner < kCorners; ++corner) {
+        const Position& offset = kOffsets[corner];
+        nodes[corner] = ((p.z + offset.z) * n + p.y + offset.y) * n + p.x + offset.x;
+    }
+    return nodes;
 }
 
-Index blocks_for(Index elements) {
-    return (elements + kLanes - 1) / kLanes;
+// Connects an element through the two faces across one axis; `step` leads to the next element.
+void connect_along(Mesh& mesh, Index element, Face minus, Index place, Index step) {
+    const auto connect = [&](Face face, bool ends, Index neighbour, Beyond outside) {
+        mesh.neighbours[face][element] = ends ? element : neighbour;
+        if (ends) {
+            mesh.boundary[element] |= static_cast<std::uint32_t>(outside) << (2 * face);
+        }
+    };
+    connect(minus, place == 0, element - step, Beyond::kSymmetryPlane);
+    connect(static_cast<Face>(minus + 1), place == mesh.edge - 1, element + step, Beyond::kNothing);
+}
+
+void connect_elements(Mesh& mesh) {
+    for (auto& neighbours : mesh.neighbours) {
+        neighbours.resize(mesh.element_count);
+    }
+    for (Index element = 0; element < mesh.element_count; ++element) {
+        mesh.element_nodes[element] = nodes_of(element, mesh.edge);
+        const Position p = position(element, mesh.edge);
+        connect_along(mesh, element, kXiMinus, p.x, 1);
+        connect_along(mesh, element, kEtaMinus, p.y, mesh.edge);
+        connect_along(mesh, element, kZetaMinus, p.z, mesh.edge * mesh.edge);
+    }
+}
+
+void list_symmetry_nodes(Mesh& mesh) {
+    for (Index node = 0; node < mesh.node_count; ++node) {
+        const Position p = position(node, mesh.edge + 1);
+        const Index places[] = {p.x, p.y, p.z};
+        for (int axis = 0; axis < 3; ++axis) {
+            if (places[axis] == 0) {
+                mesh.symmetry_nodes[axis].push_back(node);
+            }
+        }
+    }
+}
+
+void list_node_corners(Mesh& mesh) {
+    mesh.first_corner.assign(mesh.node_count + 1, 0);
+    for (const auto& nodes : mesh.element_nodes) {
+        for (const Index node : nodes) {
+            ++mesh.first_corner[node + 1];
+        }
+    }
+    for (Index node = 0; node < mesh.node_count; ++node) {
+        mesh.first_corner[node + 1] += mesh.first_corner[node];
+    }
+    std::vector<Index> next(mesh.first_corner.begin(), mesh.first_corner.end() - 1);
+    mesh.node_corners.resize(mesh.first_corner.back());
+    for (Index element = 0; element < mesh.element_count; ++element) {
+        for (int corner = 0; corner < kCorners; ++corner) {
+            const Index node = mesh.element_nodes[element][corner];
+            mesh.node_corners[next[node]++] = kCorners * element + corner;
+        }
+    }
 }
 
 }  // namespace
 
-ElementNodes nodes_of_element(Index element, Index edge) {
-    const Position p = position(element, edge);
-    const Index n = edge + 1;
-    ElementNodes result{};
-    for (int corner = 0; corner < kCorners; ++corner) {
-        const Position& offset = kCornerOffsets[corner];
-        result.at[corner] = ((p.z + offset.z) * n + p.y + offset.y) * n + p.x + offset.x;
-    }
-    return result;
-}
-
-Mesh::Mesh(Index edge_elements)
+Mesh::Mesh(Index edge_elements, bool with_node_corners)
     : edge(edge_elements),
-      elements(edge * edge * edge),
-      nodes((edge + 1) * (edge + 1) * (edge + 1)),
-      blocks(blocks_for(elements)),
-      outside(blocks * kLanes),
-      corner_nodes(size(blocks) * kCorners * kLanes),
-      neighbours(size(elements) * kFaces),
-      node_corners(size(nodes) * kCorners),
-      symmetry(size(nodes)) {}
-
-void Mesh::connect_elements(Range range) {
-    const auto neighbour = [this](Index element, Face face) -> Index& {
-        return neighbours[size(elements) * static_cast<std::size_t>(face) + size(element)];
-    };
-    for (Index padded = range.begin * kLanes; padded < range.end * kLanes; ++padded) {
-        const Index element = std::min(padded, elements - 1);
-        const ElementNodes its_nodes = nodes_of_element(element, edge);
-        Index* const block = &corner_nodes[size(padded / kLanes) * kCorners * kLanes];
-        for (int corner = 0; corner < kCorners; ++corner) {
-            block[corner * kLanes + padded % kLanes] = its_nodes.at[corner];
-        }
-        if (padded != element) {
-            continue;
-        }
-        const Position p = position(element, edge);
-        const Index row = edge;
-        const Index plane = edge * edge;
-        neighbour(element, kXiMinus) = p.x == 0 ? element : element - 1;
-        neighbour(element, kXiPlus) = p.x == edge - 1 ? outside : element + 1;
-        neighbour(element, kEtaMinus) = p.y == 0 ? element : element - row;
-        neighbour(element, kEtaPlus) = p.y == edge - 1 ? outside : element + row;
-        neighbour(element, kZetaMinus) = p.z == 0 ? element : element - plane;
-        neighbour(element, kZetaPlus) = p.z == edge - 1 ? outside : element + plane;
-    }
-}
-
-void Mesh::connect_nodes(Range range) {
-    for (Index node = range.begin; node < range.end; ++node) {
-        const Position p = position(node, edge + 1);
-        Index* const its_corners = &node_corners[size(node) * kCorners];
-        int count = 0;
-        for (const int corner : kCornersOfANode) {
-            const Position& offset = kCornerOffsets[corner];
-            const Position e{p.x - offset.x, p.y - offset.y, p.z - offset.z};
-            const auto inside = [this](Index i) { return i >= 0 && i < edge; };
-            if (inside(e.x) && inside(e.y) && inside(e.z)) {
-                its_corners[count++] = ((e.z * edge + e.y) * edge + e.x) * kCorners + corner;
-            }
-        }
-        std::fill(its_corners + count, its_corners + kCorners, outside * kCorners);
-        symmetry[size(node)] =
-            static_cast<std::uint8_t>((p.x == 0 ? 1 : 0) | (p.y == 0 ? 2 : 0) | (p.z == 0 ? 4 : 0));
+      element_count(edge * edge * edge),
+      node_count((edge + 1) * (edge + 1) * (edge + 1)),
+      element_nodes(element_count),
+      boundary(element_count) {
+    connect_elements(*this);
+    list_symmetry_nodes(*this);
+    if (with_node_corners) {
+        list_node_corners(*this);
     }
 }
 

@@ -2,65 +2,47 @@
 // the mesh is a cube.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <vector>
 
-#include "apps/lulesh/array.hpp"
 #include "apps/lulesh/geometry.hpp"
-#include "apps/lulesh/team.hpp"
 
 namespace pinstudy::lulesh {
 
-// Directions of the element's own axes; neighbours are reached through the face on either side.
+// The faces of an element, along its own axes.
 enum Face : int { kXiMinus, kXiPlus, kEtaMinus, kEtaPlus, kZetaMinus, kZetaPlus, kFaces };
 
-// The order in which the elements around a node, taken in increasing order, have it as their
-// corner.
-inline constexpr int kCornersOfANode[kCorners] = {6, 7, 5, 4, 2, 3, 1, 0};
+// What lies beyond a face of an element.
+enum class Beyond : std::uint32_t { kElement = 0, kSymmetryPlane = 1, kNothing = 2 };
 
 // A cube of edge^3 elements and (edge + 1)^3 nodes, both numbered with x fastest, then y, then z.
-// Elements are worked on in blocks of kLanes. The last block is filled up with copies of the last
-// element that nobody refers to; behind it lies one more block, the outside of the mesh.
 struct Mesh {
-    explicit Mesh(Index edge_elements);
+    // `with_node_corners`: also make the lists that a team of several threads needs to add up
+    // forces.
+    Mesh(Index edge, bool with_node_corners);
 
-    // Fills the connectivity of blocks of elements, and of nodes; both must be called for all.
-    void connect_elements(Range blocks);
-    void connect_nodes(Range range);
-
-    Index edge;  // elements per edge of the cube
-    Index elements;
-    Index nodes;
-    Index blocks;   // blocks of kLanes elements
-    Index outside;  // the element that stands for "none": its fields stay 0
-
-    Array<Index> corner_nodes;  // [block][corner][lane]: the nodes of an element
-    // [face][element]: the element beyond the face; on a plane of symmetry the element itself,
-    // where the mesh ends `outside`.
-    Array<Index> neighbours;
-    // [node][8]: the corners (8 * element + corner) that meet in a node in increasing order,
-    // filled up with the first corner of `outside`. In this order the corners always come in the
-    // order kCornersOfANode.
-    Array<Index> node_corners;
-    // [node]: bit a is set if the node lies on the plane of symmetry across axis a.
-    Array<std::uint8_t> symmetry;
-
-    // Whether all lanes of a block are elements of the mesh.
-    bool is_full(std::size_t block) const {
-        return (block + 1) * kLanes <= static_cast<std::size_t>(elements);
+    Beyond beyond(Index element, Face face) const {
+        return static_cast<Beyond>(boundary[element] >> (2 * face) & 3U);
     }
-    const Index* neighbours_at(Face face) const {
-        return neighbours.data() +
-               static_cast<std::size_t>(face) * static_cast<std::size_t>(elements);
-    }
+
+    Index edge;  // elements on an edge of the cube
+    Index element_count;
+    Index node_count;
+
+    std::vector<std::array<Index, kCorners>> element_nodes;  // of each element, corner by corner
+    std::array<std::vector<Index>, kFaces>
+        neighbours;                       // [face][element]; itself where there is none
+    std::vector<std::uint32_t> boundary;  // of each element: a Beyond a face, two bits each
+    std::array<std::vector<Index>, 3> symmetry_nodes;  // on the planes x = 0, y = 0, z = 0
+
+    // The corners (kCorners * element + corner) that meet in node n, in increasing order, are
+    // node_corners[first_corner[n]] to node_corners[first_corner[n + 1] - 1].
+    std::vector<Index> first_corner;
+    std::vector<Index> node_corners;
 };
 
-// The largest edge for which 8 * element + corner is an Index, the outside included.
+// The largest edge for which kCorners * element + corner is an Index.
 inline constexpr Index kLargestEdge = 645;
-
-// The nodes of an element in the order of its corners.
-struct ElementNodes {
-    Index at[kCorners];
-};
-ElementNodes nodes_of_element(Index element, Index edge);
 
 }  // namespace pinstudy::lulesh

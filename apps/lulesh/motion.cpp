@@ -1,34 +1,60 @@
 #include "apps/lulesh/motion.hpp"
 
+#include <cmath>
+
+#include "apps/common/parallel_loop.hpp"
 #include "apps/lulesh/constants.hpp"
-#include "apps/lulesh/node_access.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
 
-// Which components may accelerate, for each value of Mesh::symmetry.
-constexpr double kFree[8][kNodeStride] = {{1, 1, 1, 0}, {0, 1, 1, 0}, {1, 0, 1, 0}, {0, 0, 1, 0},
-                                          {1, 1, 0, 0}, {0, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 0}};
+void calculate_accelerations(Nodes& nodes, Index count) {
+    parallel_loop(0, count, [&](Index node) {
+        nodes.xdd[node] = nodes.fx[node] / nodes.mass[node];
+        nodes.ydd[node] = nodes.fy[node] / nodes.mass[node];
+        nodes.zdd[node] = nodes.fz[node] / nodes.mass[node];
+    });
+}
+
+// Nothing moves across a plane of symmetry.
+void apply_symmetry(const Mesh& mesh, Nodes& nodes) {
+    std::vector<double>* const across[] = {&nodes.xdd, &nodes.ydd, &nodes.zdd};
+#pragma omp parallel
+    for (int axis = 0; axis < 3; ++axis) {
+        const std::vector<Index>& plane = mesh.symmetry_nodes[axis];
+        const auto count = static_cast<Index>(plane.size());
+        share_loop(0, count, [&](Index i) { (*across[axis])[plane[i]] = 0.0; });
+    }
+}
+
+double cut_off(double velocity) {
+    return std::abs(velocity) < kVelocityCut ? 0.0 : velocity;
+}
+
+void calculate_velocities(Nodes& nodes, Index count, double dt) {
+    parallel_loop(0, count, [&](Index node) {
+        nodes.xd[node] = cut_off(nodes.xd[node] + nodes.xdd[node] * dt);
+        nodes.yd[node] = cut_off(nodes.yd[node] + nodes.ydd[node] * dt);
+        nodes.zd[node] = cut_off(nodes.zd[node] + nodes.zdd[node] * dt);
+    });
+}
+
+void calculate_positions(Nodes& nodes, Index count, double dt) {
+    parallel_loop(0, count, [&](Index node) {
+        nodes.x[node] += nodes.xd[node] * dt;
+        nodes.y[node] += nodes.yd[node] * dt;
+        nodes.z[node] += nodes.zd[node] * dt;
+    });
+}
 
 }  // namespace
 
-void move_nodes(const Mesh& mesh, Fields& fields, const Seams& seams, double dt, Range nodes) {
-    for (const Index* node = seams.nodes_from(nodes.begin); *node < nodes.end; ++node) {
-        store_quad(node_place(fields.force.data(), *node), seams.sum_at(mesh, *node));
-    }
-    for (Index node = nodes.begin; node < nodes.end; ++node) {
-        const auto i = static_cast<std::size_t>(node);
-        double* const force = node_place(fields.force.data(), node);
-        double* const velocity = node_place(fields.u.data(), node);
-        double* const position = node_place(fields.x.data(), node);
-        const Quad acceleration =
-            load_quad(force) * load_quad(kFree[mesh.symmetry[i]]) / fields.mass[i];
-        Quad u = load_quad(velocity) + acceleration * dt;
-        u = ((u < kVelocityCut) & (u > -kVelocityCut)) ? Quad{} : u;
-        store_quad(velocity, u);
-        store_quad(position, load_quad(position) + u * dt);
-        store_quad(force, Quad{});
-    }
+void move_nodes(Domain& domain, double dt) {
+    const Index count = domain.mesh.node_count;
+    calculate_accelerations(domain.nodes, count);
+    apply_symmetry(domain.mesh, domain.nodes);
+    calculate_velocities(domain.nodes, count, dt);
+    calculate_positions(domain.nodes, count, dt);
 }
 
 }  // namespace pinstudy::lulesh

@@ -1,13 +1,11 @@
-// Phase 2 of a cycle: the nodes move.
+// How the nodes move under the forces on them.
 #pragma once
 
-#include "apps/lulesh/fields.hpp"
-#include "apps/lulesh/seams.hpp"
+#include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {
 
-// Acceleration, velocity and position of the nodes from the forces on them, which are set back to
-// 0. A node on a plane of symmetry stays on it.
-void move_nodes(const Mesh& mesh, Fields& fields, const Seams& seams, double dt, Range nodes);
+// Accelerations, none across a plane of symmetry; velocities, and positions after `dt`.
+void move_nodes(Domain& domain, double dt);
 
 }  // namespace pinstudy::lulesh

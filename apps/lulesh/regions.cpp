@@ -7,12 +7,6 @@
 namespace pinstudy::lulesh {
 namespace {
 
-// An element's work besides the equation of state (viscosity, constraints, access to memory), in
-// evaluations of it; and the size of a work item in the same unit. An item takes about a
-// microsecond: long against handing it out, and small meshes still have some for every thread.
-constexpr std::int64_t kFixedCost = 2;
-constexpr std::int64_t kItemCost = 192;
-
 // k^exponent, or kLargestWeight + 1 if it is larger than kLargestWeight.
 std::int64_t bounded_power(std::int64_t k, std::int64_t exponent) {
     if (k <= 1) {
@@ -52,10 +46,6 @@ Index draw_run_length(GlibcRandom& random) {
     const Bin& bin = *std::find_if(std::begin(kBins), std::end(kBins),
                                    [draw](const Bin& candidate) { return draw < candidate.below; });
     return static_cast<Index>(bin.lowest + random.next() % bin.count);
-}
-
-std::size_t filled_up(std::size_t count) {
-    return (count + kLanes - 1) / kLanes * kLanes;
 }
 
 }  // namespace
@@ -101,43 +91,20 @@ std::vector<Index> assign_regions(Index elements, const RegionOptions& options) 
     return region_of_element;
 }
 
-RegionLists::RegionLists(const std::vector<Index>& region_of_element, const RegionOptions& options)
-    : sizes(static_cast<std::size_t>(options.regions), 0), eos_factor(0.0) {
-    for (const Index region : region_of_element) {
-        ++sizes[static_cast<std::size_t>(region)];
+Regions::Regions(Index element_count, const RegionOptions& options)
+    : of_element(assign_regions(element_count, options)),
+      elements(static_cast<std::size_t>(options.regions)) {
+    for (Index element = 0; element < element_count; ++element) {
+        elements[of_element[element]].push_back(element);
     }
-    std::vector<std::size_t> next;  // per region: where its next element goes
-    std::size_t end = 0;
-    for (const Index size : sizes) {
-        next.push_back(end);
-        end += filled_up(static_cast<std::size_t>(size));
-    }
-    const std::vector<std::size_t> begins = next;
-    elements.resize(end);
-    for (std::size_t element = 0; element < region_of_element.size(); ++element) {
-        elements[next[static_cast<std::size_t>(region_of_element[element])]++] =
-            static_cast<Index>(element);
-    }
-
     double evaluations = 0.0;
-    for (std::size_t region = 0; region < sizes.size(); ++region) {
-        const auto size = static_cast<std::size_t>(sizes[region]);
-        const std::size_t begin = begins[region];
-        const std::size_t stop = begin + filled_up(size);
-        const std::int64_t repetitions =
-            eos_repetitions(static_cast<std::int64_t>(region), options.regions, options.extra_cost);
-        evaluations += static_cast<double>(size) * static_cast<double>(repetitions);
-        if (size > 0) {
-            std::fill(&elements[begin] + size, &elements[begin] + filled_up(size),
-                      elements[begin + size - 1]);
-        }
-        const std::size_t length =
-            filled_up(static_cast<std::size_t>(kItemCost / (kFixedCost + repetitions) + 1));
-        for (std::size_t item = begin; item < stop; item += length) {
-            items.push_back({item, std::min(item + length, stop), repetitions});
-        }
+    for (std::int64_t region = 0; region < options.regions; ++region) {
+        elements[region].shrink_to_fit();
+        repetitions.push_back(eos_repetitions(region, options.regions, options.extra_cost));
+        evaluations +=
+            static_cast<double>(repetitions.back()) * static_cast<double>(elements[region].size());
     }
-    eos_factor = evaluations / static_cast<double>(region_of_element.size());
+    eos_factor = evaluations / element_count;
 }
 
 }  // namespace pinstudy::lulesh

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "apps/lulesh/simd.hpp"
+#include "apps/lulesh/geometry.hpp"
 
 namespace pinstudy::lulesh {
 
@@ -33,24 +33,13 @@ std::int64_t eos_repetitions(std::int64_t region, std::int64_t regions, std::int
 // element counts do.
 std::vector<Index> assign_regions(Index elements, const RegionOptions& options);
 
-// A piece of one region's index list.
-struct WorkItem {
-    std::size_t begin;  // index into RegionLists::elements, a multiple of kLanes
-    std::size_t end;
-    std::int64_t repetitions;
-};
+struct Regions {
+    Regions(Index element_count, const RegionOptions& options);
 
-struct RegionLists {
-    RegionLists(const std::vector<Index>& region_of_element, const RegionOptions& options);
-
-    // Region after region the numbers of its elements in increasing order. Each region's list is
-    // filled up to a multiple of kLanes by repeating its last element.
-    std::vector<Index> elements;
-    // The lists cut into pieces of about equal cost, so that each piece of a region that is
-    // evaluated often is short. They are independent of each other.
-    std::vector<WorkItem> items;
-    std::vector<Index> sizes;  // elements of each region, without the filling
-    double eos_factor;         // evaluations of the equation of state per element and cycle
+    std::vector<Index> of_element;
+    std::vector<std::vector<Index>> elements;  // of each region, in increasing order
+    std::vector<std::int64_t> repetitions;     // of each region's equation of state
+    double eos_factor;  // evaluations of the equation of state per element and cycle
 };
 
 }  // namespace pinstudy::lulesh

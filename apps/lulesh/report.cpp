@@ -1,10 +1,7 @@
 #include "apps/lulesh/report.hpp"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-
-#include "apps/lulesh/node_access.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
@@ -17,25 +14,17 @@ void print_at(const char* field, Index number, double value) {
     std::printf(" %s[%" PRId32 "]=%.15e", field, number, value);
 }
 
-// The artificial viscosity terms, which live in registers during the run.
-void print_viscosity_terms(const Domain& domain, Index element) {
-    Index elements[kLanes];
-    std::fill(elements, elements + kLanes, element);
-    const ArtificialViscosity terms =
-        viscosity_of(domain.mesh, domain.fields, ElementGroup(elements));
-    print_at("ql", element, terms.linear[0]);
-    print_at("qq", element, terms.quadratic[0]);
-}
-
 }  // namespace
 
 void print_header(const Settings& settings, int threads) {
     const auto edge = settings.edge;
     std::printf("Running problem size %" PRId64 "^3 per domain until completion\n", edge);
     std::printf("Num processors: 1\n");
-    if (threads > 0) {
-        std::printf("Num threads: %d\n", threads);
-    }
+#ifdef _OPENMP
+    std::printf("Num threads: %d\n", threads);
+#else
+    static_cast<void>(threads);
+#endif
     std::printf("Total number of elements: %" PRId64 " \n\n", edge * edge * edge);
     std::printf(
         "To choose another size, use -s <edge>.\n"
@@ -73,39 +62,38 @@ void print_results(const Summary& summary, double seconds) {
     std::printf("FOM                  = %10.8g (z/s)\n\n", 1000.0 / grind_time);
 }
 
-void Trace::print(const Domain& domain, const Clock& clock) {
-    const Fields& fields = domain.fields;
-    const Index edge = domain.mesh.edge;
+void print_trace(const Domain& domain) {
+    const Elements& elements = domain.elements;
+    const Nodes& nodes = domain.nodes;
+    const Clock& clock = domain.clock;
     std::printf("trace cycle=%" PRId64, clock.cycle);
     print_value("time", clock.time);
     print_value("dt", clock.dt);
     print_value("dtcourant", clock.dtcourant);
     print_value("dthydro", clock.dthydro);
     // The element at the origin, its neighbours along x, in the plane and in space.
+    const Index edge = domain.mesh.edge;
     const Index plane = edge + 1;
     for (const Index element : {0, 1, plane, edge * edge + plane}) {
-        if (element >= domain.mesh.elements) {
+        if (element >= domain.mesh.element_count) {
             break;
         }
-        const auto i = static_cast<std::size_t>(element);
-        print_at("e", element, fields.e[i]);
-        print_at("p", element, fields.p[i]);
-        print_at("q", element, fields.q[i]);
-        print_at("v", element, fields.v[i]);
-        print_at("ss", element, fields.ss[i]);
-        print_at("vdov", element, fields.vdov[i]);
-        print_at("arealg", element, fields.arealg[i]);
-        print_viscosity_terms(domain, element);
+        print_at("e", element, elements.e[element]);
+        print_at("p", element, elements.p[element]);
+        print_at("q", element, elements.q[element]);
+        print_at("ql", element, elements.ql[element]);
+        print_at("qq", element, elements.qq[element]);
+        print_at("v", element, elements.v[element]);
+        print_at("ss", element, elements.ss[element]);
+        print_at("vdov", element, elements.vdov[element]);
+        print_at("arealg", element, elements.arealg[element]);
     }
     const Index node = (edge + 1) * (edge + 1) + edge + 2;  // one step along x, y and z
-    const double velocity = node_place(fields.u.data(), node)[0];
-    const double mass = fields.mass[static_cast<std::size_t>(node)];
-    print_at("x", node, node_place(fields.x.data(), node)[0]);
-    print_at("xd", node, velocity);
-    print_at("fx", node, mass * (velocity - last_velocity_) / clock.dt);
-    print_at("mass", node, mass);
+    print_at("x", node, nodes.x[node]);
+    print_at("xd", node, nodes.xd[node]);
+    print_at("fx", node, nodes.fx[node]);
+    print_at("mass", node, nodes.mass[node]);
     std::printf("\n");
-    last_velocity_ = velocity;
 }
 
 }  // namespace pinstudy::lulesh

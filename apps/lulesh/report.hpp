@@ -8,7 +8,7 @@
 
 namespace pinstudy::lulesh {
 
-// Before the run. `threads` is the size of the team that will run; 0 without OpenMP.
+// Before the run. `threads`: as many as a team may have.
 void print_header(const Settings& settings, int threads);
 
 // During the run.
@@ -18,12 +18,6 @@ void print_cycle(const Clock& clock);
 void print_results(const Summary& summary, double seconds);
 
 // Values of the elements and of a node next to the origin, by name, in one line a cycle.
-class Trace {
-  public:
-    void print(const Domain& domain, const Clock& clock);
-
-  private:
-    double last_velocity_ = 0.0;  // of the node, which tells the force on it
-};
+void print_trace(const Domain& domain);
 
 }  // namespace pinstudy::lulesh

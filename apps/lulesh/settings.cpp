@@ -5,7 +5,7 @@
 #include "apps/common/build_info.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/options.hpp"
-#include "apps/lulesh/fields.hpp"
+#include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {
 namespace {

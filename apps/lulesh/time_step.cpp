@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "apps/common/openmp.hpp"
+#include "apps/common/parallel_loop.hpp"
 #include "apps/lulesh/constants.hpp"
+#include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
@@ -29,6 +33,47 @@ double limited_step(const Clock& clock) {
     return std::min(step, kLargestStep);
 }
 
+// The lowest of constraint(element) over the elements of a region that change their volume: each
+// thread finds its own, and one takes the lowest of these.
+template <class Constraint>
+double lowest(const std::vector<Index>& region, const std::vector<double>& vdov,
+              const Constraint& constraint) {
+    std::vector<double> lowest_of_thread(max_threads(), kNoConstraint);
+    const auto count = static_cast<Index>(region.size());
+#pragma omp parallel
+    {
+        double own = kNoConstraint;
+        share_loop(0, count, [&](Index i) {
+            if (vdov[region[i]] != 0.0) {
+                own = std::min(own, constraint(region[i]));
+            }
+        });
+#pragma omp barrier
+        lowest_of_thread[thread_number()] = own;
+    }
+    return *std::min_element(lowest_of_thread.begin(), lowest_of_thread.end());
+}
+
+// How long sound takes through an element; the artificial viscosity of a compression counts as
+// stiffness.
+double courant_constraint(const Elements& elements, const std::vector<Index>& region) {
+    constexpr double kViscous = 64.0 * kCourantViscosity * kCourantViscosity;
+    return lowest(region, elements.vdov, [&](Index i) {
+        double square = elements.ss[i] * elements.ss[i];
+        if (elements.vdov[i] < 0.0) {
+            square += kViscous * elements.arealg[i] * elements.arealg[i] * elements.vdov[i] *
+                      elements.vdov[i];
+        }
+        return elements.arealg[i] / std::sqrt(square);
+    });
+}
+
+// How long an element takes to change its volume by the share allowed.
+double hydro_constraint(const Elements& elements, const std::vector<Index>& region) {
+    return lowest(region, elements.vdov,
+                  [&](Index i) { return kVolumeChange / (std::abs(elements.vdov[i]) + 1.0e-20); });
+}
+
 }  // namespace
 
 Clock clock_at_start(double first_volume, double first_energy) {
@@ -37,12 +82,15 @@ Clock clock_at_start(double first_volume, double first_energy) {
     return clock;
 }
 
-void constrain(Clock& clock, const Constraints& constraints) {
-    clock.dtcourant = constraints.courant;
-    // Division is monotonic also after rounding: the largest rate gives the smallest quotient.
-    clock.dthydro = constraints.volume_rate > 0.0
-                        ? kVolumeChange / (constraints.volume_rate + 1.0e-20)
-                        : kNoConstraint;
+void calculate_time_constraints(Domain& domain) {
+    domain.clock.dtcourant = kNoConstraint;
+    domain.clock.dthydro = kNoConstraint;
+    for (const std::vector<Index>& region : domain.regions.elements) {
+        domain.clock.dtcourant =
+            std::min(domain.clock.dtcourant, courant_constraint(domain.elements, region));
+        domain.clock.dthydro =
+            std::min(domain.clock.dthydro, hydro_constraint(domain.elements, region));
+    }
 }
 
 Clock next_cycle(Clock clock) {

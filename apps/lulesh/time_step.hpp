@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "apps/lulesh/material.hpp"
-
 namespace pinstudy::lulesh {
+
+struct Domain;
 
 struct Clock {
     std::int64_t cycle = 0;
@@ -18,8 +18,8 @@ struct Clock {
 // The clock before the first cycle.
 Clock clock_at_start(double first_volume, double first_energy);
 
-// The two limits that the constraints stand for.
-void constrain(Clock& clock, const Constraints& constraints);
+// Sets the two limits by what the elements do.
+void calculate_time_constraints(Domain& domain);
 
 // The step of the next cycle: kept if it could grow only little, otherwise as long as the limits
 // allow and at most kLargestGrowth times the last; near the end such that no tiny step remains.

@@ -16,8 +16,9 @@ constexpr Reference kReferences[] = {
     {20, 575, "9.668856e+04"},  {30, 932, "2.025075e+05"},  {45, 1477, "4.234875e+05"},
     {50, 1662, "5.124778e+05"}, {70, 2402, "9.417145e+05"}, {90, 3145, "1.482403e+06"}};
 
-bool all_finite(const double* begin, std::size_t count) {
-    return std::all_of(begin, begin + count, [](double value) { return std::isfinite(value); });
+bool all_finite(const std::vector<double>& values) {
+    return std::all_of(values.begin(), values.end(),
+                       [](double value) { return std::isfinite(value); });
 }
 
 std::string printed(const char* format, double value) {
@@ -32,13 +33,12 @@ std::string result_text(std::int64_t cycles, const std::string& energy) {
 
 }  // namespace
 
-Symmetry symmetry_of_origin_plane(const double* energies, Index edge) {
-    const auto n = static_cast<std::size_t>(edge);
+Symmetry symmetry_of_origin_plane(const std::vector<double>& energies, Index edge) {
     Symmetry result;
-    for (std::size_t y = 0; y < n; ++y) {
-        for (std::size_t x = y + 1; x < n; ++x) {
-            const double one = energies[y * n + x];
-            const double other = energies[x * n + y];
+    for (Index y = 0; y < edge; ++y) {
+        for (Index x = y + 1; x < edge; ++x) {
+            const double one = energies[y * edge + x];
+            const double other = energies[x * edge + y];
             const double difference = std::abs(one - other);
             result.total += difference;
             result.largest = std::max(result.largest, difference);
@@ -59,22 +59,20 @@ std::optional<Reference> reference_for(Index edge) {
 }
 
 Summary summarise(const Domain& domain) {
-    const Fields& fields = domain.fields;
-    const auto elements = static_cast<std::size_t>(domain.mesh.elements);
+    const Elements& elements = domain.elements;
+    const Nodes& nodes = domain.nodes;
     Summary summary;
     summary.edge = domain.mesh.edge;
     summary.cycles = domain.clock.cycle;
     summary.complete = domain.clock.time >= kStopTime;
-    summary.origin_energy = fields.e[0];
-    summary.symmetry = symmetry_of_origin_plane(fields.e.data(), domain.mesh.edge);
-    for (const Array<double>* const field :
-         {&fields.e, &fields.p, &fields.q, &fields.v, &fields.ss, &fields.vdov}) {
-        summary.finite = summary.finite && all_finite(field->data(), elements);
+    summary.origin_energy = elements.e[0];
+    summary.symmetry = symmetry_of_origin_plane(elements.e, domain.mesh.edge);
+    for (const std::vector<double>* const field :
+         {&elements.e, &elements.p, &elements.q, &elements.v, &elements.ss, &elements.vdov,
+          &nodes.x, &nodes.y, &nodes.z, &nodes.xd, &nodes.yd, &nodes.zd}) {
+        summary.finite = summary.finite && all_finite(*field);
     }
-    for (const Array<double>* const field : {&fields.x, &fields.u}) {
-        summary.finite = summary.finite && all_finite(field->data(), field->size());
-    }
-    summary.lowest_volume = *std::min_element(fields.v.data(), fields.v.data() + elements);
+    summary.lowest_volume = *std::min_element(elements.v.begin(), elements.v.end());
     return summary;
 }
 

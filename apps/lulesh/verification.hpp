@@ -20,7 +20,7 @@ struct Symmetry {
 };
 
 // `energies` begins with the edge * edge elements of the plane, x fastest.
-Symmetry symmetry_of_origin_plane(const double* energies, Index edge);
+Symmetry symmetry_of_origin_plane(const std::vector<double>& energies, Index edge);
 
 // What a run to the problem's stop time must yield.
 struct Reference {

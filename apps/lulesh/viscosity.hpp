@@ -1,49 +1,31 @@
-// The monotonic artificial viscosity of an element (Christensen, UCRL-JC-105269, 1991).
+// The monotonic artificial viscosity, which spreads a shock over some elements (Christensen,
+// UCRL-JC-105269, 1991).
 #pragma once
 
-#include "apps/lulesh/constants.hpp"
-#include "apps/lulesh/geometry.hpp"
+#include "apps/lulesh/domain.hpp"
 
 namespace pinstudy::lulesh {
 
-// The velocity difference over an element along one of its axes, and over its two neighbours.
+// The viscosity terms (ql, qq) of all elements, from the velocities at the end of the step. Throws
+// Breakdown if the viscosity of the last step is above qstop.
+void calculate_viscosity(Domain& domain);
+
+// What an element and its neighbours on both sides see along one of the element's axes.
 struct AxisGradient {
-    Real delv;   // relative to the element's size
-    Real delx;   // that size
-    Real minus;  // delv of the neighbour on either side
-    Real plus;
+    double delv;   // velocity difference over the element, relative to its size
+    double delx;   // that size
+    double minus;  // delv of the neighbours
+    double plus;
 };
 
-struct ArtificialViscosity {
-    Real linear;     // ql, the part in proportion to the velocity difference
-    Real quadratic;  // qq, to its square
+struct ViscosityTerms {
+    double linear;     // ql, in proportion to the velocity difference
+    double quadratic;  // qq, to its square
 };
 
 // The limiter: 1 where the velocity field is smooth (no viscosity is needed), 0 at a shock.
-inline Real limiter(const AxisGradient& axis) {
-    const Real norm = 1.0 / (axis.delv + kTiny);
-    const Real minus = axis.minus * norm;
-    const Real plus = axis.plus * norm;
-    Real phi = 0.5 * (minus + plus);
-    phi = min(phi, kLimiterMultiplier * minus);
-    phi = min(phi, kLimiterMultiplier * plus);
-    return min(max(phi, Real{}), splat(kLimiterMaximum));
-}
+double limiter(const AxisGradient& axis);
 
-// `v` is the relative volume, `vdov` its rate: what expands has no viscosity.
-inline ArtificialViscosity monotonic_viscosity(const AxisGradient (&axes)[3], Real v, Real vdov) {
-    Real linear{};
-    Real quadratic{};
-    for (const AxisGradient& axis : axes) {
-        const Real phi = limiter(axis);
-        const Real jump = min(axis.delv * axis.delx, Real{});
-        linear += jump * (1.0 - phi);
-        quadratic += jump * jump * (1.0 - phi * phi);
-    }
-    const Real density = kReferenceDensity / v;
-    const auto expands = vdov > 0.0;
-    return {expands ? Real{} : -kLinearViscosity * density * linear,
-            expands ? Real{} : kQuadraticViscosity * density * quadratic};
-}
+ViscosityTerms monotonic_viscosity(const AxisGradient (&axes)[3], double density);
 
 }  // namespace pinstudy::lulesh

@@ -5,8 +5,8 @@
 #include "apps/common/build_info.hpp"
 #include "apps/common/memory.hpp"
 #include "apps/common/ompscr.hpp"
+#include "apps/common/openmp.hpp"
 #include "apps/common/program.hpp"
-#include "apps/common/schedule.hpp"
 #include "apps/common/timer.hpp"
 #include "apps/mandelbrot/check.hpp"
 #include "apps/mandelbrot/points.hpp"
@@ -15,13 +15,13 @@
 namespace pinstudy::mandelbrot {
 namespace {
 
-void print_result(const Tally& tally, std::int64_t points, std::int64_t inside, double seconds) {
+void print_result(int threads, std::int64_t points, std::int64_t inside, double seconds) {
     const double area = area_of(inside, points);
     // OmpSCR's estimate of the error; the standard error is 1.65 times as large.
     const double error = area / std::sqrt(static_cast<double>(points));
     std::printf("\n\t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n");
-    std::printf("\t%d \t%lld \t%16.12f %16.12f \t%f\n\n", tally.threads,
-                static_cast<long long>(points), area, error, seconds);
+    std::printf("\t%d \t%lld \t%16.12f %16.12f \t%f\n\n", threads, static_cast<long long>(points),
+                area, error, seconds);
 }
 
 int run(int argc, char** argv) {
@@ -47,10 +47,10 @@ int run(int argc, char** argv) {
     print_header(argv[0], "Mandelbrot set area", argument, points_wanted, max_threads());
     const std::vector<Point> points = sample_points(points_wanted);
     const Timer timer;
-    const Tally tally = count_outside(points, static_cast<double>(escape));
+    const std::int64_t outside = count_outside(points, static_cast<double>(escape));
     const double seconds = timer.seconds();
-    const std::int64_t inside = points_wanted - tally.outside;
-    print_result(tally, points_wanted, inside, seconds);
+    const std::int64_t inside = points_wanted - outside;
+    print_result(max_threads(), points_wanted, inside, seconds);
     print_timer("Total_time", seconds);
     std::printf("\nPoints inside: %lld\nStandard error: %.6f\n", static_cast<long long>(inside),
                 standard_error(points_wanted));

@@ -1,26 +1,27 @@
 #include "apps/mandelbrot/sampling.hpp"
 
-#include "apps/common/schedule.hpp"
-#include "apps/mandelbrot/lanes.hpp"
+#include "apps/common/parallel_loop.hpp"
 
 namespace pinstudy::mandelbrot {
 
-Tally count_outside(std::span<const Point> points, double threshold) {
-    std::int64_t outside = 0;
-    int threads = 1;
-#pragma omp parallel reduction(+ : outside)
-    {
-#pragma omp single nowait
-        threads = team_size();
-        Lanes lanes(threshold);
-#pragma omp for schedule(runtime) nowait
-        for (std::size_t i = 0; i < points.size(); ++i) {
-            lanes.add(points[i]);
+bool is_outside(const Point& c, double threshold) {
+    Point z = c;
+    for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
+        z = {z.re * z.re - z.im * z.im + c.re, 2.0 * z.re * z.im + c.im};
+        if (z.re * z.re + z.im * z.im > threshold) {
+            return true;
         }
-        lanes.finish();
-        outside += lanes.outside();
     }
-    return {outside, threads};
+    return false;
+}
+
+std::int64_t count_outside(std::span<const Point> points, double threshold) {
+    const auto count = static_cast<std::int64_t>(points.size());
+    std::int64_t outside = 0;
+#pragma omp parallel reduction(+ : outside)
+    share_loop(std::int64_t{0}, count,
+               [&](std::int64_t i) { outside += is_outside(points[i], threshold) ? 1 : 0; });
+    return outside;
 }
 
 double area_of(std::int64_t inside, std::int64_t points) {

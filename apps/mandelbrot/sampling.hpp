@@ -8,13 +8,14 @@
 
 namespace pinstudy::mandelbrot {
 
-struct Tally {
-    std::int64_t outside = 0;
-    int threads = 1;  // the team that was formed
-};
+inline constexpr int kMaxIterations = 100000;
 
-// Tests every point with the team's threads; the points are dealt by schedule(runtime).
-Tally count_outside(std::span<const Point> points, double threshold);
+// Whether z -> z^2 + c, from z = c, leaves |z|^2 <= threshold within kMaxIterations iterations; the
+// starting value itself is not tested.
+bool is_outside(const Point& c, double threshold);
+
+// The number of points outside. They are dealt to the team's threads by schedule(runtime).
+std::int64_t count_outside(std::span<const Point> points, double threshold);
 
 // The area of the set of which `inside` out of `points` sampled points are members: twice that
 // share of the rectangle.

@@ -10,11 +10,10 @@
 namespace pinstudy::lu {
 namespace {
 
-Matrix factors_of(std::int64_t n) {
-    Matrix m(n);
-    fill(m);
-    eliminate(m);
-    return m;
+Factors factors_of(std::int64_t n) {
+    Factors factors(n);
+    eliminate(factors);
+    return factors;
 }
 
 // The factors for n = 3 by hand: (1 2 3; 4 1 6; 7 8 1) -> row 1: 1-4*2 = -7, 6-4*3 = -6;
@@ -38,23 +37,21 @@ TEST(Check, AcceptsTheFactorsOfEverySize) {
 
 TEST(Check, RefusesASingleWrongElement) {
     for (const auto& [i, j] : {std::pair{0, 0}, {3, 3}, {2, 17}, {17, 2}, {19, 0}, {19, 19}}) {
-        Matrix factors = factors_of(20);
-        factors.row(i)[j] *= 1.0 + 1e-9;
+        Factors factors = factors_of(20);
+        (i > j ? factors.l : factors.m)[i][j] *= 1.0 + 1e-9;
         EXPECT_FALSE(check(factors).passed) << i << ' ' << j;
     }
 }
 
 TEST(Check, RefusesWhatIsNoNumber) {
-    Matrix factors = factors_of(20);
-    factors.row(7)[11] = std::numeric_limits<double>::quiet_NaN();
+    Factors factors = factors_of(20);
+    factors.m[7][11] = std::numeric_limits<double>::quiet_NaN();
     EXPECT_FALSE(check(factors).passed);
     EXPECT_TRUE(std::isinf(largest_deviation(factors)));
 }
 
 TEST(Check, RefusesTheMatrixThatWasNotReduced) {
-    Matrix m(20);
-    fill(m);
-    EXPECT_FALSE(check(m).passed);
+    EXPECT_FALSE(check(Factors(20)).passed);
 }
 
 }  // namespace

@@ -10,31 +10,26 @@
 namespace pinstudy::lu {
 namespace {
 
-using Rows = std::vector<std::vector<double>>;
-
 double start_value(std::int64_t n, std::int64_t i, std::int64_t j) {
     return i == j ? 1.0 : static_cast<double>(1 + i * n + j);
 }
 
-Rows rows_of(const Matrix& m) {
-    Rows rows;
-    for (std::int64_t i = 0; i < m.size(); ++i) {
-        rows.emplace_back(m.row(i), m.row(i) + m.size());
+// U, and L below its diagonal, in one matrix.
+Matrix eliminated(std::int64_t n) {
+    Factors factors(n);
+    eliminate(factors);
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < i; ++j) {
+            factors.m[i][j] = factors.l[i][j];
+        }
     }
-    return rows;
-}
-
-Rows eliminated(std::int64_t n) {
-    Matrix m(n);
-    fill(m);
-    eliminate(m);
-    return rows_of(m);
+    return factors.m;
 }
 
 // The three loops of the textbook.
-Rows eliminated_by_definition(std::int64_t n) {
+Matrix eliminated_by_definition(std::int64_t n) {
     const auto size = static_cast<std::size_t>(n);
-    Rows a(size, std::vector<double>(size));
+    Matrix a(size, std::vector<double>(size));
     for (std::int64_t i = 0; i < n; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
             a[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = start_value(n, i, j);
@@ -51,7 +46,7 @@ Rows eliminated_by_definition(std::int64_t n) {
     return a;
 }
 
-void expect_same_bits(const Rows& left, const Rows& right, const std::string& what) {
+void expect_same_bits(const Matrix& left, const Matrix& right, const std::string& what) {
     ASSERT_EQ(left.size(), right.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
         for (std::size_t j = 0; j < left[i].size(); ++j) {
@@ -63,19 +58,19 @@ void expect_same_bits(const Rows& left, const Rows& right, const std::string& wh
 }
 
 TEST(Elimination, StartsFromTheMatrixOfOmpscr) {
-    Matrix m(3);
-    fill(m);
-    EXPECT_EQ(rows_of(m), (Rows{{1, 2, 3}, {4, 1, 6}, {7, 8, 1}}));
+    const Factors factors(3);
+    EXPECT_EQ(factors.m, (Matrix{{1, 2, 3}, {4, 1, 6}, {7, 8, 1}}));
+    EXPECT_EQ(factors.l, (Matrix(3, std::vector<double>(3))));
 }
 
 // OmpSCR 2.0 c_lu prints these factors, with one decimal, for n = 5.
 TEST(Elimination, FactorsTheMatrixOfSize5) {
-    const Rows expected{{1, 2, 3, 4, 5},
-                        {6, -11, -10, -15, -20},
-                        {11, 0.9, -22.9, -16.4, -21.8},
-                        {16, 1.4, 0.7, -30.9, -17.1},
-                        {21, 1.8, 1.0, 0.6, -37.3}};
-    const Rows factors = eliminated(5);
+    const Matrix expected{{1, 2, 3, 4, 5},
+                          {6, -11, -10, -15, -20},
+                          {11, 0.9, -22.9, -16.4, -21.8},
+                          {16, 1.4, 0.7, -30.9, -17.1},
+                          {21, 1.8, 1.0, 0.6, -37.3}};
+    const Matrix factors = eliminated(5);
     for (std::size_t i = 0; i < 5; ++i) {
         for (std::size_t j = 0; j < 5; ++j) {
             EXPECT_NEAR(factors[i][j], expected[i][j], 0.0501) << i << ' ' << j;
@@ -85,7 +80,7 @@ TEST(Elimination, FactorsTheMatrixOfSize5) {
 
 TEST(Elimination, MultipliedOutGivesTheMatrixAgain) {
     for (const std::int64_t n : {1, 2, 7, 8, 9, 16, 17, 40}) {
-        const Rows lu = eliminated(n);
+        const Matrix lu = eliminated(n);
         for (std::size_t i = 0; i < lu.size(); ++i) {
             for (std::size_t j = 0; j < lu.size(); ++j) {
                 double product = i <= j ? lu[i][j] : 0.0;
@@ -111,9 +106,19 @@ TEST(Elimination, DoesTheTextbooksOperationsInTheTextbooksOrder) {
     }
 }
 
+TEST(Elimination, LeavesTheDiagonalAndTheUpperTriangleOfLAlone) {
+    Factors factors(6);
+    eliminate(factors);
+    for (std::int64_t i = 0; i < 6; ++i) {
+        for (std::int64_t j = i; j < 6; ++j) {
+            EXPECT_EQ(factors.l[i][j], 0.0) << i << ' ' << j;
+        }
+    }
+}
+
 TEST(Elimination, IsTheSameToTheLastBitForEveryTeamAndSchedule) {
     for (const std::int64_t n : {5, 30, 100}) {
-        const Rows expected = eliminated_by_definition(n);
+        const Matrix expected = eliminated_by_definition(n);
         testing::for_every_team_and_schedule([&](const std::string& how) {
             expect_same_bits(eliminated(n), expected, how + ", n = " + std::to_string(n));
         });

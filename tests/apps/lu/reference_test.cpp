@@ -25,17 +25,16 @@ class LuReference : public ::testing::TestWithParam<Reference> {};
 
 TEST_P(LuReference, ValuesAreMet) {
     const Reference& reference = GetParam();
-    Matrix m(reference.size);
-    fill(m);
-    eliminate(m);
+    Factors factors(reference.size);
+    eliminate(factors);
     double trace = 0.0;
-    for (std::int64_t i = 0; i < m.size(); ++i) {
-        trace += m.row(i)[i];
+    for (std::int64_t i = 0; i < factors.size(); ++i) {
+        trace += factors.m[i][i];
     }
-    EXPECT_EQ(m.row(1)[1], reference.second);
-    EXPECT_NEAR(m.row(m.size() - 1)[m.size() - 1] / reference.last, 1.0, 5e-8);
+    EXPECT_EQ(factors.m[1][1], reference.second);
+    EXPECT_NEAR(factors.m.back().back() / reference.last, 1.0, 5e-8);
     EXPECT_NEAR(trace / reference.trace, 1.0, 5e-10);
-    EXPECT_TRUE(check(m).passed);
+    EXPECT_TRUE(check(factors).passed);
 }
 
 // From the closed form, to the digits given.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace pinstudy::lulesh {
 namespace {
@@ -65,17 +66,40 @@ class Definition {
     double v_, c_, ch_;
 };
 
+// The new states of some elements that are a region of their own.
+std::vector<State> evaluated(const std::vector<Element>& given, std::int64_t repetitions = 1) {
+    const auto count = static_cast<Index>(given.size());
+    Elements elements(count);
+    Temporary volume = temporary(count);
+    std::vector<Index> region;
+    for (Index i = 0; i < count; ++i) {
+        elements.e[i] = given[i].e;
+        elements.p[i] = given[i].p;
+        elements.q[i] = given[i].q;
+        elements.delv[i] = given[i].delv;
+        elements.ql[i] = given[i].ql;
+        elements.qq[i] = given[i].qq;
+        volume[i] = std::clamp(given[i].v, 1e-9, 1e+9);
+        region.push_back(i);
+    }
+    evaluate_equation_of_state(elements, volume, region, repetitions);
+    std::vector<State> states;
+    for (Index i = 0; i < count; ++i) {
+        states.push_back({elements.e[i], elements.p[i], elements.q[i], elements.ss[i]});
+    }
+    return states;
+}
+
 void expect_as_defined(const Element& in) {
-    const EosResult result = equation_of_state({splat(in.e), splat(in.p), splat(in.q), splat(in.v),
-                                                splat(in.delv), splat(in.ql), splat(in.qq)});
+    const State result = evaluated({in})[0];
     const State expected = Definition(in).state();
     const auto close = [](double found, double value) {
         return std::abs(found - value) <= 1e-12 * std::abs(value);
     };
-    EXPECT_PRED2(close, result.e[0], expected.e);
-    EXPECT_PRED2(close, result.p[0], expected.p);
-    EXPECT_PRED2(close, result.q[0], expected.q);
-    EXPECT_PRED2(close, result.ss[0], expected.ss);
+    EXPECT_PRED2(close, result.e, expected.e);
+    EXPECT_PRED2(close, result.p, expected.p);
+    EXPECT_PRED2(close, result.q, expected.q);
+    EXPECT_PRED2(close, result.ss, expected.ss);
 }
 
 TEST(EquationOfState, FollowsItsDefinitionInCompression) {
@@ -101,23 +125,43 @@ TEST(EquationOfState, HoldsAtTheLimitsOfVolume) {
 }
 
 TEST(EquationOfState, LeavesColdGasAtRestAsItIs) {
-    const EosResult result =
-        equation_of_state({Real{}, Real{}, Real{}, splat(1.0), Real{}, Real{}, Real{}});
-    EXPECT_EQ(result.e[0], 0.0);
-    EXPECT_EQ(result.p[0], 0.0);
-    EXPECT_EQ(result.q[0], 0.0);
-    EXPECT_EQ(result.ss[0], 3.333333e-19);
+    const State result = evaluated({{0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0}})[0];
+    EXPECT_EQ(result.e, 0.0);
+    EXPECT_EQ(result.p, 0.0);
+    EXPECT_EQ(result.q, 0.0);
+    EXPECT_EQ(result.ss, 3.333333e-19);
 }
 
-TEST(EquationOfState, TreatsEachLaneByItself) {
-    EosInput input{splat(100.0), splat(70.0), splat(3.0), splat(0.9),
-                   splat(-0.05), splat(1.5),  splat(8.0)};
-    const EosResult alone = equation_of_state(input);
-    input.delv[kLanes - 1] = 0.05;  // one lane expands, so both branches are taken
-    const EosResult together = equation_of_state(input);
-    EXPECT_EQ(together.e[0], alone.e[0]);
-    EXPECT_EQ(together.q[0], alone.q[0]);
-    EXPECT_EQ(together.q[kLanes - 1], 0.0);
+TEST(EquationOfState, TreatsEachElementOfARegionByItself) {
+    const Element contracts{100.0, 70.0, 3.0, 0.9, -0.05, 1.5, 8.0};
+    Element expands = contracts;
+    expands.delv = 0.05;
+    const std::vector<State> together = evaluated({contracts, expands, contracts});
+    EXPECT_EQ(together[0].e, evaluated({contracts})[0].e);
+    EXPECT_EQ(together[2].q, together[0].q);
+    EXPECT_EQ(together[1].q, 0.0);
+}
+
+TEST(EquationOfState, IsTheSameHoweverOftenItIsEvaluated) {
+    const Element element{100.0, 70.0, 3.0, 0.9, -0.05, 1.5, 8.0};
+    const State once = evaluated({element})[0];
+    const State often = evaluated({element}, 20)[0];
+    EXPECT_EQ(often.e, once.e);
+    EXPECT_EQ(often.p, once.p);
+    EXPECT_EQ(often.q, once.q);
+    EXPECT_EQ(often.ss, once.ss);
+}
+
+TEST(EquationOfState, LeavesTheElementsOfOtherRegionsAlone) {
+    Elements elements(3);
+    elements.e = {100.0, 200.0, 300.0};
+    elements.delv = {-0.05, -0.05, -0.05};
+    Temporary volume = temporary(3);
+    std::fill_n(volume.get(), 3, 0.95);
+    evaluate_equation_of_state(elements, volume, {1}, 2);
+    EXPECT_EQ(elements.e[0], 100.0);
+    EXPECT_NE(elements.p[1], 0.0);
+    EXPECT_EQ(elements.e[2], 300.0);
 }
 
 }  // namespace

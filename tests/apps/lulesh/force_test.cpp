@@ -3,38 +3,48 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "apps/lulesh/kinematics.hpp"
 
 namespace pinstudy::lulesh {
 namespace {
 
-// A hexahedron with no two edges alike.
-Corners crooked() {
-    constexpr double kPositions[kCorners][3] = {{0.0, 0.1, 0.0},  {1.1, 0.0, 0.1}, {1.0, 1.2, -0.1},
-                                                {-0.1, 0.9, 0.0}, {0.1, 0.0, 1.0}, {0.9, 0.1, 1.1},
-                                                {1.2, 1.0, 0.9},  {0.0, 1.1, 1.2}};
+Corners corners_at(const double (&positions)[kCorners][3]) {
     Corners corners;
     for (int i = 0; i < kCorners; ++i) {
-        corners.at[i] = {splat(kPositions[i][0]), splat(kPositions[i][1]), splat(kPositions[i][2])};
+        corners.set(i, {positions[i][0], positions[i][1], positions[i][2]});
     }
     return corners;
 }
 
-Real& component(Vec3& vector, int axis) {
-    return axis == 0 ? vector.x : axis == 1 ? vector.y : vector.z;
+// A hexahedron with no two edges alike.
+Corners crooked() {
+    return corners_at({{0.0, 0.1, 0.0},
+                       {1.1, 0.0, 0.1},
+                       {1.0, 1.2, -0.1},
+                       {-0.1, 0.9, 0.0},
+                       {0.1, 0.0, 1.0},
+                       {0.9, 0.1, 1.1},
+                       {1.2, 1.0, 0.9},
+                       {0.0, 1.1, 1.2}});
 }
 
 // Velocities that are linear in space: u = g x with a full matrix g.
 Corners uniform_strain(const Corners& x) {
     Corners u;
     for (int i = 0; i < kCorners; ++i) {
-        const Vec3& p = x.at[i];
-        u.at[i] = {1.0 + 2.0 * p.x - 3.0 * p.y + 0.5 * p.z, -2.0 + p.x + p.y - 4.0 * p.z,
-                   0.3 * p.x + 0.2 * p.y - p.z};
+        const Vec3 p = x[i];
+        u.set(i, {1.0 + 2.0 * p.x - 3.0 * p.y + 0.5 * p.z, -2.0 + p.x + p.y - 4.0 * p.z,
+                  0.3 * p.x + 0.2 * p.y - p.z});
     }
     return u;
+}
+
+Corners resistance(const Corners& x, const Corners& u, double coefficient) {
+    return hourglass_forces(x, u, volume_derivatives(x), hexahedron_volume(x), coefficient);
+}
+
+double (&component(Corners& corners, int axis))[kCorners] {
+    return axis == 0 ? corners.x : axis == 1 ? corners.y : corners.z;
 }
 
 TEST(VolumeDerivatives, AreThoseOfTheVolume) {
@@ -43,77 +53,112 @@ TEST(VolumeDerivatives, AreThoseOfTheVolume) {
     constexpr double kStep = 1.0 / 1024;  // the volume is linear in each coordinate: any step does
     for (int i = 0; i < kCorners; ++i) {
         for (int axis = 0; axis < 3; ++axis) {
-            component(x.at[i], axis) += kStep;
-            const double above = hexahedron_volume(x)[0];
-            component(x.at[i], axis) -= 2 * kStep;
-            const double below = hexahedron_volume(x)[0];
-            component(x.at[i], axis) += kStep;
-            EXPECT_NEAR(component(derivatives.at[i], axis)[0] / 12.0, (above - below) / (2 * kStep),
-                        1e-12)
+            double& coordinate = component(x, axis)[i];
+            coordinate += kStep;
+            const double above = hexahedron_volume(x);
+            coordinate -= 2 * kStep;
+            const double below = hexahedron_volume(x);
+            coordinate += kStep;
+            EXPECT_NEAR(component(derivatives, axis)[i], (above - below) / (2 * kStep), 1e-12)
                 << "corner " << i << ", axis " << axis;
         }
     }
 }
 
-TEST(CornerForces, AreAQuarterOfThePressureOnEachFaceAround) {
+TEST(CornerAreas, AreAQuarterOfEachFaceAround) {
     // The unit cube: each corner touches three faces of area 1.
-    Corners cube;
-    constexpr double kOffsets[kCorners][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
-                                              {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
-    for (int i = 0; i < kCorners; ++i) {
-        cube.at[i] = {splat(kOffsets[i][0]), splat(kOffsets[i][1]), splat(kOffsets[i][2])};
-    }
-    Corners force = corner_forces(cube, Corners{}, {splat(8.0), splat(1.0), splat(0.0)});
+    const double offsets[kCorners][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                         {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+    Corners area = corner_areas(corners_at(offsets));
     for (int i = 0; i < kCorners; ++i) {
         for (int axis = 0; axis < 3; ++axis) {
-            EXPECT_DOUBLE_EQ(component(force.at[i], axis)[0], kOffsets[i][axis] > 0 ? 2.0 : -2.0);
+            EXPECT_DOUBLE_EQ(component(area, axis)[i], offsets[i][axis] > 0 ? 0.25 : -0.25);
         }
     }
 }
 
-TEST(CornerForces, SumToNothing) {
-    const Corners x = crooked();
-    const Corners u = uniform_strain(crooked());
-    const Corners force = corner_forces(x, u, {splat(3.0), hexahedron_volume(x), splat(-2.0)});
-    Vec3 sum{};
-    for (const Vec3& f : force.at) {
-        sum = sum + f;
-    }
-    EXPECT_NEAR(sum.x[0], 0.0, 1e-13);
-    EXPECT_NEAR(sum.y[0], 0.0, 1e-13);
-    EXPECT_NEAR(sum.z[0], 0.0, 1e-13);
-}
-
-TEST(CornerForces, ResistNoUniformStrain) {
-    const Corners x = crooked();
-    const Corners still = corner_forces(x, Corners{}, {splat(3.0), hexahedron_volume(x), Real{}});
-    const Corners strained =
-        corner_forces(x, uniform_strain(x), {splat(3.0), hexahedron_volume(x), splat(-2.0)});
+TEST(CornerAreas, OfAClosedBodySumToNothing) {
+    const Corners area = corner_areas(crooked());
+    Vec3 sum;
     for (int i = 0; i < kCorners; ++i) {
-        EXPECT_NEAR(strained.at[i].x[0], still.at[i].x[0], 1e-12);
-        EXPECT_NEAR(strained.at[i].y[0], still.at[i].y[0], 1e-12);
-        EXPECT_NEAR(strained.at[i].z[0], still.at[i].z[0], 1e-12);
+        sum += area[i];
+    }
+    EXPECT_NEAR(sum.x, 0.0, 1e-15);
+    EXPECT_NEAR(sum.y, 0.0, 1e-15);
+    EXPECT_NEAR(sum.z, 0.0, 1e-15);
+}
+
+TEST(HourglassForces, SumToNothing) {
+    const Corners force = resistance(crooked(), crooked(), -2.0);
+    Vec3 sum;
+    for (int i = 0; i < kCorners; ++i) {
+        sum += force[i];
+    }
+    EXPECT_NEAR(sum.x, 0.0, 1e-13);
+    EXPECT_NEAR(sum.y, 0.0, 1e-13);
+    EXPECT_NEAR(sum.z, 0.0, 1e-13);
+}
+
+TEST(HourglassForces, ResistNoUniformStrain) {
+    Corners force = resistance(crooked(), uniform_strain(crooked()), -2.0);
+    for (int i = 0; i < kCorners; ++i) {
+        for (int axis = 0; axis < 3; ++axis) {
+            EXPECT_NEAR(component(force, axis)[i], 0.0, 1e-12) << i << ' ' << axis;
+        }
     }
 }
 
-TEST(CornerForces, OpposeEveryHourglassMode) {
+TEST(HourglassForces, OpposeEveryHourglassMode) {
     constexpr double kModes[4][kCorners] = {{1, 1, -1, -1, -1, -1, 1, 1},
                                             {1, -1, -1, 1, -1, 1, 1, -1},
                                             {1, -1, 1, -1, 1, -1, 1, -1},
                                             {-1, 1, -1, 1, 1, -1, 1, -1}};
-    const Corners x = crooked();
     for (const auto& mode : kModes) {
-        Corners u{};
+        Corners u;
         for (int i = 0; i < kCorners; ++i) {
-            u.at[i].y = splat(mode[i]);
+            u.set(i, {0.0, mode[i], 0.0});
         }
-        const Corners force = corner_forces(x, u, {Real{}, hexahedron_volume(x), splat(-0.5)});
+        const Corners force = resistance(crooked(), u, -0.5);
         double power = 0.0;
         for (int i = 0; i < kCorners; ++i) {
-            power += force.at[i].y[0] * mode[i];
+            power += force[i].y * mode[i];
         }
-        // In a cube gamma is the mode itself, and the power -0.5 * 8 * 8.
+        // In a cube the mode has no part of uniform strain, and the power is -0.5 * 8 * 8.
         EXPECT_LT(power, -16.0);
+    }
+}
+
+TEST(Forces, PushTheNodesOfACompressedElementApart) {
+    Domain domain(1, {}, 1);
+    domain.elements.p[0] = 8.0;
+    calculate_forces(domain);
+    const double area = 1.125 * 1.125 / 4;
+    EXPECT_DOUBLE_EQ(domain.nodes.fx[0], -8.0 * area);
+    EXPECT_DOUBLE_EQ(domain.nodes.fy[0], -8.0 * area);
+    EXPECT_DOUBLE_EQ(domain.nodes.fx[7], 8.0 * area);
+}
+
+TEST(Forces, AreTheSameForOneThreadAndForSeveralUpToRounding) {
+    const auto forces = [](int threads) {
+        Domain domain(4, {}, threads);
+        for (Index i = 0; i < domain.mesh.element_count; ++i) {
+            domain.elements.p[i] = 1.0 + i % 7;
+            domain.elements.q[i] = 0.1 * (i % 5);
+            domain.elements.ss[i] = 1.0 + i % 3;
+        }
+        for (Index node = 0; node < domain.mesh.node_count; ++node) {
+            domain.nodes.xd[node] = node % 11 - 5;
+            domain.nodes.yd[node] = node % 13 - 6;
+        }
+        calculate_forces(domain);
+        return domain.nodes;
+    };
+    const Nodes one = forces(1);
+    const Nodes several = forces(2);
+    for (std::size_t node = 0; node < one.fx.size(); ++node) {
+        EXPECT_NEAR(one.fx[node], several.fx[node], 1e-13) << node;
+        EXPECT_NEAR(one.fy[node], several.fy[node], 1e-13) << node;
+        EXPECT_NEAR(one.fz[node], several.fz[node], 1e-13) << node;
     }
 }
 

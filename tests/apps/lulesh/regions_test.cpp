@@ -9,10 +9,6 @@
 namespace pinstudy::lulesh {
 namespace {
 
-RegionLists lists_for(Index edge, const RegionOptions& options) {
-    return {assign_regions(edge * edge * edge, options), options};
-}
-
 struct Expected {
     Index edge;
     std::vector<Index> sizes;
@@ -24,18 +20,19 @@ class DefaultRegions : public ::testing::TestWithParam<Expected> {};
 
 TEST_P(DefaultRegions, HaveTheSizesRunsAndCostOfTheOriginal) {
     const Expected& expected = GetParam();
-    const RegionOptions options;
-    const auto region_of_element =
-        assign_regions(expected.edge * expected.edge * expected.edge, options);
-    const RegionLists lists(region_of_element, options);
+    const Regions regions(expected.edge * expected.edge * expected.edge, {});
     int runs = 1;
-    for (std::size_t i = 1; i < region_of_element.size(); ++i) {
-        runs += region_of_element[i] != region_of_element[i - 1] ? 1 : 0;
+    for (std::size_t i = 1; i < regions.of_element.size(); ++i) {
+        runs += regions.of_element[i] != regions.of_element[i - 1] ? 1 : 0;
     }
-    EXPECT_EQ(lists.sizes, expected.sizes);
+    std::vector<Index> sizes;
+    for (const std::vector<Index>& elements : regions.elements) {
+        sizes.push_back(static_cast<Index>(elements.size()));
+    }
+    EXPECT_EQ(sizes, expected.sizes);
     EXPECT_EQ(runs, expected.runs);
-    EXPECT_EQ(region_of_element[0], 10) << "the first run belongs to region 11";
-    EXPECT_NEAR(lists.eos_factor, expected.eos_factor, 0.0005);
+    EXPECT_EQ(regions.of_element[0], 10) << "the first run belongs to region 11";
+    EXPECT_NEAR(regions.eos_factor, expected.eos_factor, 0.0005);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -77,10 +74,10 @@ TEST(Regions, HaveTheCostOfTheOriginalForOtherNumbersAndBalances) {
     for (const Case& c : {Case{11, 0, 2.918}, Case{11, 2, 4.645}, Case{2, 1, 1.518},
                           Case{5, 1, 6.526}, Case{20, 1, 4.496}}) {
         const RegionOptions options{c.regions, c.balance, 1};
-        EXPECT_NEAR(lists_for(30, options).eos_factor, c.eos_factor, 0.0005)
+        EXPECT_NEAR(Regions(27000, options).eos_factor, c.eos_factor, 0.0005)
             << c.regions << " regions, balance " << c.balance;
     }
-    EXPECT_EQ(lists_for(30, {1, 1, 1}).eos_factor, 2.0);
+    EXPECT_EQ(Regions(27000, {1, 1, 1}).eos_factor, 2.0);
 }
 
 TEST(Regions, RepeatTheEquationOfStateByTheirPlace) {
@@ -112,42 +109,26 @@ TEST(Regions, RepeatTenfoldInOneTwoOrThreeRegionsByTheirNumber) {
     EXPECT_EQ(tenfold(45), 3);
 }
 
-TEST(Regions, ListEveryElementOnceAndFillUpWithTheLast) {
-    for (const std::int64_t regions : {1, 2, 11, 200}) {
-        const RegionOptions options{regions, 1, 1};
-        const RegionLists lists = lists_for(7, options);
+TEST(Regions, ListEveryElementOnceInIncreasingOrder) {
+    for (const std::int64_t count : {1, 2, 11, 200}) {
+        const Regions regions(343, {count, 1, 1});
+        ASSERT_EQ(regions.elements.size(), static_cast<std::size_t>(count));
         std::vector<int> seen(343, 0);
-        std::size_t begin = 0;
-        for (const Index size : lists.sizes) {
-            const auto count = static_cast<std::size_t>(size);
-            for (std::size_t i = begin; i < begin + count; ++i) {
-                ++seen[static_cast<std::size_t>(lists.elements[i])];
-                EXPECT_TRUE(i == begin || lists.elements[i] > lists.elements[i - 1]);
+        for (std::size_t region = 0; region < regions.elements.size(); ++region) {
+            const std::vector<Index>& elements = regions.elements[region];
+            EXPECT_TRUE(std::is_sorted(elements.begin(), elements.end()));
+            for (const Index element : elements) {
+                ++seen[element];
+                EXPECT_EQ(regions.of_element[element], static_cast<Index>(region));
             }
-            const std::size_t end = begin + (count + kLanes - 1) / kLanes * kLanes;
-            for (std::size_t i = begin + count; i < end; ++i) {
-                EXPECT_EQ(lists.elements[i], lists.elements[begin + count - 1]);
-            }
-            begin = end;
         }
-        EXPECT_EQ(begin, lists.elements.size());
-        EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+        EXPECT_EQ(seen, std::vector<int>(343, 1));
     }
 }
 
-TEST(Regions, AreCutIntoItemsThatCoverThemAndCostAboutTheSame) {
-    const RegionLists lists = lists_for(30, {});
-    std::size_t next = 0;
-    for (const WorkItem& item : lists.items) {
-        EXPECT_EQ(item.begin, next);
-        EXPECT_LT(item.begin, item.end);
-        EXPECT_EQ(item.begin % kLanes, 0u);
-        next = item.end;
-        const auto cost = static_cast<std::int64_t>(item.end - item.begin) * item.repetitions;
-        EXPECT_LE(cost, 20 * 24);
-    }
-    EXPECT_EQ(next, lists.elements.size());
-    EXPECT_GT(lists.items.size(), 100u) << "enough to share among many threads";
+TEST(Regions, KnowHowOftenEachIsEvaluated) {
+    const Regions regions(1000, {});
+    EXPECT_EQ(regions.repetitions, (std::vector<std::int64_t>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 20}));
 }
 
 TEST(Regions, SumTheirWeightsUpToALimit) {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "apps/lulesh/domain.hpp"
+
 namespace pinstudy::lulesh {
 namespace {
 
@@ -70,14 +72,37 @@ TEST(TimeStep, EndsAtTheStopTime) {
     EXPECT_EQ(last.time, 1e-2);
 }
 
-TEST(TimeStep, TakesTheVolumeLimitFromTheLargestRate) {
-    Clock clock;
-    constrain(clock, {.courant = 3e-4, .volume_rate = 500.0});
-    EXPECT_EQ(clock.dtcourant, 3e-4);
-    EXPECT_DOUBLE_EQ(clock.dthydro, 0.1 / 500.0);
-    constrain(clock, {});
-    EXPECT_EQ(clock.dtcourant, 1e20);
-    EXPECT_EQ(clock.dthydro, 1e20);
+class TimeConstraints : public ::testing::Test {
+  protected:
+    // An element with this rate of its volume, size and sound speed.
+    void set(Index element, double vdov, double length, double sound) {
+        domain_.elements.vdov[element] = vdov;
+        domain_.elements.arealg[element] = length;
+        domain_.elements.ss[element] = sound;
+    }
+
+    Domain domain_{3, {}, 1};
+};
+
+TEST_F(TimeConstraints, AreNoneWhereNoVolumeChanges) {
+    calculate_time_constraints(domain_);
+    EXPECT_EQ(domain_.clock.dtcourant, 1e20);
+    EXPECT_EQ(domain_.clock.dthydro, 1e20);
+}
+
+TEST_F(TimeConstraints, TakeTheElementThatSoundCrossesFirst) {
+    set(3, 5.0, 0.3, 100.0);
+    set(20, 1.0, 0.2, 100.0);
+    calculate_time_constraints(domain_);
+    EXPECT_DOUBLE_EQ(domain_.clock.dtcourant, 0.2 / 100.0);
+    EXPECT_DOUBLE_EQ(domain_.clock.dthydro, 0.1 / 5.0);
+}
+
+TEST_F(TimeConstraints, CountTheViscosityOfACompressionAsStiffness) {
+    set(13, -500.0, 0.5, 100.0);
+    calculate_time_constraints(domain_);
+    EXPECT_DOUBLE_EQ(domain_.clock.dtcourant, 0.5 / std::sqrt(1e4 + 256.0 * 0.25 * 500.0 * 500.0));
+    EXPECT_DOUBLE_EQ(domain_.clock.dthydro, 0.1 / 500.0);
 }
 
 }  // namespace

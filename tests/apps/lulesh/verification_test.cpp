@@ -26,9 +26,9 @@ void expect_failure(const Summary& summary, const std::string& words) {
 }
 
 TEST(Symmetry, ComparesMirroredElements) {
-    const double energies[] = {9.0, 1.0, 2.0,  //
-                               1.5, 8.0, 4.0,  //
-                               2.0, 3.0, 7.0};
+    const std::vector<double> energies{9.0, 1.0, 2.0,  //
+                                       1.5, 8.0, 4.0,  //
+                                       2.0, 3.0, 7.0};
     const Symmetry symmetry = symmetry_of_origin_plane(energies, 3);
     EXPECT_DOUBLE_EQ(symmetry.largest, 1.0);
     EXPECT_DOUBLE_EQ(symmetry.total, 1.5);
@@ -36,7 +36,7 @@ TEST(Symmetry, ComparesMirroredElements) {
 }
 
 TEST(Symmetry, TakesNoQuotientOfZeros) {
-    const double energies[] = {1.0, 0.0, 0.0, 1.0};
+    const std::vector<double> energies{1.0, 0.0, 0.0, 1.0};
     EXPECT_EQ(symmetry_of_origin_plane(energies, 2).largest_relative, 0.0);
 }
 
@@ -86,10 +86,10 @@ TEST(Check, HasNoReferenceForOtherSizesAndEarlierTimes) {
 }
 
 TEST(Summary, NoticesWhatIsNoNumber) {
-    Domain domain(3, {});
+    Domain domain(3, {}, 1);
     run(domain, 2);
     EXPECT_TRUE(summarise(domain).finite);
-    domain.fields.p[7] = std::numeric_limits<double>::quiet_NaN();
+    domain.elements.p[7] = std::numeric_limits<double>::quiet_NaN();
     EXPECT_FALSE(summarise(domain).finite);
 }
 

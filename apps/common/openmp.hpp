@@ -1,4 +1,4 @@
-// How the iterations of the programs' uneven loops are dealt to the threads.
+// What the programs ask of the OpenMP runtime, with and without OpenMP.
 #pragma once
 
 namespace pinstudy {
@@ -8,10 +8,16 @@ namespace pinstudy {
 // do when nobody says anything, so a program must say it. Without OpenMP it does nothing.
 void default_to_static_schedule(int chunk);
 
+// Whether the schedule of schedule(runtime) loops is static with that chunk size; true without
+// OpenMP.
+bool schedule_is_static(int chunk);
+
 // The number of threads a parallel region may get; 1 without OpenMP.
 int max_threads();
 
-// The number of threads in the present team; 1 without OpenMP.
+// The number of threads in the present team, and that of the calling thread in it, from 0; 1 and 0
+// without OpenMP.
 int team_size();
+int thread_number();
 
 }  // namespace pinstudy

@@ -1,5 +1,4 @@
-// The OpenMP runtime's side of schedule.hpp.
-#include "apps/common/schedule.hpp"
+#include "apps/common/openmp.hpp"
 
 #ifdef _OPENMP
     #include <omp.h>
@@ -18,6 +17,14 @@ void default_to_static_schedule(int chunk) {
     }
 }
 
+bool schedule_is_static(int chunk) {
+    omp_sched_t kind{};
+    int given = 0;
+    omp_get_schedule(&kind, &given);
+    // In libomp the upper bits tell whether a schedule is monotonic, as a static one is anyway.
+    return (static_cast<unsigned>(kind) & 0xffU) == omp_sched_static && given == chunk;
+}
+
 int max_threads() {
     return omp_get_max_threads();
 }
@@ -26,9 +33,17 @@ int team_size() {
     return omp_get_num_threads();
 }
 
+int thread_number() {
+    return omp_get_thread_num();
+}
+
 #else
 
 void default_to_static_schedule(int /*chunk*/) {}
+
+bool schedule_is_static(int /*chunk*/) {
+    return true;
+}
 
 int max_threads() {
     return 1;
@@ -36,6 +51,10 @@ int max_threads() {
 
 int team_size() {
     return 1;
+}
+
+int thread_number() {
+    return 0;
 }
 
 #endif

@@ -1,4 +1,4 @@
-#include "apps/common/schedule.hpp"
+#include "apps/common/openmp.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,9 @@
 namespace pinstudy {
 namespace {
 
-TEST(Schedule, WithoutAParallelRegionTheTeamIsOneThread) {
+TEST(Team, OutsideOfAParallelRegionIsOneThread) {
     EXPECT_EQ(team_size(), 1);
+    EXPECT_EQ(thread_number(), 0);
 }
 
 #ifdef _OPENMP
@@ -35,6 +36,15 @@ TEST(Schedule, DefaultsToStaticWithTheProgramsChunk) {
     default_to_static_schedule(1);
     EXPECT_EQ(schedule_in_force().kind, omp_sched_static);
     EXPECT_EQ(schedule_in_force().chunk, 1);
+    EXPECT_TRUE(schedule_is_static(1));
+    EXPECT_FALSE(schedule_is_static(0));
+}
+
+TEST(Schedule, StaticWithoutAChunkHasChunkZero) {
+    unsetenv("OMP_SCHEDULE");
+    default_to_static_schedule(0);
+    EXPECT_TRUE(schedule_is_static(0));
+    EXPECT_FALSE(schedule_is_static(1));
 }
 
 TEST(Schedule, IsTheUsersIfTheUserSaysSo) {
@@ -44,9 +54,10 @@ TEST(Schedule, IsTheUsersIfTheUserSaysSo) {
     unsetenv("OMP_SCHEDULE");
     EXPECT_EQ(schedule_in_force().kind, omp_sched_guided);
     EXPECT_EQ(schedule_in_force().chunk, 3);
+    EXPECT_FALSE(schedule_is_static(3));
 }
 
-TEST(Schedule, TeamSizeIsWhatWasFormed) {
+TEST(Team, IsWhatWasFormed) {
     int formed = 0;
     #pragma omp parallel num_threads(2)
     {
@@ -60,6 +71,7 @@ TEST(Schedule, TeamSizeIsWhatWasFormed) {
 
 TEST(Schedule, WithoutOpenMPThereIsOneThread) {
     default_to_static_schedule(1);
+    EXPECT_TRUE(schedule_is_static(0));
     EXPECT_EQ(max_threads(), 1);
 }
 
