@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fuzz: export PINSTUDY_NO_SPACK = 1
+test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study install uninstall test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,11 @@ setup: ## Set up: system packages where it may, Python environment, programs
 	@tools/setup.sh setup
 
 study: setup ## Run a study: STUDY=quick (default), paper-serial, …; options in ARGS=
+	@tools/setup.sh originals-for $(STUDY)
 	@bin/pinstudy run $(STUDY) $(ARGS)
+
+originals: setup ## Obtain and build LULESH and OmpSCR's programs, or from LULESH_SOURCE=DIR, OMPSCR_SOURCE=DIR
+	@tools/setup.sh originals
 
 install: ## Install for others: PREFIX=/opt/pinstudy; MARCH=x86-64-v3 for nodes of several kinds
 	@tools/setup.sh install
@@ -102,6 +106,10 @@ sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 bench: ## Measure the cost of measuring, speed and load; benchmarks/RESULTS.md keeps it; parts in ARGS=
 	@tools/setup.sh bench
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+fidelity: ## Compare our own programs with the originals; benchmarks/RESULTS.md keeps it; options in ARGS=
+	@tools/setup.sh fidelity
+	@.venv/bin/python -m benchmarks fidelity $(if $(ARGS),--options "$(ARGS)")
 
 fuzz: ## Fuzz parsers and commands; --seconds N for each and targets in ARGS=
 	@tools/setup.sh fuzz

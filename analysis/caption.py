@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.table import one_line
+from analysis.table import joined, one_line
 from configs.words import plural
 
 
-def caption(case: Mapping[str, Any]) -> str:
-    """Return the caption of the table that a row of `summarise` belongs to."""
+def caption(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Return the caption of the table that has these rows of `summarise`."""
+    case = cases[0]
+    program = f"{_implementation(cases)}{case['app']} ({case['variant']})"
     threads = plural(case["threads"], "thread")
     return one_line(
-        f"{case['app']} ({case['variant']}), size {case['size']}, {threads}, "
-        f"schedule {case['schedule']}, wait policy {case['wait_policy']}{_guest(case)}"
+        f"{program}, size {case['size']}, {threads}, schedule {case['schedule']}, "
+        f"wait policy {case['wait_policy']}{_guest(case)}"
     )
+
+
+def _implementation(cases: Sequence[Mapping[str, Any]]) -> str:
+    """Return whose programs were run, where their records tell it."""
+    told = dict.fromkeys(name for case in cases for name in case["implementations"])
+    return f"{joined(told)}: " if told else ""
 
 
 def _guest(case: Mapping[str, Any]) -> str:

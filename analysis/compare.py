@@ -1,8 +1,8 @@
 """Two results side by side: each row against its own baseline, and whether both conclude the same.
 
 Ratios within each of the results can be compared across machines, times cannot. Rows are matched by
-app, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of one size and
-variant are preferred, and it is said where none are.
+algorithm, threads, mapping, governor and, in guests, the mapping of virtual CPUs; tables of one
+app, size and variant are preferred, and it is said where none are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from analysis.compare_rows import (
     Matched,
     differences_in_kind,
     first_common_baseline,
+    matched_programs,
     matched_rows,
     matched_tables,
     unknown_governors,
@@ -121,9 +122,9 @@ class _Opened:
     values: Mapping[str, Values]
 
     @classmethod
-    def of(cls, results: Results, margin: float) -> _Opened:
+    def of(cls, results: Results, findings: Findings) -> _Opened:
         values = values_by_case(results.runs.frame) if results.runs else {}
-        return cls(results, find(results, margin), values)
+        return cls(results, findings, values)
 
 
 def compare(
@@ -134,7 +135,7 @@ def compare(
     `margin` is the equivalence margin of the words; `as_governor` is what governor rows are taken
     to have been under that do not tell theirs.
     """
-    one, other = _Opened.of(a, margin), _Opened.of(b, margin)
+    one, other = (_Opened.of(results, find(results, margin)) for results in (a, b))
     matched = list(matched_tables(one.findings.tables, other.findings.tables))
     pairs = tuple(
         pair
@@ -149,6 +150,22 @@ def compare(
         _others(other.findings.tables, [table for _, table in matched]),
         _remarks(a, b, as_governor),
     )
+
+
+def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
+    """Put the programs of one algorithm that are in the same results side by side; None without.
+
+    A are those that are named otherwise than their algorithm, such as the originals.
+    """
+    matched = list(matched_programs(findings.tables))
+    if not matched:
+        return None
+    opened = _Opened.of(results, findings)
+    pairs = tuple(pair for a, b in matched for pair in _pairs(opened, opened, a, b, None))
+    name_a, name_b = (
+        ", ".join(dict.fromkeys(str(pair[side].keys["app"]) for pair in matched)) for side in (0, 1)
+    )
+    return SideBySide(name_a, name_b, pairs, (), (), results.remarks)
 
 
 def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -> tuple[str, ...]:

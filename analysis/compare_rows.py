@@ -15,7 +15,10 @@ Matched = tuple["CaseFinding | None", "CaseFinding | None"]
 def matched_tables(
     tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
-    """Yield each table of A with the table of B that is most like it, if one is of the same."""
+    """Yield each table of A with the table of B that is most like it, if one is of the same.
+
+    Of the same are tables of one algorithm, whoever's program it is, and as many threads.
+    """
     for table in tables_a:
         same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
         if same:
@@ -24,11 +27,37 @@ def matched_tables(
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
     in_guest = bool(table.cases[0].facts["vcpu_mapping"])
-    return table.keys["app"], int(table.keys["threads"]), in_guest
+    return algorithm_of(table), int(table.keys["threads"]), in_guest
+
+
+def algorithm_of(table: TableFindings) -> str:
+    """Return what a table's program computes: the app's name, unless several apps do so."""
+    return str(table.cases[0].facts["algorithm"] or table.keys["app"])
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
-    return tuple(a.keys[key] == b.keys[key] for key in ("size", "variant", "schedule"))
+    return tuple(a.keys[key] == b.keys[key] for key in ("app", "size", "variant", "schedule"))
+
+
+def matched_programs(
+    tables: Sequence[TableFindings],
+) -> Iterator[tuple[TableFindings, TableFindings]]:
+    """Yield each table of one program with that of the other program of its algorithm.
+
+    The first is of an app that is named otherwise than its algorithm: it has another's program.
+    """
+    for table in tables:
+        if table.keys["app"] == algorithm_of(table):
+            continue
+        for other in tables:
+            alike = ("size", "variant", "threads", "wait_policy")
+            if (
+                other.keys["app"] == algorithm_of(table)
+                and _of_the_same(other) == _of_the_same(table)
+                and all(other.keys[key] == table.keys[key] for key in alike)
+            ):
+                yield table, other
+                break
 
 
 def matched_rows(
@@ -83,7 +112,7 @@ def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, Case
 
 def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
     """Yield in what two tables differ that are compared all the same."""
-    for key in ("size", "variant", "schedule", "wait_policy"):
+    for key in ("app", "size", "variant", "schedule", "wait_policy"):
         words = a.keys[key], b.keys[key]
         if words[0] != words[1] and UNKNOWN not in words:
             yield f"{key.replace('_', ' ')}: A {words[0]}, B {words[1]}"

@@ -183,7 +183,7 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "vcpu_mapping": row.case.facts["vcpu_mapping"],
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
-        exact |= {f"{name}_{key}": table.keys[key] for key in ("size", "variant")}
+        exact |= {f"{name}_{key}": table.keys[key] for key in ("app", "size", "variant")}
         exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
     exact |= _exact_ratio("b_to_a", row.direct)
     exact["conclusions"] = row.agreement

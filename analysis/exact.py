@@ -36,6 +36,7 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
     exact["n"] = None if math.isnan(case["n"]) else case["n"]
     exact["driver"] = joined(case["drivers"])
     exact["governor_read"] = joined(case["governors_read"])
+    exact["implementation"] = joined(case["implementations"])
     for name, title in _MEANS:
         exact[title] = _number(case[name])
     for name, title in _OF_TIMES:

@@ -8,7 +8,7 @@ ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
     "study", "node_id", "selection", "tightness", "mechanism", "cpus",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus",
-    "vm_cpus", "vm_memory_mib", "vm_accelerator",
+    "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
 MEASURES = (

@@ -225,8 +225,8 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
     }
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
-    facts = cases[0].facts
-    keys = {key: facts[key] for key in TABLE_KEYS}
+    facts = [case.facts for case in cases]
+    keys = {key: facts[0][key] for key in TABLE_KEYS}
     return TableFindings(caption(facts), keys, marked, verdicts_of(marked, rules))
 
 

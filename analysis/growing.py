@@ -32,6 +32,7 @@ _TEXTS = (
     "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus", "vm_accelerator",
+    "algorithm", "implementation",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",

@@ -35,7 +35,7 @@ _NEEDED = ("app", "threads", "mapping")
 _WORDS = ("variant", "size", "schedule", "wait_policy", "governor")
 _TEXTS = (
     "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
-    "governor_read", "excluded", "reasons",
+    "governor_read", "implementation", "excluded", "reasons",
 )  # fmt: skip
 _COUNTS = ("table_number", "case_number", "threads", "n", "vm_cpus", "vm_memory_mib")
 # A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
@@ -251,6 +251,7 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         "excluded": _given_counts(row.text("excluded") or ""),
         "governors_read": _parts(row.text("governor_read")),
         "drivers": _parts(row.text("driver")),
+        "implementations": _parts(row.text("implementation")),
         "residency": by_kind["residency"],
         "freq_ghz": by_kind["freq"],
         "unproved": 0,

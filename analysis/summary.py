@@ -35,8 +35,8 @@ def summarise(runs: Runs) -> pd.DataFrame:
     averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
     `M_sd` (with n - 1; NaN for a single run) and `M_n`; of the time also `elapsed_s_median`,
     `elapsed_s_min` and `elapsed_s_max`; `residency` and `freq_ghz`, means by kind;
-    `drivers` and `governors_read`, what the good runs were made under; `excluded`, the number of
-    runs by status; `reasons`, {status or measure: the reasons given};
+    `drivers`, `governors_read` and `implementations`, what the good runs were made under and of
+    what; `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
     of threads, or of a guest's CPUs, could not be proved; `disturbed`, {what: averaged runs} of
     analysis.disturbed.DISTURBANCES.
@@ -52,7 +52,11 @@ def summarise(runs: Runs) -> pd.DataFrame:
     table["excluded"] = _objects(_excluded(cases, bad))
     table["reasons"] = _objects(_reasons(cases, bad, runs.reasons))
     table["left_out"] = _objects(_left_out(cases, left_out))
-    for name, of in (("governors_read", "governor_read"), ("drivers", "driver")):
+    for name, of in (
+        ("governors_read", "governor_read"),
+        ("drivers", "driver"),
+        ("implementations", "implementation"),
+    ):
         table[name] = _objects(_distinct(cases, good, of))
     for name, pattern in _BY_KIND.items():
         table[name] = _objects(_means_by_kind(cases, good, pattern, runs.kinds))

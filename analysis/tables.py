@@ -69,9 +69,7 @@ def _table(rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], name: Layo
     of_columns = [text for say in layout.remarks for text in say(rows)]
     general = (*of_columns, *table_remarks(rows), *remarks)
     return Table(
-        caption=f"{_number(rows[0])}{caption(rows[0])}"
-        if name == "published"
-        else caption(rows[0]),
+        caption=f"{_number(rows[0])}{caption(rows)}" if name == "published" else caption(rows),
         columns=layout.columns,
         cells=cells,
         notes=page.notes.listed() + tuple(("", text) for text in general),

@@ -6,8 +6,18 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from configs.containers import Named, OneOrMore, Section
-from configs.fields import Arguments, Count, Duration, Flag, Name, Pattern, Text, Word
+from configs.containers import Named, OneOrMore, Section, Table
+from configs.fields import (
+    Arguments,
+    Count,
+    Duration,
+    Flag,
+    Name,
+    Pattern,
+    Range,
+    Text,
+    Word,
+)
 from configs.model import RUNTIMES, App, Check, Metric, OwnPlacement, Size, Variant
 from configs.schedules import KINDS, Schedule, kind_of
 from configs.schema import Strict
@@ -34,10 +44,17 @@ class SizeSchema(Strict):
     arguments = Arguments("the size's arguments, such as -s 10", required=True)
     estimate = Duration("the time of one thread, such as 2 s")
     quiet = Flag("true or false")
+    expect = Table(Range("a number, such as 575, or a range, such as 1.4 to 1.6"))
 
     @post_load
     def _build(self, data: dict[str, Any], **_: object) -> Size:
-        return Size("", data["arguments"], data.get("estimate"), data.get("quiet", False))
+        return Size(
+            "",
+            data["arguments"],
+            data.get("estimate"),
+            data.get("quiet", False),
+            data.get("expect", {}),
+        )
 
 
 class MetricSchema(Strict):
@@ -104,6 +121,9 @@ class AppSchema(Strict):
     placement = Section(OwnPlacementSchema, "a table with the keys pin and expect")
     c2c = Flag("true or false")
     fixed_time = Flag("true or false")
+    implementation = Text("whose program it is, such as pinstudy's own Lulesh")
+    algorithm = Name("the name of what several apps compute")
+    obtain = Text("the command that gets the programs, such as spack install stream")
 
     @validates_schema(skip_on_field_errors=False)
     def _refuse_contradictions(self, data: dict[str, Any], **_: object) -> None:
@@ -115,6 +135,16 @@ class AppSchema(Strict):
             listed = ", ".join(filter(None, kinds)) or "none"
             message = f"{shown(default)} is not among the app's schedules ({listed})"
             raise ValidationError({"default_schedule": [message]})
+        errors = {}
+        sizes = {n: s for n, s in data.get("sizes", {}).items() if isinstance(s, Size)}
+        for name, size in sizes.items():
+            unknown = [metric for metric in size.expect if metric not in data.get("metrics", {})]
+            if unknown:
+                known = data.get("metrics", {})
+                messages = {key: [unknown_word("metric", key, known)] for key in unknown}
+                errors[name] = {"expect": messages}
+        if errors:
+            raise ValidationError({"sizes": errors})
 
     @post_load
     def _build(self, data: dict[str, Any], **_: object) -> App:
@@ -132,6 +162,9 @@ class AppSchema(Strict):
             placement=data.get("placement"),
             c2c=data.get("c2c", False),
             fixed_time=data.get("fixed_time", False),
+            implementation=data.get("implementation", ""),
+            algorithm=data.get("algorithm"),
+            obtain=data.get("obtain", ""),
         )
 
 

@@ -86,6 +86,26 @@ class Named(ValueField):
         return {name: replace(item, name=name) for name, item in loaded.items()}
 
 
+class Table(ValueField):
+    """A table from a name to a single value: `iterations: 575`, `area: 1.4 to 1.6`."""
+
+    def __init__(self, inner: ValueField, *, required: bool = False) -> None:
+        super().__init__(f"a table from names to {inner.expected}", required=required)
+        self.inner = inner
+
+    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
+        super()._bind_to_schema(field_name, parent)
+        self.inner._bind_to_schema(field_name, self)
+
+    def _convert(self, value: object) -> dict[str, Any]:
+        if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
+            raise self.refuse(value)
+        loaded, errors = _each(value.items(), self.inner.deserialize)
+        if errors:
+            raise ValidationError(errors, valid_data=loaded)
+        return loaded
+
+
 class Reference(ValueField):
     """A name to be looked up, or another short form, or the thing itself written out."""
 

@@ -14,10 +14,11 @@ from configs.model import AppChoice, Study
 # which nodes they are made, and how long a race may take: they change no run.
 _NOT_ASKED_FOR = (
     *("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
+    *("implementation", "algorithm", "obtain"),
     *("within_s", "runs"),
 )
 # Keys inside a study's parts that came later: where they are not used, they are left out.
-_LATER = ("placement", "mappings", "oversubscribe", "command")
+_LATER = ("placement", "mappings", "oversubscribe", "command", "expect")
 # Where an app's text is put in; no text of a file has a NUL.
 _PLACE = re.compile(r'"\\u0000([0-9]+)"')
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Iterable
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from marshmallow import Schema, ValidationError, fields
@@ -31,6 +32,8 @@ _UNTOLD = re.compile("[\x00\ud800-\udfff]")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 # No zero in front: to YAML 1.1 010 is eight, to YAML 1.2 and most people ten.
 _WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
+_RANGE = re.compile(rf"(?P<low>{_NUMBER})(?: +to +(?P<high>{_NUMBER}))?", re.ASCII)
 
 
 class AtKey(str):
@@ -138,6 +141,21 @@ class Flag(ValueField):
         if not isinstance(value, str) or value.lower() not in _TRUTH:
             raise self.refuse(value)
         return _TRUTH[value.lower()]
+
+
+class Range(ValueField):
+    """A number, or the ends of a range of numbers, both included: `575`, `1.4 to 1.6`."""
+
+    def _convert(self, value: object) -> tuple[float, float]:
+        match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise self.refuse(value)
+        low, high = float(match["low"]), float(match["high"] or match["low"])
+        if not isfinite(low) or not isfinite(high):
+            raise self.refuse(value)
+        if low > high:
+            raise ValidationError(f"{shown(value)} ends below its beginning")
+        return low, high
 
 
 class Duration(ValueField):

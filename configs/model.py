@@ -168,13 +168,15 @@ class Size:
 
     `estimate_s` is the one-thread time in seconds on a 5 GHz P-core, or None when not known.
     With `quiet` its arguments silence the program: neither metrics nor the check's pattern are
-    looked for, and the exit status alone tells how the run ended.
+    looked for, and the exit status alone tells how the run ended. `expect` are the ends of the
+    range in which a metric must come out, by the metric's name.
     """
 
     name: str
     arguments: tuple[str, ...]
     estimate_s: float | None = None
     quiet: bool = False
+    expect: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,10 @@ class App:
     `limit_s` is the time in seconds after which a run is stopped. `c2c` says that its threads
     share cache lines on purpose, so that looking for these with `perf c2c` tells something.
     `fixed_time` says that it runs as long as it is told, so that no mapping makes it faster; its
-    metrics are what it measures.
+    metrics are what it measures. `implementation` is whose program it is, for captions of tables,
+    where several programs have one algorithm; empty where the name says it. Results of apps of one
+    `algorithm` are compared with each other; None for the app's own name. `obtain` is the command
+    that gets its programs, for who lacks them.
     """
 
     name: str
@@ -238,6 +243,9 @@ class App:
     placement: OwnPlacement | None = None
     c2c: bool = False
     fixed_time: bool = False
+    implementation: str = ""
+    algorithm: str | None = None
+    obtain: str = ""
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,12 @@ RESULTS = click.option(
 )
 
 
-def find_results(_context: click.Context, _parameter: click.Parameter, results: str) -> str:
+def find_results(
+    _context: click.Context, _parameter: click.Parameter, results: str | None
+) -> str | None:
     """Return the folder of results if there is one, else the one of that name below all results."""
+    if results is None:
+        return None
     below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
     # os.path, because a name with a NUL raises with a Path.
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112

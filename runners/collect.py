@@ -34,7 +34,7 @@ from runners.surroundings import Surroundings, read_load
 from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter
 from runners.temperature_gate import Gate
-from runners.tool_versions import build_of, tool_versions
+from runners.tool_versions import build_of, description_of, tool_versions
 
 
 class Collectors:
@@ -98,6 +98,7 @@ class Collectors:
         """Return what the collectors say of one run."""
         energy = self._energy_of_run(case, seen)
         return [
+            _implementation(case),
             self._programs[case.variant.program],
             self._versions_of(case),
             self._counters(case, seen),
@@ -141,6 +142,12 @@ class Collectors:
         return Measured(energy.fields | more.fields, energy.unavailable | more.unavailable)
 
 
+def _implementation(case: Case) -> Measured:
+    """Return whose program of its algorithm a case runs, as far as its app says it."""
+    told = case.app.implementation
+    return Measured({"implementation": told} if told else {}, {})
+
+
 def _program_facts(program: Path) -> Measured:
     fields: dict[str, object] = {}
     unavailable = {}
@@ -154,6 +161,9 @@ def _program_facts(program: Path) -> Measured:
         unavailable["build"] = "the program is not one of pinstudy's own; it was not asked"
     else:
         fields["build"] = build
+    described = description_of(program)
+    if described:
+        fields["implementation"] = described[0]
     return Measured(fields, unavailable)
 
 

@@ -41,8 +41,10 @@ def for_tools() -> Remedy:
     return Remedy(words, words)
 
 
-def for_programs() -> Remedy:
-    """Return what gets a program of our own."""
+def for_programs(obtain: str = "") -> Remedy:
+    """Return what gets a program of our own, or one of which an app says how it is obtained."""
+    if obtain:
+        return Remedy(obtain, f"get it with `{obtain}`")
     where = prefix()
     if where is not None:
         words = f"install pinstudy in {where} once more"
@@ -55,8 +57,13 @@ def for_programs() -> Remedy:
     return Remedy("make setup", "build it with `make setup`")
 
 
-def for_guests() -> Remedy:
-    """Return what gets all that guests need, with the programs for an emulated CPU."""
+def for_guests(obtain: str = "") -> Remedy:
+    """Return what gets all that guests need, with the programs for an emulated CPU.
+
+    `obtain` is how an app says that its programs are obtained, which is to be done before.
+    """
+    if obtain:
+        return Remedy(f"{obtain}, make vm", f"get it with `{obtain}`, then `make vm`")
     if prefix() is None:
         return Remedy("make vm", "set it up with `make vm`")
     words = "run `make vm` in a checkout of pinstudy, and the study from there"

@@ -83,6 +83,20 @@ def why_failed(case: Case, seen: Observation) -> tuple[str, str] | None:
         and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE)
     ):
         return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
+    return _why_unexpected(case, seen)
+
+
+def _why_unexpected(case: Case, seen: Observation) -> tuple[str, str] | None:
+    """Return which metric did not come out as the case's size says, or None."""
+    if case.size.quiet or not case.size.expect:
+        return None
+    values, absent = read_metrics(case, seen)
+    for name, (low, high) in case.size.expect.items():
+        if name not in values:
+            return CHECK_FAILED, f"{name} is not known: {absent[name]}"
+        if not low <= values[name] <= high:
+            wanted = f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+            return CHECK_FAILED, f"{name} is {values[name]:.10g}, expected {wanted}"
     return None
 
 

@@ -206,6 +206,7 @@ def _why_not(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        remedy = for_guests() if case.vcpus else for_programs()
+        obtain = case.app.obtain
+        remedy = for_guests(obtain) if case.vcpus else for_programs(obtain)
         return f"the program {case.variant.program} was not found; {remedy.sentence}"
     return governor_problem(case.governor, case.host_cpus)

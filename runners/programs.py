@@ -11,22 +11,24 @@ from pathlib import Path
 from runners.installation import ROOT, prefix, spack_environment
 
 EMULATED = ROOT / "build" / "emulated" / "bin"
+# Where `make originals` puts what it builds.
+ORIGINALS = ROOT / "build" / "originals" / "bin"
 WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
 
 
 def program_folders() -> tuple[Path, ...]:
-    """Return where our own programs may be: the checkout's build, or PREFIX/bin.
+    """Return where our own programs may be, and the originals: the checkout's build, or PREFIX/bin.
 
-    They are beside the interpreter, where that is a Spack view's: a checkout takes none from its
-    build then, so that nothing is mixed, and the packages of an installation may have prefixes of
-    their own.
+    They are beside the interpreter, where that is a Spack view's: a checkout takes none of our own
+    from its build then, so that nothing is mixed, and the packages of an installation may have
+    prefixes of their own.
     """
     beside = Path(sys.executable).parent
     where = prefix()
     if where is not None:
         return (where / "bin", beside)
-    return (beside,) if spack_environment() else (ROOT / "build" / "bin",)
+    return (beside if spack_environment() else ROOT / "build" / "bin", ORIGINALS)
 
 
 def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | None:

@@ -194,6 +194,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
         }
         | case_fields(case)
         | ({"fixed_time": True} if case.app.fixed_time else {})
+        | ({"algorithm": case.app.algorithm} if case.app.algorithm else {})
     )
 
 

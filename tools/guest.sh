@@ -57,12 +57,14 @@ fetch_packages() (cd "$guest/packages" && logged_here apt-get download "$@")
 logged_here() { log=$root/$log logged "$@"; }
 
 # emulated_programs: the programs for a CPU that QEMU emulates: those in build/bin are for this
-# machine's own. For the small targets only what their tests start, and what has code of its own for
-# processors without AVX, which nothing else compiles.
+# machine's own, and the originals, where there are any. For the small targets only what their tests
+# start.
 emulated_programs() {
-    local only=()
+    local march=x86-64-v2 only=()
     case $target in
-        *-small) only=(pinstudy-witness {mandelbrot,lu,lulesh}-libgomp {mandelbrot,lu,lulesh}-libomp) ;;
+        *-small) only=(pinstudy-witness mandelbrot-libgomp) ;;
     esac
-    programs_for build/emulated x86-64-v2 "${only[@]}"
+    programs_for build/emulated "$march" "${only[@]}"
+    [ ! -d build/originals/bin ] ||
+        .venv/bin/python -m tools.originals --march "$march" --into build/emulated/bin 9>&- || exit
 }

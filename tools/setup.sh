@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Sets pinstudy up in its checkout: system packages, Python environment, C++ build; and installs it.
 #
-# usage: tools/setup.sh [setup|install|uninstall|test|lint|bench|fuzz|sanitize|slurm|vm|vm-small|
-#                        vnode|vnode-small|vnode-arm]
+# usage: tools/setup.sh [setup|originals|install|uninstall|test|lint|bench|fidelity|fuzz|sanitize|slurm|vm|
+#                        vm-small|vnode|vnode-small|vnode-arm]
+#        tools/setup.sh originals-for STUDY
 #   what to set up for: a study (setup, if nothing is said), or another target of the Makefile; with
-#   -small, what continuous integration runs of its tests
+#   -small, what continuous integration runs of its tests; originals-for: if this study, a name or a
+#   file, has one of the originals as an app
 #
 # Each step leaves a stamp with a digest of all that it depended on, written last and renamed into
 # place: a step whose stamp still holds is skipped, one that was interrupted is done again.
@@ -29,6 +31,8 @@ for_caller=""
 . tools/python.sh
 # shellcheck source=tools/programs.sh
 . tools/programs.sh
+# shellcheck source=tools/originals.sh
+. tools/originals.sh
 # shellcheck source=tools/slurm.sh
 . tools/slurm.sh
 # shellcheck source=tools/active_spack.sh
@@ -93,6 +97,7 @@ main() {
     # What is asked of an interpreter is asked before the environment's variables are taken away.
     case $target in
         setup) if in_spack; then spack_environment; fi ;;
+        originals-for) studies_originals "${2-}" || return 0 && target=originals ;;
         install) check_prefix && check_march && find_interpreter ;;
         uninstall) check_prefix && uninstall_all && return ;;
     esac
@@ -118,6 +123,7 @@ main() {
                 programs
             fi
             ;;
+        originals) originals ;;
         install)
             if [ -n "$interpreter" ]; then
                 system_packages build run
@@ -136,6 +142,13 @@ main() {
             system_packages python build run bench
             python_environment requirements-dev.txt
             programs
+            ;;
+        fidelity)
+            system_packages python build run bench originals
+            python_environment requirements-dev.txt
+            programs
+            originals
+            portable_programs
             ;;
         fuzz)
             system_packages python run
@@ -169,7 +182,7 @@ main() {
             python_environment requirements-dev.txt
             vnode_arm_image || true
             ;;
-        *) fail "knows setup, install, uninstall, test, lint, bench, fuzz, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
+        *) fail "knows setup, originals, install, uninstall, test, lint, bench, fidelity, fuzz, sanitize, slurm, vm, vnode, vm-small, vnode-small and vnode-arm, not $target" ;;
     esac
 }
 

@@ -14,6 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from analysis.affinity.found import affinity
+from analysis.compare import compare_programs
+from analysis.compare_tables import compare_tables, conclusions
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import table_figures
@@ -119,6 +121,7 @@ def report_html(results: Results, findings: Findings) -> str:
         sections=sections,
         most_pictured=MOST_PICTURED,
         affinity_sections=affinity_sections,
+        programs=_programs(results, findings),
         drift=drift,
         drift_sentences=drift_sentences(findings.drift),
         outliers=_outliers(findings),
@@ -129,6 +132,27 @@ def report_html(results: Results, findings: Findings) -> str:
         script_digest=_digest(script),
         has_runs=results.runs is not None,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ProgramsSection:
+    """What the programs of one algorithm conclude, beside each other."""
+
+    conclusions: list[str]
+    tables: list[HtmlTable]
+
+
+def _programs(results: Results, findings: Findings) -> ProgramsSection | None:
+    both = compare_programs(results, findings)
+    if both is None:
+        return None
+    return ProgramsSection(
+        conclusions(both),
+        [
+            html_table(f"programs-{number}", table.caption, table)
+            for number, table in enumerate(compare_tables(both))
+        ],
+    )
 
 
 def _title(results: Results) -> str:

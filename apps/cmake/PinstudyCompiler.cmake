@@ -39,23 +39,9 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 # after installation.
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
-# Contraction of a*b+c to one rounding (FMA) changes the last bits of a result, so both compilers
-# are told the same. "fast" and "off" are the only two values that mean the same to both: GCC
-# before 14 treats "on" as "off", Clang's own default is "on". "fast" is what GCC does by itself.
-# Nobody reads errno after sqrt() or cbrt(); not setting it changes no value. Everything else of
-# -ffast-math stays off: it would change results.
-set(pinstudy_flags -ffp-contract=fast -fno-math-errno)
-include(CheckCXXCompilerFlag)
+include(PinstudyOptimisation)
+set(pinstudy_flags ${PINSTUDY_OPTIMISATION})
 include(CheckCXXSourceCompiles)
-if(PINSTUDY_MARCH)
-  string(MAKE_C_IDENTIFIER "pinstudy_march_${PINSTUDY_MARCH}" pinstudy_march_accepted)
-  check_cxx_compiler_flag("-march=${PINSTUDY_MARCH}" ${pinstudy_march_accepted})
-  if(NOT ${pinstudy_march_accepted})
-    message(FATAL_ERROR "PINSTUDY_MARCH: ${CMAKE_CXX_COMPILER} does not accept "
-                        "-march=${PINSTUDY_MARCH}; give another value, or an empty one")
-  endif()
-  list(APPEND pinstudy_flags "-march=${PINSTUDY_MARCH}")
-endif()
 if(PINSTUDY_SANITIZE)
   string(MAKE_C_IDENTIFIER "pinstudy_sanitize_${PINSTUDY_SANITIZE}" pinstudy_sanitize_links)
   set(CMAKE_REQUIRED_FLAGS "-fsanitize=${PINSTUDY_SANITIZE}")
@@ -86,9 +72,9 @@ endif()
 
 set(pinstudy_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # "omp simd" is a hint: that a loop could not be vectorised is no mistake in it. GCC does not count
-  # signs to -Wconversion; loops of OpenMP count with signed numbers, and index vectors with them.
-  list(APPEND pinstudy_warnings -Wno-pass-failed -Wno-sign-conversion)
+  # GCC does not count signs to -Wconversion; OpenMP's loops count with signed numbers, and index
+  # vectors with them.
+  list(APPEND pinstudy_warnings -Wno-sign-conversion)
 elseif(PINSTUDY_SANITIZE)
   # GCC's manual: with sanitizers this warning may be wrong; it is, for <regex> (GCC bug 105562).
   list(APPEND pinstudy_warnings -Wno-maybe-uninitialized)
@@ -111,11 +97,8 @@ foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
   target_link_libraries(pinstudy-flags-${variant} INTERFACE pinstudy::flags)
 
   if(variant MATCHES "^(serial|pthreads)$")
-    # Vectorisation hints ("omp simd") are honoured, every other OpenMP line is a comment.
-    set(pinstudy_openmp_flags -fopenmp-simd)
-    target_compile_options(
-      pinstudy-flags-${variant} INTERFACE ${pinstudy_openmp_flags} -Wno-unknown-pragmas
-    )
+    set(pinstudy_openmp_flags "")
+    target_compile_options(pinstudy-flags-${variant} INTERFACE -Wno-unknown-pragmas)
     if(variant STREQUAL "pthreads")
       set(THREADS_PREFER_PTHREAD_FLAG ON)
       find_package(Threads REQUIRED)

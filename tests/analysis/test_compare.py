@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare import Row, SideBySide, compare
+from analysis.compare import Row, SideBySide, compare, compare_programs
 from analysis.compare_tables import compare_tables, conclusions
+from analysis.find import find
 from analysis.render import render
-from analysis.sources import open_results
+from analysis.sources import Results, open_results
+from analysis.tables import tables_of_cases
 from tests.analysis.records import record, write
 from tests.analysis.test_summaries import HEADER
 
@@ -313,3 +315,79 @@ def test_whatever_records_say_there_is_a_comparison(spoilt: list[dict[str, Any]]
             tables = compare_tables(side_by_side(a, b))
             for style in ("text", "markdown", "csv", "latex"):
                 assert render(tables, style)
+
+
+ORIGINAL = {"app": "lulesh-llnl", "algorithm": "lulesh", "implementation": "LULESH 2.0.3 (LLNL)"}
+OWN = {"implementation": "pinstudy's own Lulesh"}
+
+
+def both_programs(folder: Path, original: Mapping[int, float], own: Mapping[int, float]) -> Results:
+    """Write runs of the original and of our own program into one folder; return its results."""
+    runs_of_both = [
+        run | {"case_id": f"{run['case_id']}-{len(fields)}", "table_number": len(fields)}
+        for fields, means in ((ORIGINAL, original), (OWN, own))
+        for number, mean in means.items()
+        for run in runs(number, mean, **fields)
+    ]
+    write(folder, runs_of_both)
+    return open_results(str(folder))
+
+
+def test_a_program_is_compared_with_the_publication_s_of_the_same_algorithm(
+    tmp_path: Path,
+) -> None:
+    mine = results(tmp_path / "mine", {1: 10.0, 3: 12.0}, **ORIGINAL)
+
+    both = side_by_side(mine, "published:galante-2025")
+
+    assert [row.agreement for row in rows(both)][:2] == ["baseline", "agree"]
+    (pair, *_) = both.pairs
+    assert "app: A lulesh-llnl, B lulesh" in pair.remarks
+
+
+def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Path) -> None:
+    found = both_programs(tmp_path, {1: 10.0, 3: 12.0, 4: 8.0}, {1: 11.0, 3: 13.3, 4: 12.0})
+
+    both = compare_programs(found, find(found))
+
+    assert both is not None
+    assert (both.name_a, both.name_b) == ("lulesh-llnl", "lulesh")
+    assert [row.agreement for row in rows(both)] == ["baseline", "agree", "disagree"]
+    _, third, _ = rows(both)
+    assert third.direct and third.direct.value == pytest.approx(13.3 / 12, rel=1e-3)
+    assert conclusions(both)[0] == (
+        "time: conclusions agree in 1 of 2 rows that both decide; they differ in "
+        "lulesh-llnl x1 #4 ecores-set (performance) (A better, B worse)"
+    )
+
+
+def test_programs_of_other_sizes_threads_and_policies_are_not_taken_for_each_other(
+    tmp_path: Path,
+) -> None:
+    others: list[dict[str, object]] = [{"size": "s20"}, {"threads": 2}, {"wait_policy": "active"}]
+    for number, other in enumerate(others):
+        folder = tmp_path / str(number)
+        write(folder, [*runs(1, 10.0, **ORIGINAL), *runs(1, 11.0, **OWN, **other, case_id="own")])
+        found = open_results(str(folder))
+        assert compare_programs(found, find(found)) is None
+
+
+def test_the_caption_says_whose_program_it_is(tmp_path: Path) -> None:
+    found = both_programs(tmp_path, {1: 10.0}, {1: 11.0})
+
+    captions = [table.caption for table in tables_of_cases(found.cases)]
+
+    assert [text.partition(",")[0] for text in sorted(captions)] == [
+        "LULESH 2.0.3 (LLNL): lulesh-llnl (serial)",
+        "pinstudy's own Lulesh: lulesh (serial)",
+    ]
+
+
+def test_a_caption_names_every_build_of_which_there_are_runs(tmp_path: Path) -> None:
+    both = [*runs(1, 10.0, implementation="one"), *runs(2, 10.0, implementation="other")]
+    write(tmp_path, both)
+
+    (table,) = tables_of_cases(open_results(str(tmp_path)).cases)
+
+    assert table.caption.startswith("one; other: lulesh (serial), size paper")
+    assert [row["implementation"] for row in table.exact] == ["one", "other"]

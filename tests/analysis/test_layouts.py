@@ -160,7 +160,7 @@ def means(**fields: object) -> pd.DataFrame:
              "schedule": "static", "wait_policy": "passive", "case_number": 1,
              "mapping": "scheduler", "governor": "performance", "case_id": "c"}  # fmt: skip
     beside = {"n": 10, "excluded": {}, "reasons": {}, "left_out": None, "governors_read": [],
-              "drivers": [], "residency": {}, "freq_ghz": {}, "unproved": 0,
+              "drivers": [], "implementations": [], "residency": {}, "freq_ghz": {}, "unproved": 0,
               "vcpus_unproved": 0, "disturbed": {}}  # fmt: skip
     measures = (*MEASURES, *MORE_MEASURES)
     numbers = {f"{name}_{of}": float("nan") for name in measures for of in ("mean", "sd")}

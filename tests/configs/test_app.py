@@ -169,3 +169,39 @@ def test_an_app_says_that_its_threads_share_cache_lines() -> None:
 def test_an_app_may_run_as_long_as_it_is_told() -> None:
     assert app_of(LU + b"fixed_time: yes\n").fixed_time
     assert not app_of(LU).fixed_time
+
+
+def test_a_size_may_expect_numbers_and_ranges_of_metrics() -> None:
+    text = LU.replace(b"sizes:", b"metrics:\n  cycles: {pattern: '(.)', unit: '1'}\nsizes:")
+    text = text.replace(b"small: {", b"small: {expect: {cycles: 1.5e3 to 2000}, ")
+
+    assert app_of(text).sizes["small"].expect == {"cycles": (1500.0, 2000.0)}
+    exact = app_of(text.replace(b"1.5e3 to 2000", b"575"))
+    assert exact.sizes["small"].expect == {"cycles": (575.0, 575.0)}
+    assert app_of(text).sizes["large"].expect == {}
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (b"{cycles: many}", "'many' is not a number, such as 575, or a range"),
+        (b"{cycles: 1 to}", "'1 to' is not a number"),
+        (b"{cycles: 1e999}", "'1e999' is not a number"),
+        (b"{cycles: 2 to 1}", "'2 to 1' ends below its beginning"),
+        (b"{cycle: 1}", "metric 'cycle' is not known; did you mean 'cycles'?"),
+        (b"575", "'575' is not a table from names to a number"),
+    ],
+)
+def test_what_a_size_cannot_expect_is_a_mistake(expected: bytes, said: str) -> None:
+    text = LU.replace(b"sizes:", b"metrics:\n  cycles: {pattern: '(.)', unit: '1'}\nsizes:")
+    with pytest.raises(ConfigError) as error:
+        app_of(text.replace(b"small: {", b"small: {expect: " + expected + b", "))
+    (problem,) = error.value.problems
+    assert said in str(problem)
+
+
+def test_whose_program_it_is_and_how_it_is_obtained_is_told() -> None:
+    more = b"implementation: LU of ours\nalgorithm: lu\nobtain: make originals\n"
+    app = app_of(LU + more)
+    assert (app.implementation, app.algorithm, app.obtain) == ("LU of ours", "lu", "make originals")
+    assert (app_of(LU).implementation, app_of(LU).algorithm, app_of(LU).obtain) == ("", None, "")

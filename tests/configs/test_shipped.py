@@ -33,6 +33,11 @@ MANDELBROT = (
     "\t2 \t4092 \t  1.485978739003   0.023229763225 \t0.033310\n\n"
     "Timer Total_time     0.033310\n\nPoints inside: 1081\n"
 )
+MANDELBROT_ORIGINAL = (
+    "Timer Total_time     0.017086\n\n\n \t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n"
+    "\t2 \t100 \t  1.462500000000   0.146250000000 \t0.017086\n"
+)
+LU_ORIGINAL = "Argument size 100\nRunning ...\n\nTimer EXE_TIME     0.000098\n\n"
 LU = "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.307 Gflop/s\n"
 
 
@@ -46,7 +51,9 @@ LU = "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.
             "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
         }),
         ("mandelbrot", MANDELBROT, {"elapsed": 0.03331, "area": 1.485978739003, "inside": 1081}),
+        ("mandelbrot-ompscr", MANDELBROT_ORIGINAL, {"elapsed": 0.017086, "area": 1.4625}),
         ("lu", LU, {"elapsed": 0.1057, "rate": 6.307}),
+        ("lu-ompscr", LU_ORIGINAL, {"elapsed": 0.000098}),
     ],
 )  # fmt: skip
 def test_patterns_find_the_numbers_in_a_program_s_output(
@@ -58,6 +65,53 @@ def test_patterns_find_the_numbers_in_a_program_s_output(
         found[metric.name] = float(match[1])
 
     assert found == values
+
+
+# Cycles and origin energies: LLNL-TR-641973, section 4.3; of 20, and of 50 cycles of it, as the
+# original prints them, built by GCC and by Clang.
+LULESH_RESULTS = {
+    ("-s", "10"): (231, 2.720531e04),
+    ("-s", "20"): (575, 9.668856e04),
+    ("-s", "20", "-i", "50"): (50, 6.483837e05),
+    ("-s", "30"): (932, 2.025075e05),
+    ("-s", "45"): (1477, 4.234875e05),
+    ("-s", "70"): (2402, 9.417145e05),
+}
+# Points inside, of so many: OmpSCR 2.0 with glibc's random().
+INSIDE = {4092: 1081, 8192: 2176, 100000: 26499, 500000: 133171}
+
+
+def test_the_original_lulesh_must_come_to_the_published_results() -> None:
+    for size in library.load_app("lulesh-llnl").sizes.values():
+        cycles, energy = LULESH_RESULTS[size.arguments]
+        assert size.expect == {"iterations": (cycles, cycles), "origin_energy": (energy, energy)}
+
+
+def test_the_original_mandelbrot_must_find_the_known_points_but_two() -> None:
+    for size in library.load_app("mandelbrot-ompscr").sizes.values():
+        points = int(size.arguments[0])
+        low, high = size.expect["area"]
+        for inside in (INSIDE[points] - 1, INSIDE[points], INSIDE[points] + 1):
+            assert low <= 5.625 * inside / points <= high
+        assert 5.625 * (INSIDE[points] - 4) / points < low
+        assert 5.625 * (INSIDE[points] + 4) / points > high
+
+
+@pytest.mark.parametrize(
+    ("original", "own"),
+    [("lulesh-llnl", "lulesh"), ("mandelbrot-ompscr", "mandelbrot"), ("lu-ompscr", "lu")],
+)
+def test_an_original_is_compared_with_our_own_program_of_its_algorithm(
+    original: str, own: str
+) -> None:
+    theirs, ours = library.load_app(original), library.load_app(own)
+    assert theirs.algorithm == own
+    assert theirs.obtain == "make originals"
+    assert ours.implementation.startswith("pinstudy's own ")
+    common = theirs.sizes.keys() & ours.sizes.keys()
+    assert {"quick", "paper"} <= common
+    for name in common:
+        assert theirs.sizes[name].arguments == ours.sizes[name].arguments
 
 
 def test_the_first_five_mappings_are_the_published_ones_in_their_order() -> None:
@@ -76,29 +130,35 @@ def test_there_is_a_mapping_for_every_mechanism_and_tightness_and_each_explains_
 
 
 PAPER = {
-    "paper-serial": {("lulesh", "serial", 1), ("mandelbrot", "serial", 1), ("lu", "serial", 1)},
-    "paper-parallel": {
+    "-serial": {("lulesh", "serial", 1), ("mandelbrot", "serial", 1), ("lu", "serial", 1)},
+    "-parallel": {
         ("lulesh", "libgomp", 2), ("lulesh", "libgomp", 8),
         ("mandelbrot", "libgomp", 2), ("mandelbrot", "libgomp", 8),
     },
 }  # fmt: skip
-PAPER["paper"] = PAPER["paper-serial"] | PAPER["paper-parallel"]
-ARGUMENTS = {"lulesh": ("-q", "-s", "45"), "mandelbrot": ("500000",), "lu": ("5000",)}
+PAPER[""] = PAPER["-serial"] | PAPER["-parallel"]
+# The published command has -q, which hides the result; without it each run's result is checked.
+ARGUMENTS = {"lulesh": ("-s", "45"), "mandelbrot": ("500000",), "lu": ("5000",)}
+ORIGINALS = {"lulesh": "lulesh-llnl", "mandelbrot": "mandelbrot-ompscr", "lu": "lu-ompscr"}
 
 
-@pytest.mark.parametrize("name", PAPER)
-def test_the_published_design_is_asked_for_as_published(name: str) -> None:
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("part", PAPER)
+def test_the_published_design_is_asked_for_as_published(part: str, own: bool) -> None:
+    name = f"paper{'-own' if own else ''}{part}"
     study = library.load_study(name)
 
+    algorithms = {app: app if own else ORIGINALS[app] for app in ARGUMENTS}
     asked = {
         (choice.app.name, variant.name, threads)
         for choice in study.apps
         for variant in choice.variants
         for threads in choice.threads
     }
-    assert asked == PAPER[name]
+    assert asked == {(algorithms[app], variant, threads) for app, variant, threads in PAPER[part]}
     for choice in study.apps:
-        assert [size.arguments for size in choice.sizes] == [ARGUMENTS[choice.app.name]]
+        algorithm = choice.app.algorithm or choice.app.name
+        assert [size.arguments for size in choice.sizes] == [ARGUMENTS[algorithm]]
     assert [mapping.name for mapping in study.mappings] == [
         "scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin",
     ]  # fmt: skip

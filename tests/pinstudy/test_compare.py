@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.analysis.test_compare import results
+from tests.analysis.test_compare import both_programs, results
 from tests.pinstudy.test_import import pinstudy
 
 
@@ -47,3 +47,25 @@ def test_a_margin_that_is_none_is_one_line(tmp_path: Path) -> None:
     done = pinstudy(tmp_path, "compare", published, published, "--margin", "much")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:
+    both_programs(tmp_path / "fidelity", {1: 10.0, 3: 12.0}, {1: 11.0, 3: 13.2})
+
+    done = pinstudy(tmp_path, "compare", "fidelity")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "A: lulesh-llnl" in done.stdout
+    assert "B: lulesh" in done.stdout
+    assert "time: conclusions agree in 1 of 1 rows that both decide" in done.stdout
+
+
+def test_one_folder_without_such_programs_is_a_mistake(tmp_path: Path) -> None:
+    results(tmp_path / "a", {1: 10.0})
+
+    done = pinstudy(tmp_path, "compare", "a")
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pinstudy: a has no two programs of one algorithm; name a second folder\n"
+    )

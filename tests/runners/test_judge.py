@@ -189,3 +189,34 @@ def test_metrics_can_be_on_stderr() -> None:
 
 def test_control_characters_never_reach_the_record() -> None:
     assert stderr_tail("a\x1b[31mred\x00\n") == "a\ufffd[31mred\ufffd"
+
+
+EXPECTING = replace(SMALL, expect={"elapsed_s": (1.5, 2.0)})
+
+
+@pytest.mark.parametrize(
+    ("stdout", "status", "reason"),
+    [
+        ("time = 1.5\n", "ok", ""),
+        ("time = 2\n", "ok", ""),
+        ("time = 2.1\n", "check-failed", "elapsed_s is 2.1, expected 1.5 to 2"),
+        ("no time\n", "check-failed", "elapsed_s is not known: stdout has nothing that matches"),
+    ],
+)
+def test_a_metric_that_is_not_what_its_size_expects_fails_the_check(
+    stdout: str, status: str, reason: str
+) -> None:
+    found = judge(case(size=EXPECTING), seen(stdout=stdout), PROVED)
+    assert found[0] == status
+    assert found[1].startswith(reason)
+
+
+def test_one_number_is_expected_as_it_is() -> None:
+    exact = replace(SMALL, expect={"elapsed_s": (575.0, 575.0)})
+    found = judge(case(size=exact), seen(stdout="time = 576\n"), PROVED)
+    assert found == ("check-failed", "elapsed_s is 576, expected 575")
+
+
+def test_nothing_is_expected_of_what_a_quiet_size_does_not_print() -> None:
+    quiet = replace(EXPECTING, quiet=True)
+    assert judge(case(size=quiet), seen(), PROVED) == ("ok", "")

@@ -129,7 +129,7 @@ def test_every_need_is_complete() -> None:
     lines = [line.split() for line in NEEDS.read_text(encoding="utf-8").splitlines()]
     needs = [fields for fields in lines if fields and not fields[0].startswith("#")]
 
-    parts = {"python", "build", "run", "test", "lint", "bench", "sanitize"}
+    parts = {"python", "build", "originals", "run", "test", "lint", "bench", "sanitize"}
     parts |= {"slurm", "vm", "vnode", "vnode-arm"}
     for fields in needs:
         need, part, must, probe = fields[:4]

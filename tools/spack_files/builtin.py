@@ -38,6 +38,7 @@ PACKAGES = {
     "llvm": _package("22.1.5", "clang", "flang"),
     "llvm-openmp": _package("20.1.8", "fortran", "multicompat"),
     "lulesh": _package("2.0.3", "mpi", "openmp", "visual"),
+    "ompscr": _package("2.0"),
     "py-click": _package("8.3.1"),
     "py-jinja2": _package("3.1.6"),
     "py-marshmallow": _package("3.19.0"),

@@ -26,7 +26,7 @@ STUDY = """\
 title: trial of an installation by Spack
 apps:
   - {app: lu, variants: [libgomp], sizes: n500, threads: [1, 2]}
-  - {app: lulesh-llnl, variants: [upstream], sizes: s10, threads: [1]}
+  - {app: lulesh-llnl, variants: [site], sizes: s10, threads: [1]}
 mappings: [scheduler]
 governors: current
 repetitions: 2
@@ -93,7 +93,9 @@ class Trial:
         """Use the installation as a user does, in a folder of its own."""
         # 1 says that something cannot be measured here, as in most virtual machines.
         self._in(self._checkout, "doctor", "pinstudy", "doctor", statuses=(0, 1))
-        self._expect_programs(self._checkout, "lu-libgomp", "lulesh-serial", "lulesh2.0")
+        self._expect_programs(
+            self._checkout, "lu-libgomp", "lulesh-serial", "lulesh2.0", "lu-ompscr-libgomp"
+        )
         study = self._work / "trial.yaml"
         study.write_text(STUDY, encoding="utf-8")
         self._in(self._checkout, "study", "pinstudy", "run", str(study))
