@@ -339,13 +339,13 @@ def test_the_published_study_on_the_published_node(folder: Path) -> None:
     outline = json.loads(done.stdout)
     # Tables 3 to 5: one thread; 6 and 7: Lulesh, 8 and 9: Mandelbrot, with 2 and 8 threads.
     assert [(t["rows"][0]["app"], t["rows"][0]["threads"]) for t in outline["tables"]] == [
-        ("lulesh", 1),
-        ("mandelbrot", 1),
-        ("lu", 1),
-        ("lulesh", 2),
-        ("lulesh", 8),
-        ("mandelbrot", 2),
-        ("mandelbrot", 8),
+        ("lulesh-llnl", 1),
+        ("mandelbrot-ompscr", 1),
+        ("lu-ompscr", 1),
+        ("lulesh-llnl", 2),
+        ("lulesh-llnl", 8),
+        ("mandelbrot-ompscr", 2),
+        ("mandelbrot-ompscr", 8),
     ]
     assert (outline["cases"], outline["left_out"], outline["repetitions"]) == (70, 0, 10)
     for table in outline["tables"]:
