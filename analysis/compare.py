@@ -30,6 +30,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.summaries import difference_of_summaries
+from analysis.verdict.unplaced import not_placed, unusable
 from analysis.verdict.values import Values, values_by_case
 
 # `open`: one of both is undecided. `not compared`: one of both has no word for the row.
@@ -192,7 +193,12 @@ def _pairs(
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
     is_direct = not published and _are_the_same_work(a, b)
-    remarks = (*differences_in_kind(a, b), *unknown_governors(matched))
+    lost = [(name, said) for name, of in (("A", a), ("B", b)) if (said := not_placed(of.cases))]
+    remarks = (
+        *differences_in_kind(a, b),
+        *unknown_governors(matched),
+        *(f"{name}: {said}" for name, said in lost),
+    )
     for objective in COMPARED:
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
@@ -248,13 +254,15 @@ def _to_reference(
 
 def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
     """Return a ratio of means, where no spread is known and so no interval."""
+    if unusable((a, b)):
+        return None
     below = b.samples[objective].mean
     return Ratio(a.samples[objective].mean / below) if below > 0 else None
 
 
 def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
     """Return B / A: runs of two studies share no blocks, whatever their numbers are."""
-    if a.mean is None or b.mean is None:
+    if a.mean is None or b.mean is None or unusable((a.case, b.case)):
         return None
     mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
     difference = None

@@ -34,6 +34,7 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
     exact: dict[str, object] = {name: case[name] for name in _IDENTITY}
     exact["status"] = LEFT_OUT if case["left_out"] is not None else "measured"
     exact["n"] = None if math.isnan(case["n"]) else case["n"]
+    exact["unproved"] = case["placed"].unproved
     exact["driver"] = joined(case["drivers"])
     exact["governor_read"] = joined(case["governors_read"])
     exact["implementation"] = joined(case["implementations"])

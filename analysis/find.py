@@ -221,7 +221,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
     points = {
         case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
         for case in cases
-        if {"time", "energy"} <= set(case.samples)
+        if {"time", "energy"} <= set(case.samples) and case.placed.usable
     }
     front = pareto_front(points)
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)

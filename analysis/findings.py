@@ -14,6 +14,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.table import one_line
+from runners.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:
     from analysis.advice.model import Advice
@@ -85,6 +86,12 @@ class CaseFinding:
         vcpus = self.facts.get("vcpu_mapping")
         where = f"vCPUs {vcpus}, " if vcpus else ""
         return one_line(f"#{self.number} {where}{self.mapping} ({self.governor})")
+
+    @property
+    def placed(self) -> PlacedRuns:
+        """In how many of its runs threads were where they belong, and whether it is compared."""
+        placed: PlacedRuns = self.facts["placed"]
+        return placed
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from analysis.fields import (
     TABLE_KEYS,
 )
 from analysis.sparse import Sparse
+from runners.placed_runs import verdict_of
 from runners.read_shards import Part, read_part
 from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
@@ -70,8 +71,8 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[object, ...]:
     get = record.get
     return (
         *map(get, _PLAIN),
-        columns.member(get("placement"), "verdict"),
-        columns.member(get("vcpu_placement"), "verdict"),
+        verdict_of(record),
+        verdict_of(record, "vcpu_placement"),
         SEPARATOR.join(disturbances(record)) or None,
         _joined(get("daemons")),
         *columns.by_kind(get("freq_ghz")),

@@ -13,6 +13,7 @@ from analysis.frame import Runs
 from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from configs.words import plural
+from runners.placed_runs import PlacedRuns
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "
@@ -26,17 +27,28 @@ def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         row = f"#{case['case_number']}"
         if case["excluded"]:
             yield f"{row}: {_excluded(case)}"
-        for count, of, what in (
-            (case["unproved"], "placement", "placement"),
-            (case["vcpus_unproved"], "vcpu_placement", "placement of vCPUs"),
-        ):
-            if count:
-                reasons = joined(case["reasons"].get(of, ()))
-                runs = f"{count} of {case['n']} runs"
-                yield one_line(f"{row}: {what} not proved in {runs}: {reasons}")
+        yield from _placement(case, row)
     yield from _disturbed(cases)
     yield from _governors(cases)
     yield from _more_than_one_placement(cases)
+
+
+def _placement(case: Mapping[str, Any], row: str) -> Iterator[str]:
+    """Say in how many of the averaged runs placement was proved, and when that is too few."""
+    placed: PlacedRuns = case["placed"]
+    for count, of, what in (
+        (case["unproved"], "placement", "placement"),
+        (case["vcpus_unproved"], "vcpu_placement", "placement of vCPUs"),
+    ):
+        reasons = joined(case["reasons"].get(of, ()))
+        if count:
+            told = PlacedRuns(case["n"] - count, count).told.removeprefix("placement ")
+            yield one_line(f"{row}: {what} {told}, which are averaged: {reasons}")
+        elif placed.unseen and of == "placement":
+            yield one_line(f"{row}: {placed.told}: {reasons}")
+    if not placed.usable:
+        told = f"{placed.told}; a tenth at most may lack it"
+        yield f"{row}: not compared, nor to be recommended: {told}"
 
 
 def whose_numbers(_cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -25,7 +25,8 @@ from configs.library import list_mappings
 from configs.model import SELECTIONS, TIGHTNESSES
 from configs.words import shown, unknown_word
 from runners.case import digest_of
-from runners.statuses import LEFT_OUT
+from runners.placed_runs import PlacedRuns
+from runners.statuses import LEFT_OUT, PLACEMENT_VIOLATED
 
 FILE = "summaries.csv"
 # What a source does not tell of a case, where a case must have a word.
@@ -37,7 +38,10 @@ _TEXTS = (
     "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
     "governor_read", "implementation", "excluded", "reasons",
 )  # fmt: skip
-_COUNTS = ("table_number", "case_number", "threads", "n", "vm_cpus", "vm_memory_mib")
+_COUNTS = (
+    "table_number", "case_number", "threads", "n", "unproved", "vm_cpus", "vm_memory_mib",
+)  # fmt: skip
+_FROM_0 = ("n", "unproved")
 # A number of a measure: `elapsed_mean_s` -> ("elapsed_s", "mean").
 NUMBERS = {
     with_unit_last(measure, statistic): (measure, statistic)
@@ -149,9 +153,9 @@ def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
 def _why_wrong(name: str, text: str) -> str:
     """Say what is wrong with the text in a column; empty when nothing is."""
     if name in _COUNTS:
-        if _COUNT.fullmatch(text) and (name == "n" or int(text)):
+        if _COUNT.fullmatch(text) and (name in _FROM_0 or int(text)):
             return ""
-        return f"{name} {shown(text)} is not a whole number from 1"
+        return f"{name} {shown(text)} is not a whole number from {0 if name in _FROM_0 else 1}"
     if name in NUMBERS or name not in COLUMNS:
         why = _why_no_number(name, text)
         return f"{name} {shown(text)} {why}" if why else ""
@@ -247,17 +251,27 @@ def _circumstances(row: _Row) -> dict[str, Any]:
         match = None if name in COLUMNS else _BY_KIND.fullmatch(name)
         if match:
             by_kind[match["of"]][match["kind"]] = float(field.text)
+    excluded = _given_counts(row.text("excluded") or "")
     return {
-        "excluded": _given_counts(row.text("excluded") or ""),
+        "excluded": excluded,
         "governors_read": _parts(row.text("governor_read")),
         "drivers": _parts(row.text("driver")),
         "implementations": _parts(row.text("implementation")),
         "residency": by_kind["residency"],
         "freq_ghz": by_kind["freq"],
-        "unproved": 0,
+        "unproved": row.count("unproved") or 0,
         "vcpus_unproved": 0,
+        "placed": _placed(row, excluded),
         "disturbed": {},
     }
+
+
+def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:
+    """Return in how many runs threads were proved; nothing where the source counts no runs."""
+    n, unproved = row.count("n"), row.count("unproved") or 0
+    if n is None:
+        return PlacedRuns()
+    return PlacedRuns(max(0, n - unproved), unproved, excluded.get(PLACEMENT_VIOLATED, 0))
 
 
 def _parts(text: str | None) -> list[str]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from analysis.disturbed import SEPARATOR
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.frame import Runs
-from runners.statuses import LEFT_OUT, OK
+from runners.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
+from runners.statuses import LEFT_OUT, OK, PLACEMENT_VIOLATED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 _ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")
@@ -38,8 +39,8 @@ def summarise(runs: Runs) -> pd.DataFrame:
     `drivers`, `governors_read` and `implementations`, what the good runs were made under and of
     what; `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
-    of threads, or of a guest's CPUs, could not be proved; `disturbed`, {what: averaged runs} of
-    analysis.disturbed.DISTURBANCES.
+    of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
+    `disturbed`, {what: averaged runs} of analysis.disturbed.DISTURBANCES.
     """
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
@@ -61,7 +62,8 @@ def summarise(runs: Runs) -> pd.DataFrame:
     for name, pattern in _BY_KIND.items():
         table[name] = _objects(_means_by_kind(cases, good, pattern, runs.kinds))
     for name, of in _UNPROVED.items():
-        table[name] = cases.how_many(good & (frame[of] == "unproved").to_numpy())
+        table[name] = cases.how_many(good & (frame[of] == UNPROVED).to_numpy())
+    table["placed"] = _objects(_placed(cases, good, bad))
     table["disturbed"] = _objects(_disturbed(cases, good))
     return pd.DataFrame(table).sort_values(
         list(_ORDER), kind="stable", na_position="first", ignore_index=True
@@ -133,6 +135,17 @@ def _statistics(cases: _Cases, good: Mask) -> dict[str, Any]:
     found["elapsed_s_min"] = times.min().reindex(numbers)
     found["elapsed_s_max"] = times.max().reindex(numbers)
     return found
+
+
+def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
+    """Return in how many runs threads, and a guest's CPUs where there are such, were proved."""
+    threads, vcpus = (cases.frame[name] for name in _UNPROVED.values())
+    unproved = good & ((threads == UNPROVED) | (vcpus == UNPROVED)).to_numpy()
+    proved = good & ((threads == PROVED) & (vcpus.isna() | (vcpus == PROVED))).to_numpy()
+    unseen = good & (threads == UNSEEN).to_numpy()
+    violated = bad & (cases.frame["status"] == PLACEMENT_VIOLATED).to_numpy()
+    counts = [cases.how_many(of).tolist() for of in (proved, unproved, violated, unseen)]
+    return [PlacedRuns(*of_case) for of_case in zip(*counts, strict=True)]
 
 
 def _excluded(cases: _Cases, bad: Mask) -> list[dict[str, int]]:

@@ -15,6 +15,7 @@ from analysis.statistics.sample import Sample, describe
 from analysis.table import joined, one_line
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.phrases import leaves_all
+from analysis.verdict.unplaced import unusable
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
 
 NO_REASON = "not recorded, and no reason given"
@@ -121,6 +122,8 @@ def compared(
 
 def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
     if case.values is None or any(other.values is None for other in others) or not others:
+        return None
+    if unusable(one.case for one in (case, *others)):
         return None
     if len(others) == 1:
         assert others[0].values is not None

@@ -45,7 +45,12 @@ def difference_between(
     objective: Objective,
     sd_is_error: bool = False,
 ) -> Difference | None:
-    """Return how two cases differ, from their runs or else from their summaries."""
+    """Return how two cases differ, from their runs or else from their summaries.
+
+    None where one of them lost so many runs to placement that it is not compared.
+    """
+    if not (a["placed"].usable and b["placed"].usable):
+        return None
     mine, theirs = values.get(a["case_id"]), values.get(b["case_id"])
     if mine and theirs:
         return difference_of(mine, theirs, objective)

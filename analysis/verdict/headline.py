@@ -9,6 +9,7 @@ from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings,
 from analysis.statistics.decision import ALPHA
 from analysis.table import one_line
 from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
+from analysis.verdict.unplaced import unusable
 from configs.words import plural
 
 _ANSWERS = {
@@ -43,6 +44,13 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
             missing.append(NOUNS[objective])
     if missing:
         found.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
+    cases = [case for table in tables for case in table.cases]
+    if lost := unusable(cases):
+        verb = "is" if len(lost) == 1 else "are"
+        found.append(
+            f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a tenth "
+            "of its runs were lost to placement."
+        )
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from analysis.verdict.phrases import (
     name,
     names,
 )
+from analysis.verdict.unplaced import not_placed, unusable
 
 
 def not_compared(
@@ -37,14 +38,20 @@ def not_compared(
             "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
             "put the mapping scheduler into the study, or name another with --baseline."
         )
+    if said := not_placed([baseline]):
+        return said
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
     if not any(objective in case.samples for case in cases if case is not baseline):
         return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
-    return (
+    of_placement = not_placed(cases)
+    if len(unusable(cases)) == len(cases) - 1:
+        return of_placement
+    spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "
         f"deviations{_by_means(cases, baseline, objective)}."
     )
+    return " ".join(filter(None, (spread, of_placement)))
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:
@@ -83,6 +90,6 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
 def mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> Change | None:
     """Return how the means differ, where there is no interval: `8.8 % less`; None if unknown."""
     mine, theirs = case.samples.get(objective), baseline.samples.get(objective)
-    if not (mine and theirs):
+    if not (mine and theirs) or unusable((case, baseline)):
         return None
     return change_of_means(mine.mean / theirs.mean, objective)

@@ -21,6 +21,7 @@ from analysis.verdict.phrases import (
     names,
     sentence,
 )
+from analysis.verdict.unplaced import not_placed, rests_on, unusable
 from configs.words import plural
 
 
@@ -231,7 +232,14 @@ def _why_worse(ground: Ground) -> str:
 
 def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
     """Return what limits a verdict: lost runs of these cases, other attempts, cases left over."""
-    return tuple(filter(None, (_lost(ground, cases), _apart(ground), _lacking(ground))))
+    said = (
+        _lost(ground, cases),
+        rests_on([ground.baseline, *cases[:MOST_NAMED]]),
+        _apart(ground),
+        _lacking(ground),
+        not_placed(ground.lacking),
+    )
+    return tuple(filter(None, said))
 
 
 def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
@@ -260,7 +268,9 @@ def _apart(ground: Ground) -> str:
 
 
 def _lacking(ground: Ground) -> str:
-    if not ground.lacking:
+    lost = unusable(ground.lacking)
+    cases = [case for case in ground.lacking if case not in lost]
+    if not cases:
         return ""
     noun = NOUNS[ground.objective]
-    return f"Not compared with {name(ground.baseline)} in {noun}: {names(ground.lacking)}."
+    return f"Not compared with {name(ground.baseline)} in {noun}: {names(cases)}."

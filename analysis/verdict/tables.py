@@ -185,6 +185,10 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
     found: dict[str, Any] = _identity(case) | {
         "is_baseline": case.is_baseline,
         "on_front": case.on_front,
+        "runs_proved": case.placed.proved,
+        "runs_unproved": case.placed.unproved,
+        "runs_violated": case.placed.violated,
+        "placement_usable": case.placed.usable,
     }
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference

@@ -16,6 +16,7 @@ from analysis.sources import open_results
 from analysis.summary import summarise
 from analysis.table import Table
 from analysis.tables import render, tables_of_cases
+from runners.placed_runs import PlacedRuns
 from tests.analysis.made_tables import cells_by_title
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.test_tables import PUBLISHED, ten_runs
@@ -161,7 +162,7 @@ def means(**fields: object) -> pd.DataFrame:
              "mapping": "scheduler", "governor": "performance", "case_id": "c"}  # fmt: skip
     beside = {"n": 10, "excluded": {}, "reasons": {}, "left_out": None, "governors_read": [],
               "drivers": [], "implementations": [], "residency": {}, "freq_ghz": {}, "unproved": 0,
-              "vcpus_unproved": 0, "disturbed": {}}  # fmt: skip
+              "vcpus_unproved": 0, "placed": PlacedRuns(), "disturbed": {}}  # fmt: skip
     measures = (*MEASURES, *MORE_MEASURES)
     numbers = {f"{name}_{of}": float("nan") for name in measures for of in ("mean", "sd")}
     counts = {f"{name}_n": 0 for name in measures}

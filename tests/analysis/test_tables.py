@@ -223,7 +223,16 @@ def test_placement_that_was_not_proved_is_said(tmp_path: Path) -> None:
     (table,) = tables_from(tmp_path, [record(1, 1), record(1, 2, **unproved)])
 
     assert table.notes == (
-        ("", "#1: placement not proved in 1 of 2 runs: the run was too short to look at"),
+        (
+            "",
+            "#1: placement proved in 1 of 2 runs, 1 not provable, which are averaged: the run was "
+            "too short to look at",
+        ),
+        (
+            "",
+            "#1: not compared, nor to be recommended: placement proved in 1 of 2 runs, 1 not "
+            "provable; a tenth at most may lack it",
+        ),
     )
 
 

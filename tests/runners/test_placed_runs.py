@@ -1,0 +1,47 @@
+"""When a case has lost too many runs to placement to be compared, whatever the runs took."""
+
+from __future__ import annotations
+
+import pytest
+
+from runners.placed_runs import PlacedRuns, verdict_of
+
+
+@pytest.mark.parametrize(
+    ("placed", "usable"),
+    [
+        (PlacedRuns(), True),
+        (PlacedRuns(proved=9, unproved=1), True),
+        (PlacedRuns(proved=8, unproved=1), False),
+        (PlacedRuns(proved=90, violated=10), True),
+        (PlacedRuns(proved=89, violated=10), False),
+        # Those that were caught, and those that were too short to be: together they are too many.
+        (PlacedRuns(proved=18, unproved=1, violated=1), True),
+        (PlacedRuns(proved=17, unproved=1, violated=1), False),
+        (PlacedRuns(unproved=1), False),
+        (PlacedRuns(violated=1), False),
+        (PlacedRuns(unseen=30), True),
+    ],
+)
+def test_more_than_a_tenth_is_too_much(placed: PlacedRuns, usable: bool) -> None:
+    assert placed.usable is usable
+
+
+@pytest.mark.parametrize(
+    ("placed", "told"),
+    [
+        (PlacedRuns(88, 2), "placement proved in 88 of 90 runs, 2 not provable"),
+        (PlacedRuns(5, 0, 28), "placement proved in 5 of 33 runs, violated in 28"),
+        (PlacedRuns(1, 2, 3), "placement proved in 1 of 6 runs, 2 not provable, violated in 3"),
+        (PlacedRuns(unseen=1), "placement not looked at in 1 run"),
+    ],
+)
+def test_the_counts_are_told(placed: PlacedRuns, told: str) -> None:
+    assert placed.told == told
+
+
+def test_of_an_imported_log_nobody_looked() -> None:
+    record = {"placement": {"verdict": "unproved"}}
+    assert verdict_of(record) == "unproved"
+    assert verdict_of(record | {"imported": {}}) == "unseen"
+    assert verdict_of({"placement": "proved"}) is None
