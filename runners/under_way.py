@@ -8,6 +8,7 @@ what the earlier ones left. Records are the only truth of what was made: nothing
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -45,6 +46,7 @@ class UnderWay:
         """`tree` is of the node whose boot and process are told."""
         self._tree = tree
         self._path: Path | None = None
+        self._descriptor: int | None = None
         self._told: dict[str, Any] = {}
 
     def begin(self, shard: Path, node_id: str) -> None:
@@ -62,12 +64,16 @@ class UnderWay:
         }
         left = [ended.path for ended in ended_attempts(shard.parent, node_id, self._tree)]
         self._path = shard.with_suffix(SUFFIX)
-        with suppress(OSError):
+        try:
             # An attempt that had no record has left its number free.
             self._path.unlink(missing_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(self._path, flags, 0o644)
-            self._write(descriptor)
+            # Kept open: when the attempt gives up, there may be no descriptor left.
+            self._descriptor = os.open(self._path, flags, 0o644)
+            self._write()
+        except OSError:
+            self._remove()
+        with suppress(OSError):
             sync_folder(shard.parent)
         for path in left:
             if path != self._path:
@@ -83,21 +89,38 @@ class UnderWay:
         error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        if self._path is None:
+        if self._descriptor is None:
             return
-        with suppress(OSError):
-            # What stopped it in good order was told already, and nothing is amiss.
-            if error is None or isinstance(error, (KeyboardInterrupt, StoppedError)):
-                self._path.unlink()
-            else:
-                self._told["reason"] = str(error)[:_REASON_CHARACTERS]
-                self._write(os.open(self._path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC))
+        # What stopped it in good order was told already, and nothing is amiss.
+        if error is None or isinstance(error, (KeyboardInterrupt, StoppedError)):
+            self._remove()
+            return
+        self._told["reason"] = str(error)[:_REASON_CHARACTERS]
+        try:
+            self._write()
+        except OSError:
+            # It would say that something else has ended the attempt.
+            self._remove()
+        else:
+            self._close()
 
-    def _write(self, descriptor: int) -> None:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(json.dumps(self._told).encode().ljust(_BYTES - 1) + b"\n")
-            stream.flush()
-            os.fsync(descriptor)
+    def _write(self) -> None:
+        assert self._descriptor is not None
+        data = json.dumps(self._told).encode().ljust(_BYTES - 1) + b"\n"
+        if os.pwrite(self._descriptor, data, 0) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(self._descriptor)
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            if self._path and self._descriptor is not None:
+                self._path.unlink()
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +151,8 @@ class EndedAttempt:
     def _how(self) -> str:
         if self.reason:
             return f"gave up ({self.reason})"
+        if not self.process:
+            return "did not end well, and its file does not tell how,"
         since = " (the node was rebooted since)" if self.rebooted else ""
         return f"was ended from outside{since}"
 

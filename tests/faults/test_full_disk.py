@@ -45,6 +45,7 @@ def test_a_disk_with_so_much_room_loses_and_repeats_nothing(tmp_path: Path, page
         assert again == 0, said
         trial.assert_complete()
         assert trial.starts() - starts == trial.runs - kept
+        assert "was ended from outside" not in said
         gave_up = said.splitlines()[0] if said else ""
         if status and 0 < kept < trial.runs:
             assert "gave up (" in gave_up

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from runners.shards import SCHEMA, Shard
 from runners.share import StoppedError
 from runners.sysfs import Tree
 from runners.under_way import SUFFIX, UnderWay, ended_attempts
+from tests.limits import files_of_at_most, no_more_files
 
 TREE = Tree(Path("/"))
 NODE = "n"
@@ -140,7 +142,35 @@ def test_a_file_that_a_power_cut_has_emptied_still_tells_the_attempt(
     tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / f"n-0004{SUFFIX}").write_bytes(content)
-    assert told(tmp_path) == ["attempt 4 was ended from outside here: 0 runs of it kept"]
+    assert told(tmp_path) == [
+        "attempt 4 did not end well, and its file does not tell how, here: 0 runs of it kept"
+    ]
+
+
+@pytest.mark.parametrize("full_from_the_start", [True, False])
+def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
+    tmp_path: Path, full_from_the_start: bool
+) -> None:
+    shard = Shard(tmp_path, NODE)
+    with ExitStack() as full:
+        with pytest.raises(StudyError), UnderWay(TREE) as under_way:
+            if full_from_the_start:
+                full.enter_context(files_of_at_most(0))
+            under_way.begin(shard.path, NODE)
+            if not full_from_the_start:
+                full.enter_context(files_of_at_most(0))
+            raise StudyError("no space")
+    assert left(tmp_path) == []
+
+
+def test_the_reason_is_told_where_no_more_files_can_be_opened(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, NODE)
+    with ExitStack() as short:
+        with pytest.raises(StudyError), UnderWay(TREE) as under_way:
+            under_way.begin(shard.path, NODE)
+            short.enter_context(no_more_files())
+            raise StudyError("too many open files")
+    assert "gave up (too many open files)" in told(tmp_path)[0]
 
 
 def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path) -> None:
