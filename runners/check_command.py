@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from configs.words import printable, shown
+from runners.shortage import SHORTAGES, ShortageError, shortage_of
 from runners.signals import ended_by
 from runners.witness_process import Ending, LaunchError, WitnessProcess
 
@@ -40,17 +41,23 @@ def why_refused(
     """Run the command with `printed` on its stdin; return why it is no success, empty when it is.
 
     It has this process's working directory and user, and the environment that is given. After
-    `limit_s` seconds it is ended, with all that it has started.
+    `limit_s` seconds it is ended, with all that it has started. Raises LaunchError, OSError or
+    ShortageError when the host is short of what any process needs: that refuses nothing.
     """
     called = f"the check {shown(shlex.join(command))}"
     try:
         ending, said = _run(command, printed, environment, witness, limit_s)
     except (LaunchError, OSError) as error:
+        if shortage_of(error):
+            raise
         return f"{called} cannot be run: {error}"
     if ending is None:
         return f"{called} did not end within {limit_s:g} s"
     if ending.exec_errno is not None:
-        return f"{called} cannot be started: {os.strerror(ending.exec_errno)}"
+        problem = f"{called} cannot be started: {os.strerror(ending.exec_errno)}"
+        if ending.exec_errno in SHORTAGES:
+            raise ShortageError(problem)
+        return problem
     if ending.signal is not None:
         return f"{called} was {ended_by(ending.signal)}"
     if ending.exit_code:

@@ -18,6 +18,7 @@ from functools import partial
 
 from runners.child_end import wait_for
 from runners.invoker import as_root
+from runners.shortage import is_shortage
 from runners.signals import ended_by
 
 ATTACH_LIMIT_S = 20.0
@@ -40,7 +41,10 @@ class PerfStat:
     """
 
     def __init__(self, build_command: StatBuilder, held: bool = False) -> None:
-        """Start it and turn its counters on; `problem` says why not, empty when it worked."""
+        """Start it and turn its counters on; `problem` says why not, empty when it worked.
+
+        Raises OSError when the host is short of what any process needs.
+        """
         self.problem = ""
         self._output = os.memfd_create("perf-output")
         self._errors = os.memfd_create("perf-errors")
@@ -65,9 +69,13 @@ class PerfStat:
                     env=dict(os.environ) | ENVIRONMENT,
                 )
         except OSError as error:
+            if is_shortage(error):
+                self.close()
+                raise
             self.problem = f"{self.command[0]}: {error.strerror}"
-        for descriptor in (control_read, ack_write, hold_read):
-            os.close(descriptor)
+        finally:
+            for descriptor in (control_read, ack_write, hold_read):
+                os.close(descriptor)
         try:
             if self._process and not self._tell("enable"):
                 self._stop()

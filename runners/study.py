@@ -35,6 +35,7 @@ from runners.record import (
 )
 from runners.shards import Shard
 from runners.share import StoppedError
+from runners.shortage import ShortageError
 from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
 from runners.temperature_gate import Gate
 from runners.unasked_end import unless_stopped
@@ -115,8 +116,8 @@ def run_study(
 ) -> None:
     """Make every run that is left; returns when all are recorded.
 
-    A launcher that refuses is one failed run. Raises StudyError when a record cannot be written,
-    StoppedError when no further run must start.
+    A launcher that refuses is one failed run. Raises StudyError when a record cannot be written or
+    the host is short of what a run needs, StoppedError when no further run must start.
     KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
     """
     _record_left_out(plan.left_out, history, shard, origin)
@@ -205,6 +206,10 @@ def _one_run(
         after = bench.state(case)
     except (KeyboardInterrupt, StoppedError):
         reason = "stopped by the user or a signal while it ran"
+        shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
+        raise
+    except ShortageError as error:
+        reason = error.problem
         shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
         raise
     except LaunchError as error:

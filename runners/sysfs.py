@@ -20,6 +20,7 @@ from typing import TypeVar
 from configs.cpulist import parse_cpulist
 from configs.given_file import read_given
 from runners.invoker import as_root, may_be_root
+from runners.shortage import SHORTAGES, ShortageError
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
 # large nodes and of PMUs may be longer. Whatever is larger than this is no such file.
@@ -36,6 +37,8 @@ _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 # What the kernel answers for a file that is not there, or that went away with its CPU.
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH})
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
+# What says nothing of the file; EAGAIN does, of a pipe that is empty.
+_SHORT = frozenset(SHORTAGES) - {errno.EAGAIN}
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 # Recorded trees hold ordinary files, which must not keep the end of a longer value.
 _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -56,8 +59,8 @@ class Absent:
 class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
-    No method raises for what the files are or hold; each returns a value or an `Absent`. On this
-    machine, what the invoking user may not read or write is read and written as root, where
+    No method raises for what the files are or hold; each returns a value or an `Absent`. Raises
+    ShortageError when no file can be opened now, whichever it is. On this machine, what the invoking user may not read or write is read and written as root, where
     pinstudy was started as root: the paths are those of the kernel's own files.
     """
 
@@ -244,6 +247,8 @@ def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> A
     if number in _DENIED:
         return Absent(f"no permission to {what_for} {path}")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if number in _SHORT:
+        raise ShortageError(f"cannot {what_for} {path}: {what}")
     return Absent(f"cannot {what_for} {path}: {what}", busy=number == errno.EBUSY)
 
 

@@ -1,7 +1,7 @@
-"""A program that did not end well: has it failed, or is all of this being stopped?
+"""A program that did not end well: did it fail, is all of this being stopped, was the host short?
 
 A batch system sends its signal to every process of a job, and the program's may come first. It has
-failed only when no signal to pinstudy follows.
+failed only when no signal to pinstudy follows, and when the host had what it needed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from runners.execute import Observation
+from runners.shortage import ShortageError, shortage_in, shortage_of
 from runners.witness_process import LaunchError
 
 # Signals to all processes of a job arrive within milliseconds of one another.
@@ -22,15 +23,20 @@ def unless_stopped(
     """Return what `execute` observes.
 
     `may_start` raises StoppedError when no further run must start. Raises that or KeyboardInterrupt
-    when everything is being stopped, and LaunchError as `execute` does when it is not.
+    when everything is being stopped, ShortageError when the host refused what every run needs, and
+    LaunchError or OSError as `execute` does for all else.
     """
     try:
         seen = execute()
-    except LaunchError:
+    except (LaunchError, OSError) as error:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
+        if problem := shortage_of(error):
+            raise ShortageError(problem) from error
         raise
     if seen.ending.wait_status != 0 and not seen.timed_out:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
+        if problem := shortage_in(seen):
+            raise ShortageError(problem)
     return seen

@@ -1,0 +1,71 @@
+"""A passing shortage on the host: no process, open file or memory left for what a run needs.
+
+It says nothing about the program or the mapping. A run that meets one is interrupted, not failed,
+and its study gives up, as for a full disk: the next start makes the run.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from configs.errors import StudyError
+
+if TYPE_CHECKING:
+    from runners.execute import Observation
+
+# fork(2), open(2), execve(2): too many processes, too many open files of this process or of the
+# system, too little memory.
+SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# How launchers, run with LC_ALL=C, say the same. The dynamic loader has no text for some errors
+# (glibc elf/dl-minimal.c), dash has one of its own.
+_WORDS = (
+    *map(os.strerror, SHORTAGES),
+    *(f"cannot open shared object file: Error {number}" for number in SHORTAGES),
+    "Cannot fork",
+)
+# What the dynamic loader says before a program begins (exit status 127), and what the OpenMP
+# runtimes say when the kernel refuses them a thread (libgomp/team.c, openmp/kmp i18n/en_US.txt).
+_LOADER = "error while loading shared libraries: "
+_NO_THREAD = ("libgomp: Thread creation failed: ", "OMP: System error #")
+_LOADER_STATUS = 127
+
+
+class ShortageError(StudyError):
+    """The host was short of something; the text says who was refused what."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"{problem}; the host was short of it for a while: when there is room, start the same "
+            "command again, it continues"
+        )
+        self.problem = problem
+
+
+def is_shortage(error: OSError) -> bool:
+    """Return whether the system refused a process, an open file or memory."""
+    return error.errno in SHORTAGES
+
+
+def shortage_of(error: BaseException) -> str:
+    """Return in words what the host was short of; empty when the error is another one."""
+    if isinstance(error, OSError):
+        return f"a run could not be started: {error.strerror}" if is_shortage(error) else ""
+    text = str(error)
+    return text if any(word in text for word in _WORDS) else ""
+
+
+def shortage_in(seen: Observation) -> str:
+    """Return in words what a run's program was refused, as far as it is known; empty if nothing."""
+    number = seen.ending.exec_errno
+    if number in SHORTAGES:
+        return f"the program could not be started: {os.strerror(number)}"
+    status = seen.ending.exit_code
+    if not status:
+        return ""
+    starts = (_LOADER,) if status == _LOADER_STATUS else _NO_THREAD
+    for line in seen.stderr.splitlines():
+        if any(start in line for start in starts) and any(word in line for word in _WORDS):
+            return f"the program could not go on: {line.strip()}"
+    return ""

@@ -1,0 +1,46 @@
+"""The host runs short of something for a while: the run is made later, and none has failed."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from runners.read_shards import read_records
+from tests.faults.trial import Trial
+
+# From where the next file cannot be opened to where everything can: each refuses another one.
+OPEN_FILES = range(4, 26)
+SMALL = (4, 8, 12)
+
+
+@pytest.mark.parametrize(
+    "most",
+    [
+        *SMALL,
+        *(pytest.param(of, marks=pytest.mark.faults) for of in OPEN_FILES if of not in SMALL),
+    ],
+)
+def test_a_runner_that_may_open_no_more_files_gives_up_and_burns_no_run(
+    tmp_path: Path, most: int
+) -> None:
+    trial = Trial(tmp_path, 12)
+    runner = trial.start()
+    trial.wait_for_start_after(2)
+    resource.prlimit(runner.pid, resource.RLIMIT_NOFILE, (most, 4096))
+    status, said = trial.ends(runner)
+    assert "Traceback" not in said
+    trial.assert_no_process_left()
+    trial.assert_none_twice()
+    statuses = {record["status"] for record in read_records(trial.records_folder)}
+    assert statuses <= {"ok", "interrupted"}, said
+    if len(trial.made()) < trial.runs:
+        assert status == 1
+        assert "Too many open files" in said.splitlines()[-1]
+    kept = len(trial.made())
+    status, said = trial.run()
+    assert status == 0, said
+    trial.assert_complete()
+    assert "was ended from outside" not in said
+    assert kept == trial.runs or "gave up (" in said.splitlines()[0]

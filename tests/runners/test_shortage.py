@@ -1,0 +1,148 @@
+"""What the host refuses for a while is told from what programs and launchers do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners.check_command import why_refused
+from runners.execute import Harness, Observation, execute
+from runners.launch import Launch
+from runners.perf_process import PerfProcess
+from runners.programs import WITNESS, find_program
+from runners.shortage import ShortageError, shortage_in
+from runners.sysfs import Tree
+from runners.unasked_end import unless_stopped
+from runners.witness_process import Ending, LaunchError
+from tests.limits import no_more_files
+from tests.ordinary_user import NOBODY, open_folder
+from tests.tools import missing, need_tool
+
+GOOD = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 9, "", "", ())
+
+
+def witness() -> Path:
+    found = find_program(WITNESS)
+    assert found, "run `make setup`"
+    return found
+
+
+def run_under(launcher: tuple[str, ...], program: Path) -> Observation:
+    launch = Launch(launcher, ("/bin/true",), {"PATH": os.environ["PATH"]}, {}, ())
+    return unless_stopped(lambda: execute(launch, 20.0, Harness(program, None)), lambda _: None)
+
+
+def ended(status: int, stderr: str) -> Observation:
+    return replace(GOOD, ending=replace(GOOD.ending, wait_status=status << 8), stderr=stderr)
+
+
+def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
+    if os.geteuid() != 0:
+        missing("working for a user who may start nothing needs root")
+    refused = (
+        *(need_tool("setpriv"), f"--reuid={NOBODY}", "--clear-groups"),
+        *(need_tool("prlimit"), "--nproc=0:0"),
+    )
+    with open_folder() as folder:
+        program = Path(shutil.copy(witness(), folder))
+        with pytest.raises(ShortageError, match="pinstudy-witness: fork: Resource temporarily"):
+            run_under(refused, program)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "taskset: failed to execute /bin/true: Resource temporarily unavailable",
+        "taskset: failed to execute /bin/true: Cannot allocate memory",
+        "taskset: error while loading shared libraries: libc.so.6: cannot open shared object file: "
+        "Error 23",
+        "sh: 0: Cannot fork",
+    ],
+)
+def test_a_launcher_that_was_refused_something_is_a_shortage(said: str) -> None:
+    launcher = ("/bin/sh", "-c", f"echo '{said}' >&2; exit 127")
+    with pytest.raises(ShortageError, match="the host was short of it"):
+        run_under(launcher, witness())
+
+
+def test_a_launcher_that_refuses_is_no_shortage() -> None:
+    with pytest.raises(LaunchError, match="failed to set"):
+        run_under(("/bin/sh", "-c", "echo taskset: failed to set affinity >&2; exit 1"), witness())
+
+
+def test_a_runner_that_can_open_nothing_is_short() -> None:
+    # Room for what the program prints, but not for what it is spoken to by.
+    with no_more_files(but=4), pytest.raises(ShortageError, match="Too many open files"):
+        run_under((), witness())
+
+
+def test_other_errors_of_the_system_are_none() -> None:
+    def refuse() -> Observation:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    with pytest.raises(PermissionError):
+        unless_stopped(refuse, lambda _: None)
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) -> None:
+    seen = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
+    assert os.strerror(number) in shortage_in(seen)
+    with pytest.raises(ShortageError, match=os.strerror(number)):
+        unless_stopped(lambda: seen, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("status", "stderr"),
+    [
+        (127, "lu: error while loading shared libraries: libm.so.6: cannot map: Cannot allocate "),
+        (1, "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n"),
+        (1, "OMP: Error #34: no\nOMP: System error #11: Resource temporarily unavailable\n"),
+    ],
+)
+def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> None:
+    assert shortage_in(ended(status, stderr.replace("allocate ", "allocate memory")))
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        GOOD,
+        replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=errno.ENOENT)),
+        ended(0, "libgomp: Thread creation failed: Resource temporarily unavailable"),
+        ended(1, "my file: Cannot allocate memory"),
+        ended(127, "lu: error while loading shared libraries: libm.so.6: No such file"),
+    ],
+)
+def test_what_a_program_does_by_itself_is_no_shortage(seen: Observation) -> None:
+    assert shortage_in(seen) == ""
+
+
+def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("1\n")
+    tree = Tree(tmp_path)
+    with no_more_files():
+        with pytest.raises(ShortageError, match="cannot read /there: Too many open files"):
+            tree.text("/there")
+        with pytest.raises(ShortageError, match="cannot read /: Too many open files"):
+            tree.names("/")
+    assert tree.text("/there") == "1"
+
+
+def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
+    with no_more_files(), pytest.raises(OSError, match="Too many open files"):
+        why_refused(("/bin/true",), "", {}, witness())
+
+
+def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:
+    open_files = Path("/proc/self/fd")
+    before = sorted(path.name for path in open_files.iterdir())
+    # Its two buffers and three pipes are there; what starts it needs one more.
+    with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
+        PerfProcess(lambda *_: ("true",), os.getpid())
+    assert sorted(path.name for path in open_files.iterdir()) == before
