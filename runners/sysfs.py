@@ -60,8 +60,9 @@ class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
     No method raises for what the files are or hold; each returns a value or an `Absent`. Raises
-    ShortageError when no file can be opened now, whichever it is. On this machine, what the invoking user may not read or write is read and written as root, where
-    pinstudy was started as root: the paths are those of the kernel's own files.
+    ShortageError when no file can be opened now, whichever it is. On this machine, what the
+    invoking user may not read or write is read and written as root, where pinstudy was started as
+    root: the paths are those of the kernel's own files.
     """
 
     def __init__(self, root: Path) -> None:

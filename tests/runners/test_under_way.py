@@ -152,24 +152,22 @@ def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
     tmp_path: Path, full_from_the_start: bool
 ) -> None:
     shard = Shard(tmp_path, NODE)
-    with ExitStack() as full:
-        with pytest.raises(StudyError), UnderWay(TREE) as under_way:
-            if full_from_the_start:
-                full.enter_context(files_of_at_most(0))
-            under_way.begin(shard.path, NODE)
-            if not full_from_the_start:
-                full.enter_context(files_of_at_most(0))
-            raise StudyError("no space")
+    with ExitStack() as full, pytest.raises(StudyError), UnderWay(TREE) as under_way:
+        if full_from_the_start:
+            full.enter_context(files_of_at_most(0))
+        under_way.begin(shard.path, NODE)
+        if not full_from_the_start:
+            full.enter_context(files_of_at_most(0))
+        raise StudyError("no space")
     assert left(tmp_path) == []
 
 
 def test_the_reason_is_told_where_no_more_files_can_be_opened(tmp_path: Path) -> None:
     shard = Shard(tmp_path, NODE)
-    with ExitStack() as short:
-        with pytest.raises(StudyError), UnderWay(TREE) as under_way:
-            under_way.begin(shard.path, NODE)
-            short.enter_context(no_more_files())
-            raise StudyError("too many open files")
+    with ExitStack() as short, pytest.raises(StudyError), UnderWay(TREE) as under_way:
+        under_way.begin(shard.path, NODE)
+        short.enter_context(no_more_files())
+        raise StudyError("too many open files")
     assert "gave up (too many open files)" in told(tmp_path)[0]
 
 
