@@ -7,14 +7,14 @@ strip the compiler's own mark from the library).
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from runners.ask import ask
+from runners.libraries import loaded_libraries
 
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
-_LOADED = re.compile(r"^\s*(lib(?:gomp|omp|iomp5))\.so\S* => (/.+) \(0x", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -30,22 +30,19 @@ class OpenMPRuntime:
         return {"name": self.name, "path": self.path, "version": self.version}
 
 
-def find_runtime(program: Path, environment: dict[str, str]) -> OpenMPRuntime | str:
+def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime | str:
     """Return the OpenMP runtime that the loader would give the program, or why it is not known."""
-    # ldd ends with status 1 for a static program and says so on stdout.
-    answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
-    if answer is None:
-        return "ldd could not be asked"
-    return runtime_from_ldd(answer)
+    libraries = loaded_libraries(program, environment)
+    return libraries if isinstance(libraries, str) else runtime_among(libraries)
 
 
-def runtime_from_ldd(text: str) -> OpenMPRuntime | str:
-    """Return the runtime named in ldd's output, or why there is none."""
-    loaded = _LOADED.search(text)
-    if loaded is None:
-        return "the program loads no OpenMP runtime"
-    path = Path(loaded[2]).resolve()
-    return OpenMPRuntime(RUNTIME_NAMES[loaded[1]], str(path), _version(path))
+def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:
+    """Return the runtime among a program's libraries, or why there is none."""
+    for name, found in libraries.items():
+        if family := RUNTIME_NAMES.get(name.partition(".so")[0]):
+            path = found.resolve()
+            return OpenMPRuntime(family, str(path), _version(path))
+    return "the program loads no OpenMP runtime"
 
 
 def _version(path: Path) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.advise.elf import NotLookedIntoError, dynamic_names
-from runners.ask import ask
-from runners.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_from_ldd
+from runners.libraries import loaded_libraries
+from runners.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_among
 
 # Whether loops take their schedule from OMP_SCHEDULE.
 LOOPS = ("yes", "maybe", "no")
@@ -17,7 +17,6 @@ LOOPS = ("yes", "maybe", "no")
 # A program that loads more libraries than this is not looked into further.
 MOST_LIBRARIES = 200
 
-_LOADED = re.compile(r"^\s*(\S+) => (/.+) \(0x", re.MULTILINE)
 # Libraries that start threads or programs only when a program calls functions that are looked for.
 _PLAIN = re.compile(
     r"(?:ld-linux\S*|lib(?:c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|c\+\+|c\+\+abi|atomic|gfortran"
@@ -53,10 +52,10 @@ class Program:
 
 def look_at(path: Path, environment: Mapping[str, str]) -> Program:
     """Return what the program's file, and the libraries that it would load, show."""
-    # ldd ends with status 1 for what is not dynamic and says so.
-    loaded = ask(["ldd", str(path)], environment, statuses=(0, 1))
-    found = "ldd could not be asked" if loaded is None else runtime_from_ldd(loaded)
-    libraries = _libraries(loaded or "")
+    loaded = loaded_libraries(path, environment)
+    found = loaded if isinstance(loaded, str) else runtime_among(loaded)
+    # Under the names by which they are asked for.
+    libraries = [] if isinstance(loaded, str) else [of.with_name(n) for n, of in loaded.items()]
     try:
         names = _names(path, libraries)
     except NotLookedIntoError as reason:
@@ -113,8 +112,3 @@ def _names(path: Path, libraries: Collection[Path]) -> frozenset[bytes]:
 
 def _is_runtime(name: str) -> bool:
     return name.partition(".so")[0] in RUNTIME_NAMES
-
-
-def _libraries(loaded: str) -> list[Path]:
-    """Return the libraries in ldd's answer, under the names by which they are asked for."""
-    return [Path(path).with_name(Path(name).name) for name, path in _LOADED.findall(loaded)]

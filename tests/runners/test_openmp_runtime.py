@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from runners.openmp_runtime import OpenMPRuntime, find_runtime, runtime_from_ldd
+from runners.libraries import libraries_in
+from runners.openmp_runtime import OpenMPRuntime, find_runtime, runtime_among
 from runners.programs import find_program
 
 
@@ -16,14 +17,14 @@ def test_the_family_is_read_from_the_loaders_answer() -> None:
         "\tlibiomp5.so => /no/such/libiomp5.so (0x00007f1c)\n"
         "\tlibc.so.6 => /lib/libc.so.6 (0x00007f1b)\n"
     )
-    found = runtime_from_ldd(text)
+    found = runtime_among(libraries_in(text))
     assert isinstance(found, OpenMPRuntime)
     assert (found.name, found.path) == ("libomp", "/no/such/libiomp5.so")
     assert "no package" in found.version
 
 
 def test_a_program_without_openmp_has_a_reason() -> None:
-    assert runtime_from_ldd("\tnot a dynamic executable\n") == (
+    assert runtime_among(libraries_in("\tnot a dynamic executable\n")) == (
         "the program loads no OpenMP runtime"
     )
 
