@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,18 +39,9 @@ from analysis.verdict.comparisons import (
 )
 from analysis.verdict.headline import headline_of
 from analysis.verdict.pareto import pareto_front
-from analysis.verdict.phrases import NOUNS
 from analysis.verdict.readings import other_reading
 from analysis.verdict.summaries import sample_of_summary
-from analysis.verdict.values import (
-    LEAST,
-    MOST,
-    Values,
-    are_apart,
-    by_objective,
-    values_by_case,
-)
-from configs.words import plural
+from analysis.verdict.values import Values, are_apart, by_objective, values_by_case
 
 # Differences of less are called none that matter, unless the user says otherwise.
 MARGIN = 0.01
@@ -80,7 +71,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
     rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results), fixed, raced)
     tables = _tables(found, rules)
-    remarks = (*results.remarks, *_no_measurements(results))
+    remarks = results.remarks
     if results.is_published:
         remarks += other_reading(cases, baselines, comparisons, margin)
     drift = _drift(results.runs.frame) if results.runs else None
@@ -125,9 +116,13 @@ def _fixed_time(results: Results) -> frozenset[str]:
 
 
 def _mixed(results: Results) -> str:
-    """Return why results of several nodes or studies have no verdict; empty for others."""
-    of = results.runs.frame if results.runs else results.cases
-    named = of[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
+    """Return why means of several nodes or studies have no verdict; empty for others.
+
+    Runs of several are no results (analysis.one_node).
+    """
+    named = (
+        results.cases[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
+    )
     known = {tuple(text for text in row if isinstance(text, str) and text) for row in named} - {()}
     if len(known) < 2:
         return ""
@@ -136,22 +131,6 @@ def _mixed(results: Results) -> str:
         f"Not compared: the results of several nodes or studies stand in one folder ({mixed}); put "
         "each of them into a folder of its own."
     )
-
-
-def _no_measurements(results: Results) -> Iterator[str]:
-    """Say how many values of good runs are none that a clock or an energy counter can give."""
-    if results.runs is None:
-        return
-    frame = results.runs.frame
-    good = good_runs(frame)
-    for objective, measure in OBJECTIVES.items():
-        values = good[measure]
-        wrong = int((values.notna() & ~values.between(LEAST, MOST, inclusive="neither")).sum())
-        if wrong:
-            yield (
-                f"{NOUNS[objective]}: {plural(wrong, 'value')} of 0, below or "
-                "beyond all measure, and not used for verdicts"
-            )
 
 
 def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, Sample]:
@@ -233,7 +212,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
 def _drift(frame: pd.DataFrame) -> Drift:
     good = good_runs(frame)
     numbers, _ = pd.factorize(good["case_id"])
-    times = good["elapsed_s"].where(good["elapsed_s"].between(LEAST, MOST)).to_numpy(dtype=float)
+    times = good["elapsed_s"].to_numpy(dtype=float)
     hours = good["started_s"].to_numpy(dtype=float) / 3600
     kelvins = good["temperature_c"].to_numpy(dtype=float)
     attempts = good["attempt"].to_numpy(dtype=float)

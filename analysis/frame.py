@@ -7,11 +7,11 @@ parts (threads, counters, stderr) never pile up in memory: a run takes some 500 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,8 @@ from runners.statuses import INTERRUPTED, LEFT_OUT, OK
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
+# What makes a run the same one in another record.
+_RUN = ("case_id", "warmup", "repetition")
 # Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
 PART_BYTES = 32 << 20
 # Processes take a second to start, in which one reads about so much.
@@ -47,17 +49,19 @@ class Runs:
     than the 32 that are kept.
 
     `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
-    `reason`, each combination once. `torn` counts lines that are no JSON objects, `unusable` those
-    that do not say which case they belong to.
+    `reason`, each combination once. `refused` counts the lines that are no records, by why (words
+    of runners.record_values), `unusable` those that do not say which row they belong to. `repeated`
+    has the records, with the frame's columns, of repetitions of which several records tell the end.
     """
 
     frame: pd.DataFrame
     kinds: tuple[str, ...]
     reasons: pd.DataFrame
-    torn: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
     unusable: int = 0
     more_metrics: bool = False
     raced: bool = False
+    repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def read_runs(folder: Path) -> Runs:
@@ -73,13 +77,16 @@ def read_runs(folder: Path) -> Runs:
         )
     growing = _grown(folder / "records")
     frame, kinds = growing.frame()
+    repeated = _repeated(frame)
     frame = _by_pool(_each_run_once(frame))
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     more = growing.sparse["metrics"].more
-    return Runs(frame, kinds, reasons, growing.torn, growing.unusable, more, growing.raced)
+    return Runs(
+        frame, kinds, reasons, growing.refused, growing.unusable, more, growing.raced, repeated
+    )
 
 
 def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:
@@ -133,6 +140,12 @@ def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
     return growing
 
 
+def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the records of repetitions of which more than one says how it ended."""
+    ended = frame.loc[~frame["status"].isin([INTERRUPTED, LEFT_OUT]), list(_RUN)]
+    return frame.loc[ended.index[ended.duplicated(keep=False)]]
+
+
 def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with one row for each (case, warm-up or not, repetition).
 
@@ -142,7 +155,7 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     not left out.
     """
     left_out = frame["status"] == LEFT_OUT
-    runs = frame.loc[~left_out, ["case_id", "warmup", "repetition"]]
+    runs = frame.loc[~left_out, list(_RUN)]
     again = frame.loc[runs.index, "status"] == INTERRUPTED
     runs = runs.loc[again.sort_values(kind="stable").index].drop_duplicates()
     kept = np.zeros(len(frame), dtype=bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -25,6 +26,7 @@ from analysis.fields import (
 from analysis.sparse import Sparse
 from runners.placed_runs import verdict_of
 from runners.read_shards import Part, read_part
+from runners.record_values import NoRecord
 from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
 
@@ -92,13 +94,15 @@ def _joined(names: object) -> str | None:
 class Growing:
     """The columns of a frame while records come in; a chunk leaves one array a column.
 
-    `torn` counts lines that are no records, `unusable` records that do not say of which case.
+    `refused` counts lines that are no records, by why, `unusable` records that do not say of which
+    row of which table.
     `raced` tells that the cases of a record raced.
     `sparse` has the columns that only some records have.
     """
 
     def __init__(self) -> None:
-        self.torn = self.unusable = 0
+        self.refused: Counter[str] = Counter()
+        self.unusable = 0
         self.raced = False
         self.reasons = Reasons()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
@@ -116,8 +120,8 @@ class Growing:
 
     def _rows(self, part: Part) -> Iterator[tuple[object, ...]]:
         for record in read_part(part):
-            if record is None:
-                self.torn += 1
+            if isinstance(record, NoRecord):
+                self.refused[record.why] += 1
             elif record.get("status") != BASELINE:
                 if not self.raced and "repetition_rule" in record:
                     self.raced = columns.member(record["repetition_rule"], "race") is not None
@@ -125,7 +129,7 @@ class Growing:
 
     def merge(self, others: Growing) -> None:
         """Add what others hold, whose texts and reasons have other numbers."""
-        self.torn += others.torn
+        self.refused += others.refused
         self.unusable += others.unusable
         self.raced |= others.raced
         numbers = {

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from analysis.beside_files import read_node
 from analysis.disturbed import DISTURBANCES, SEPARATOR
@@ -14,11 +17,15 @@ from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from configs.words import plural
 from runners.placed_runs import PlacedRuns
+from runners.record_values import TORN
+from runners.statuses import OK
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "
     "in advice.md"
 )
+
+_MOST_REPEATED = 5
 
 
 def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -155,21 +162,45 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
                 f"{', '.join(daemons)}"
             )
         )
-    if runs.torn:
-        lines = plural(runs.torn, "line")
+    for why, count in runs.refused.items():
+        helps = " (a run that was killed leaves one; `pinstudy run` makes it again)"
         remarks.append(
-            f"{lines} of the records cut off or damaged, and not used (a run that was killed "
-            "leaves one; `pinstudy run` makes it again)"
+            f"{plural(count, 'line')} of the records {why}, and not used"
+            f"{helps if why == TORN.why else ''}"
         )
     if runs.unusable:
         lines = plural(runs.unusable, "line")
         remarks.append(f"{lines} of the records without a case, and not used")
+    remarks += _repeated(runs.repeated)
     if runs.more_metrics:
         remarks.append(
             f"the programs' own metrics: the first {MOST_METRICS} names in the alphabet are used, "
             "and others are in the records"
         )
     return remarks
+
+
+def _repeated(records: pd.DataFrame) -> Iterator[str]:
+    """Name the repetitions that have several records, with all of these, and which one counts."""
+    if records.empty:
+        return
+    runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
+    told = []
+    for (_, warmup, repetition), of in islice(iter(runs), _MOST_REPEATED):
+        first = of.iloc[0]
+        row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
+        which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
+        each = "; ".join(
+            f"attempt {record.attempt:.0f}: "
+            + (f"{record.elapsed_s:.6g} s" if record.status == OK else str(record.status))
+            for record in of.itertuples()
+        )
+        told.append(f"{row}, {which} ({each})")
+    more = f", and {runs.ngroups - len(told)} more" if runs.ngroups > len(told) else ""
+    yield one_line(
+        f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(told)}{more}; the "
+        "first one counts, by attempt and then by node, whatever came of it"
+    )
 
 
 def _declared_kinds(folder: Path, digest: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import textwrap
@@ -20,9 +21,20 @@ def say(text: str, err: bool = False) -> None:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Print a value as indented JSON; what is not printed is written as JSON's escapes."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    """Print a value as indented JSON; what is not printed is written as JSON's escapes.
+
+    JSON has neither NaN nor infinities: such numbers are null.
+    """
+    text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     click.echo(text if text.isprintable() else re.sub(r"[^ -~\n]", _escaped, text))
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _escaped(character: re.Match[str]) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from configs.durations import MAX_DURATION_S
 from configs.errors import UserError
 from configs.model import Precision, Race, Study
 from configs.words import shown
@@ -17,7 +16,7 @@ from runners.precision import CasePrecision, figures_of
 from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun
 from runners.read_shards import read_progress, read_records
-from runners.run_keys import RunKeys
+from runners.run_keys import RunKey, RunKeys
 from runners.statuses import FINAL, LEFT_OUT, OK
 from runners.temperature_gate import recorded_reference_c
 
@@ -46,23 +45,30 @@ class History:
     def add(self, record: Mapping[str, Any]) -> None:
         """Take one record into account; an interrupted run stays to be made."""
         status, case_id = record.get("status"), str(record.get("case_id"))
-        repetition, elapsed_s = record.get("repetition"), record.get("elapsed_s")
+        repetition = record.get("repetition")
         if self.temperature_reference_c is None:
             self.temperature_reference_c = recorded_reference_c(record)
         if status == LEFT_OUT:
             self.left_out.add((case_id, str(record.get("reason"))))
         elif status in FINAL and type(repetition) is int:
             key = (case_id, bool(record.get("warmup")), repetition)
-            if self.precision and status == OK and not key[1] and key not in self.done:
-                self._add_good(case_id, repetition, figures_of(record))
-            if self.race and key not in self.done:
-                of_race = (case_id, -repetition if key[1] else repetition)
-                self.race_runs[of_race] = race_run(record, self.race)
-            self.done.add(key)
-            # NaN is not in the range either; no run may take longer.
-            if status == OK and isinstance(elapsed_s, float) and 0 < elapsed_s <= MAX_DURATION_S:
-                count, total_s = self.times.get(case_id, (0, 0.0))
-                self.times[case_id] = (count + 1, total_s + elapsed_s)
+            # Of several records of one run the first counts, as in the analysis.
+            if key not in self.done:
+                self._add_run(key, record)
+                self.done.add(key)
+
+    def _add_run(self, key: RunKey, record: Mapping[str, Any]) -> None:
+        """Take a run that ended into account."""
+        case_id, warmup, repetition = key
+        status, elapsed_s = record.get("status"), record.get("elapsed_s")
+        if self.precision and status == OK and not warmup:
+            self._add_good(case_id, repetition, figures_of(record))
+        if self.race:
+            of_race = (case_id, -repetition if warmup else repetition)
+            self.race_runs[of_race] = race_run(record, self.race)
+        if status == OK and elapsed_s is not None:
+            count, total_s = self.times.get(case_id, (0, 0.0))
+            self.times[case_id] = (count + 1, total_s + elapsed_s)
 
     def _add_good(self, case_id: str, repetition: int, figures: dict[str, float]) -> None:
         good = self.good.setdefault(case_id, {})

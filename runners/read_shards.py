@@ -1,7 +1,8 @@
 """Reading records: all of them, or of each run only what tells of a study's progress.
 
 Shards are read in the order of their attempts, each in parts of any size, line by line. A line that
-is no record, such as one torn by a power cut, is told from the others and skipped.
+is no record is told from the others and skipped: one torn by a power cut, one that was changed
+since it was written, one that says what cannot be.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from configs.errors import UserError
-from runners.record_line import head_of
-from runners.shards import SCHEMA, SHARD
+from runners.record_line import CHECKSUM, head_of, is_as_written
+from runners.record_values import ALTERED, TORN, NoRecord, sound
+from runners.shards import CHECKED_FROM, SCHEMA, SHARD
 from runners.statuses import FINAL
 
 # No record is longer: what is must not fill the memory, and is read in pieces that are no records.
@@ -23,22 +25,23 @@ _MOST_SHOWN = 60
 # Some hundred records at a time.
 _BUFFER_BYTES = 1 << 20
 
-_Parse = Callable[[bytes, Path, int], "dict[str, Any] | None"]
+Line = dict[str, Any] | NoRecord
+_Parse = Callable[[bytes, Path, int], Line]
 
 
-def read_lines(folder: Path) -> Iterator[dict[str, Any] | None]:
+def read_lines(folder: Path) -> Iterator[Line]:
     """Yield the record of each line of all shards of a folder, oldest attempt first.
 
-    A line that is no record, such as one torn by a power cut, is None. Raises UserError when a
-    shard cannot be read or was written by a newer pinstudy.
+    A line that is no record, such as one torn by a power cut, is a NoRecord. Raises UserError when
+    a shard cannot be read or was written by a newer pinstudy.
     """
     for part in parts_of(folder):
         yield from read_part(part)
 
 
 def read_records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a folder as `read_lines` does, without the torn lines."""
-    return (record for record in read_lines(folder) if record is not None)
+    """Yield the records of a folder as `read_lines` does, without the lines that are none."""
+    return (record for record in read_lines(folder) if not isinstance(record, NoRecord))
 
 
 def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
@@ -47,7 +50,9 @@ def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
     That is some of their fields, runners.record_line.HEAD, and takes a fifth of the time.
     """
     for part in parts_of(folder):
-        yield from filter(None, read_part_progress(part))
+        for record in read_part_progress(part):
+            if not isinstance(record, NoRecord):
+                yield record
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,17 @@ def _by_attempt(path: Path) -> tuple[int, str]:
     return int(shard["attempt"]) if shard else 0, path.name
 
 
-def read_part(part: Part) -> Iterator[dict[str, Any] | None]:
+def read_part(part: Part) -> Iterator[Line]:
     """Yield the records of a part as `read_lines` does."""
     return _parsed(part, _parse)
 
 
-def read_part_progress(part: Part) -> Iterator[dict[str, Any] | None]:
-    """Yield the records of a part as `read_progress` does, and None for lines that are none."""
+def read_part_progress(part: Part) -> Iterator[Line]:
+    """Yield the records of a part as `read_progress` does, and what is none."""
     return _parsed(part, _parse_for_progress)
 
 
-def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:
+def _parsed(part: Part, parse: _Parse) -> Iterator[Line]:
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
             if part.start:
@@ -104,7 +109,7 @@ def _parsed(part: Part, parse: _Parse) -> Iterator[dict[str, Any] | None]:
             while at < part.stop and (line := stream.readline(LONGEST_LINE)):
                 if len(line) == LONGEST_LINE:
                     # One torn line, also where what follows on it looks like a record.
-                    yield None
+                    yield TORN
                     at += _end_line(stream) if line[-1:] != b"\n" else 0
                 elif not line.isspace():
                     yield parse(line, part.path, at)
@@ -123,29 +128,38 @@ def _end_line(stream: IO[bytes]) -> int:
     return length
 
 
-def _parse(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
+def _parse(line: bytes, path: Path, at: int) -> Line:
+    # A line that only lacks its end is whole.
+    written = is_as_written(line if line.endswith(b"\n") else line + b"\n")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        return None
-    return _checked(record, path, at) if isinstance(record, dict) else None
+        return TORN
+    if not isinstance(record, dict):
+        return TORN
+    # Before anything in it is believed, its schema too.
+    if written is False or (CHECKSUM in record and not written):
+        return ALTERED
+    found = _checked(record, path, at)
+    lacks_checksum = written is None and record["schema"] >= CHECKED_FROM
+    return ALTERED if lacks_checksum else found
 
 
-def _parse_for_progress(line: bytes, path: Path, at: int) -> dict[str, Any] | None:
+def _parse_for_progress(line: bytes, path: Path, at: int) -> Line:
     head = head_of(line)
     if head is None or head.get("status") not in FINAL:
         return _parse(line, path, at)
     return _checked(head, path, at)
 
 
-def _checked(record: dict[str, Any], path: Path, at: int) -> dict[str, Any]:
+def _checked(record: dict[str, Any], path: Path, at: int) -> Line:
     schema = record.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
             f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MOST_SHOWN]}; this "
             f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
         )
-    return record
+    return sound(record)
 
 
 def _line_number(path: Path, at: int) -> int:

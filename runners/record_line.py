@@ -1,9 +1,9 @@
 """A record as the line of a shard: what tells of progress first, and a checksum of it all.
 
 Who wants to know only which runs were made need not take in the counters, threads and reasons of
-100 000 records. The checksum says whether the line is as it was written: only then is its head
-taken alone; any other line is read whole, like those of older versions, which have none. Nothing is
-known beside the records that could differ from them.
+100 000 records. The checksum says whether the line is as it was written: a line with another one is
+no record. Lines of older versions have none, and are read whole. Nothing is known beside the
+records that could differ from them.
 """
 
 from __future__ import annotations
@@ -35,16 +35,21 @@ def line_of(record: Mapping[str, Any]) -> bytes:
     return b'%b%b%08x"%b' % (head, _MARK, crc32(end, crc32(head)), end)
 
 
-def head_of(line: bytes) -> dict[str, Any] | None:
-    """Return those fields of a line's record that HEAD names; None when it is to be read whole."""
+def is_as_written(line: bytes) -> bool | None:
+    """Return whether a line has the checksum that it had when it was written; None without one."""
     at = line.find(_MARK)
     if at < 0:
         return None
     says = at + len(_MARK)
     rest = says + _DIGITS + 1
-    head = line[:at]
-    if line[says:rest] != b'%08x"' % crc32(line[rest:], crc32(head)):
+    return line[says:rest] == b'%08x"' % crc32(line[rest:], crc32(line[:at]))
+
+
+def head_of(line: bytes) -> dict[str, Any] | None:
+    """Return those fields of a line's record that HEAD names; None when it is to be read whole."""
+    if not is_as_written(line):
         return None
+    head = line[: line.find(_MARK)]
     try:
         text = str(head, "utf-8") + "}"
         fields, end = _DECODER.raw_decode(text)

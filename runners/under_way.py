@@ -27,6 +27,7 @@ from runners.node import Node
 from runners.outline import Outline
 from runners.processes import STAT_LIMIT, Task, parse_task
 from runners.read_shards import Part, read_part_progress
+from runners.record_values import NoRecord
 from runners.share import StoppedError
 from runners.statuses import FINAL
 from runners.sysfs import Absent, Tree
@@ -162,8 +163,10 @@ class EndedAttempt:
         kept = torn = 0
         with suppress(OSError):
             for record in read_part_progress(Part(shard, 0, shard.stat().st_size)):
-                torn += record is None
-                kept += record is not None and record.get("status") in FINAL
+                if isinstance(record, NoRecord):
+                    torn += 1
+                else:
+                    kept += record.get("status") in FINAL
         return kept, torn
 
 

@@ -140,7 +140,7 @@ def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
     folder = into / "records"
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
-    history = _History(folder)
+    history = _History(folder, node_id)
     pairs = _with_energy(runs, _run_key)
     history.numbers.number([run.identity for run, _ in pairs])
     records = [_record(history, run, energy, node_id) for run, energy in pairs]
@@ -157,7 +157,8 @@ def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
 class _History:
     """What a folder holds already: numbers of cases, repetitions, and which logs were imported."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, node_id: str) -> None:
+        """`node_id` is the node of what comes in: a folder has the runs of one."""
         self.numbers = Numbers()
         self._repetitions: dict[str, set[int]] = {}
         self._logs: dict[str, str] = {}
@@ -166,6 +167,11 @@ class _History:
             if not isinstance(imported, dict) or not isinstance(record.get("case_id"), str):
                 raise UserError(
                     f"{folder}: holds runs that pinstudy made; import into a folder of its own"
+                )
+            if record.get("node_id") != node_id:
+                raise UserError(
+                    f"{folder}: holds runs of node {shown(record.get('node_id'))}; import those of "
+                    f"{shown(node_id)} into a folder of their own"
                 )
             self._remember(record, imported)
 

@@ -18,6 +18,7 @@ from analysis.frame import Runs, read_runs
 from analysis.growing import COLUMNS
 from analysis.tables import make_tables, render
 from configs.errors import UserError
+from runners.record_values import TORN
 from runners.shards import SCHEMA
 from tests.analysis.records import left_out, record, without, write
 
@@ -34,7 +35,7 @@ def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
     assert list(zip(runs.frame["case_number"], runs.frame["repetition"], strict=True)) == [
         (1, 1), (2, 1), (1, 2),
     ]  # fmt: skip
-    assert (runs.torn, runs.unusable) == (0, 0)
+    assert (runs.refused, runs.unusable) == ({}, 0)
 
 
 def test_what_was_not_measured_is_missing_and_a_zero_is_a_zero(tmp_path: Path) -> None:
@@ -151,11 +152,11 @@ def test_the_temperature_is_the_hottest_package_s(
 def test_what_is_no_number_is_missing_and_leaves_its_neighbours_alone(
     tmp_path: Path, value: object
 ) -> None:
-    write(tmp_path, [record(1, 1), record(1, 2, elapsed_s=value), record(1, 3, elapsed_s=46)])
+    write(tmp_path, [record(1, 1), record(1, 2, user_s=value), record(1, 3, user_s=46)])
 
-    first, spoilt, last = read_runs(tmp_path).frame["elapsed_s"]
+    first, spoilt, last = read_runs(tmp_path).frame["user_s"]
 
-    assert (first, last) == (45.0, 46.0)
+    assert (first, last) == (44.0, 46.0)
     assert math.isnan(spoilt)
 
 
@@ -163,9 +164,9 @@ def test_what_is_no_number_is_missing_and_leaves_its_neighbours_alone(
 def test_what_is_no_whole_number_is_missing_and_leaves_its_neighbours_alone(
     tmp_path: Path, value: object
 ) -> None:
-    write(tmp_path, [record(1, 1), record(1, value), record(1, 2**53 - 1)])  # type: ignore[arg-type]
+    write(tmp_path, [record(1, 1), record(1, 2, block=value), record(1, 3, block=2**53 - 1)])
 
-    first, spoilt, last = read_runs(tmp_path).frame["repetition"]
+    first, spoilt, last = read_runs(tmp_path).frame["block"]
 
     assert (first, last) == (1, 2**53 - 1)
     assert math.isnan(spoilt)
@@ -206,7 +207,7 @@ def test_several_processes_read_what_one_reads(
 
     together = read_runs(tmp_path)
 
-    assert (together.kinds, together.torn, together.unusable) == (alone.kinds, 1, 1)
+    assert (together.kinds, together.refused, together.unusable) == (alone.kinds, {TORN.why: 1}, 1)
     texts = dict.fromkeys(alone.frame.select_dtypes("category"), object)
     pd.testing.assert_frame_equal(together.frame.astype(texts), alone.frame.astype(texts))
     pd.testing.assert_frame_equal(together.reasons, alone.reasons)
@@ -248,7 +249,7 @@ def test_more_runs_than_are_read_at_a_time_are_all_there(
     records[6]["freq_ghz"] = {"E": 4.0}
     for item in records[:3]:
         item["residency"] = None
-    write(tmp_path, [*records, record(1, 9, elapsed_s="9")])
+    write(tmp_path, [*records, record(1, 9, user_s="9")])
 
     runs = read_runs(tmp_path)
 
@@ -281,7 +282,7 @@ def test_a_torn_last_line_is_counted_and_costs_nothing_else(tmp_path: Path) -> N
 
     runs = read_runs(tmp_path)
 
-    assert (len(runs.frame), runs.torn) == (1, 1)
+    assert (len(runs.frame), runs.refused) == (1, {TORN.why: 1})
 
 
 @pytest.mark.parametrize("line", [b"\x00\xff\xfe", b"[1, 2]", b"null", b"[" * 100_000, b"{}x"])
@@ -291,7 +292,7 @@ def test_damaged_lines_are_counted_wherever_they_stand(tmp_path: Path, line: byt
 
     runs = read_runs(tmp_path)
 
-    assert (len(runs.frame), runs.torn) == (1, 1)
+    assert (len(runs.frame), runs.refused) == (1, {TORN.why: 1})
 
 
 def test_a_record_that_names_no_case_is_counted(tmp_path: Path) -> None:
@@ -358,6 +359,8 @@ def test_a_case_that_could_be_run_later_is_not_left_out(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+# Of another version, study or node a record is refused, which is told elsewhere.
+FREE = sorted(set(record()) - {"schema", "study", "node_id", "node_digest"})
 anything = st.recursive(
     st.none()
     | st.booleans()
@@ -376,7 +379,7 @@ anything = st.recursive(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
 )
-@given(st.dictionaries(st.sampled_from(sorted(set(record()) - {"schema"})), anything, max_size=6))
+@given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))
 def test_a_record_with_anything_in_its_fields_still_gives_tables(
     tmp_path: Path, fields: dict[str, Any]
 ) -> None:
@@ -391,7 +394,7 @@ def test_a_record_with_anything_in_its_fields_still_gives_tables(
 
 
 BASELINE = {
-    "schema": SCHEMA,
+    "schema": 3,
     "study": "paper-serial",
     "study_digest": "d" * 64,
     "run_id": "baseline-1-0",
@@ -406,6 +409,6 @@ def test_an_idle_baseline_is_no_run_and_no_damage(tmp_path: Path) -> None:
     write(tmp_path, [BASELINE, record(1, 1), BASELINE, record(1, 2)])
     runs = read_runs(tmp_path)
     assert runs.frame["status"].tolist() == ["ok", "ok"]
-    assert (runs.torn, runs.unusable) == (0, 0)
+    assert (runs.refused, runs.unusable) == ({}, 0)
     (table,) = make_tables(tmp_path)
     assert table.exact[0]["energy_pkg_mean_j"] == 2215.08

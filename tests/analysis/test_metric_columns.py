@@ -86,7 +86,7 @@ def test_a_name_that_cannot_be_printed_is_no_column_and_it_is_said(tmp_path: Pat
 
 
 def test_rows_that_name_no_case_leave_the_others_metrics_where_they_belong(tmp_path: Path) -> None:
-    nameless = record(1, 1, metrics={"round_ms": 9.0}) | {"case_id": None}
+    nameless = record(1, 1, metrics={"round_ms": 9.0}) | {"app": None}
     write(tmp_path, [nameless, record(1, 2, metrics={"round_ms": 2.0}), nameless])
 
     runs = read_runs(tmp_path)

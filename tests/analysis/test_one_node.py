@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from analysis.sources import open_results
 from configs.errors import UserError
+from pinstudy.cli import group
 from runners.node import open_node
 from tests.analysis.records import record, write
 from tests.trees import Machine, build_tree
@@ -48,3 +50,31 @@ def test_interchangeable_nodes_are_one_node(tmp_path: Path) -> None:
     runs = [record(1, n, node_id=f"n{n}", block=n, **shared) for n in (1, 2)]
     write(tmp_path, runs)
     assert open_results(str(tmp_path)).runs is not None
+
+
+@pytest.mark.parametrize(("field", "what"), [("node_id", "nodes"), ("study", "studies")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tables"],
+        ["tables", "--json"],
+        ["tables", "--format", "csv", "--no-files"],
+        ["verdict"],
+        ["verdict", "--json"],
+        ["report"],
+        ["figures"],
+    ],
+    ids=" ".join,
+)
+def test_runs_of_several_nodes_or_studies_in_one_folder_are_refused(
+    tmp_path: Path, command: list[str], field: str, what: str
+) -> None:
+    write(tmp_path, [record(1, n, **{field: name}) for n, name in enumerate("ab", 1)])
+    before = sorted(tmp_path.rglob("*"))
+
+    done = CliRunner().invoke(group, [command[0], str(tmp_path), *command[1:]])
+
+    assert isinstance(done.exception, UserError)
+    assert f"holds runs of several {what} ('a', 'b')" in str(done.exception)
+    assert done.stdout == ""
+    assert sorted(tmp_path.rglob("*")) == before

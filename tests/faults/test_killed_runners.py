@@ -92,7 +92,6 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
 
 
 def run_ids(records: Path) -> list[str]:
-    from runners.read_shards import read_lines
+    from runners.read_shards import read_records
 
-    lines = read_lines(records)
-    return [line["run_id"] for line in lines if line and line["status"] == "ok"]
+    return [record["run_id"] for record in read_records(records) if record["status"] == "ok"]

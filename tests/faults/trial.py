@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from runners.read_shards import read_lines
+from runners.read_shards import read_records
 from runners.statuses import FINAL
 from tests.processes import alive
 from tests.tools import ROOT
@@ -80,8 +80,8 @@ class Trial:
 
     def made(self) -> list[dict[str, Any]]:
         """Return the records of runs that count as made."""
-        lines = read_lines(self.records_folder)
-        return [line for line in lines if line and line["status"] in FINAL]
+        records = read_records(self.records_folder)
+        return [record for record in records if record["status"] in FINAL]
 
     def starts(self) -> int:
         """Return how often the program was started."""

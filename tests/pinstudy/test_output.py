@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -45,6 +46,15 @@ def test_json_says_the_same_to_a_program_and_nothing_to_a_terminal(
     assert json.loads(out) == told
     assert out.replace("\n", "").isprintable()
     assert "müller → 2 µs" in out
+
+
+def test_a_number_that_json_does_not_have_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"rows": [{"high": math.inf}, (-math.inf, math.nan, 1.5)]})
+
+    out = capsys.readouterr().out
+    assert json.loads(out, parse_constant=pytest.fail) == {
+        "rows": [{"high": None}, [None, None, 1.5]]
+    }
 
 
 def pinstudy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:

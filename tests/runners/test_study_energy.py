@@ -260,7 +260,7 @@ def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Nod
 
     run(study_of(tmp_path, "sleep 0.02"), node, tmp_path)
     runs = read_runs(tmp_path)
-    assert (len(runs.frame), runs.torn, runs.unusable) == (2, 0, 0)
+    assert (len(runs.frame), runs.refused, runs.unusable) == (2, {}, 0)
     assert (runs.frame["energy_net_j"].notna()).all()
     assert (runs.frame["idle_power_w"] > 0).all()
 

@@ -35,8 +35,10 @@ def attempt(folder: Path, ends_by: BaseException | None = None, runs: int = 1) -
         with UnderWay(TREE) as under_way:
             under_way.begin(shard.path, NODE)
             assert left(folder) == [shard.path.with_suffix(SUFFIX).name]
-            for number in range(runs):
-                shard.append({"schema": SCHEMA, "status": "ok", "number": number})
+            for number in range(1, runs + 1):
+                shard.append(
+                    {"schema": SCHEMA, "status": "ok", "case_id": "a", "repetition": number}
+                )
             if ends_by:
                 raise ends_by
     finally:
@@ -88,7 +90,7 @@ def test_a_killed_attempt_is_told_with_its_process_and_what_it_has_kept(tmp_path
     attempt(tmp_path)
     pid = killed(tmp_path)
     with (tmp_path / "n-0002.jsonl").open("ab") as shard:
-        shard.write(b'{"schema":3,"status":"ok"}\n{"schema":3,"sta')
+        shard.write(b'{"schema":3,"status":"ok","case_id":"a","repetition":1}\n{"schema":3,"sta')
     (line,) = told(tmp_path)
     assert line.startswith(f"attempt 2 (process {pid}, began 20")
     assert line.endswith(") was ended from outside here: 1 run of it kept, 1 torn line skipped")

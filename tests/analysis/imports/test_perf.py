@@ -18,6 +18,7 @@ from analysis.imports.perf import import_logs
 from analysis.sources import open_results
 from analysis.tables import make_tables
 from configs.errors import UserError
+from runners.shards import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.analysis.made_tables import cells_by_title
 
@@ -39,7 +40,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 def test_a_single_run_becomes_a_record_that_says_what_nobody_knows(tmp_path: Path) -> None:
     (record,) = records(bring(tmp_path, "hybrid.txt", governor="performance"))
 
-    assert (record["schema"], record["status"], record["study"]) == (3, "ok", "imported")
+    assert (record["schema"], record["status"], record["study"]) == (SCHEMA, "ok", "imported")
     assert (record["app"], record["threads"], record["mapping"]) == ("lulesh", 1, "pcores-pin")
     assert (record["selection"], record["tightness"]) == ("pcores", "pin")
     assert (record["governor"], record["variant"], record["size"]) == (
@@ -380,3 +381,10 @@ def test_whatever_is_said_of_logs_there_are_tables_or_one_line(said: dict[str, s
             assert len(str(error).splitlines()) == 1
         else:
             assert make_tables(name)
+
+
+def test_runs_of_another_node_go_into_another_folder(tmp_path: Path) -> None:
+    into = bring(tmp_path, "hybrid.txt", node="n1")
+    with pytest.raises(UserError, match=r"holds runs of node 'n1'; import those of 'n2' into"):
+        bring(tmp_path, "hybrid-pinned.csv", node="n2")
+    assert [record["node_id"] for record in records(into)] == ["n1"]

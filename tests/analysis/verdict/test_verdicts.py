@@ -179,13 +179,6 @@ def test_a_run_far_away_is_named_and_stays_in_the_mean(tmp_path: Path) -> None:
     assert case.samples["time"].mean > 43
 
 
-def test_a_run_far_away_may_have_no_number(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0}).records()
-    records[6] |= {"elapsed_s": 80.0, "repetition": None}
-    outliers = only_table(found(tmp_path, records)).cases[0].outliers
-    assert (0, 80.0) in {(outlier.repetition, outlier.value) for outlier in outliers}
-
-
 def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
     records = []
     for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, sequential=True).records():

@@ -1,0 +1,153 @@
+"""What the fields of a record may be: types and possible values, the same for every reader.
+
+A record that does not say soundly which run it is of, and how long that took, is no record. Any
+other number that cannot be is taken out, and the record says why it lacks it, as it does of what
+was not measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from configs.durations import MAX_DURATION_S
+from runners.statuses import FINAL, INTERRUPTED
+
+# From here on a float no longer tells whole numbers apart.
+_MAX_COUNT = 2**53
+# More CPUs than any node has, all at work; more watts than any node takes, all the time.
+_MAX_CPU_S = MAX_DURATION_S * 65_536
+_MAX_W = 1e6
+_MAX_J = _MAX_W * MAX_DURATION_S
+# What programs print may be anything, as long as sums of squares over runs are numbers still.
+_MAX_METRIC = 1e100
+
+
+@dataclass(frozen=True)
+class NoRecord:
+    """A line of a shard that is no record, and why: one of a few texts, which name no values."""
+
+    why: str
+
+
+TORN = NoRecord("cut off or damaged")
+ALTERED = NoRecord("changed since they were written (their checksum is another)")
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Numbers from `least` to `most`; `above` leaves out `least` itself."""
+
+    least: float
+    most: float
+    above: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return False
+        return self.least <= value <= self.most and not (self.above and value == self.least)
+
+
+# Times are read from a clock that counts nanoseconds.
+_TIME = _Range(1e-9, MAX_DURATION_S)
+_DURATION = _Range(0, MAX_DURATION_S)
+_CPU_TIME = _Range(0, _MAX_CPU_S)
+_EVENTS = _Range(0, 2**64)
+_ENERGY = _Range(0, _MAX_J)
+_POWER = _Range(0, _MAX_W)
+# Parts of a run's CPU time, each rounded by itself.
+_SHARE = _Range(0, 1.01)
+_NUMBERS: Mapping[str, _Range] = {
+    **dict.fromkeys(("task_clock_s", "user_s", "system_s"), _CPU_TIME),
+    **dict.fromkeys(("foreign_cpu_s", "steal_s", "quota_throttled_s"), _CPU_TIME),
+    **dict.fromkeys(("energy_window_s", "gate_wait_s"), _DURATION),
+    **dict.fromkeys(("migrations", "context_switches", "page_faults"), _EVENTS),
+    **dict.fromkeys(("cycles", "instructions", "cache_misses", "max_rss_bytes"), _EVENTS),
+    **dict.fromkeys(("vcpu_migrations", "vcpu_context_switches"), _EVENTS),
+    # A package never takes nothing; a part of it that is switched off does.
+    "energy_pkg_j": _Range(0, _MAX_J, above=True),
+    **dict.fromkeys(("energy_core_j", "energy_uncore_j", "energy_dram_j"), _ENERGY),
+    "energy_psys_j": _ENERGY,
+    # Less was taken during the run than while idle: odd, but so it was measured.
+    "energy_net_j": _Range(-_MAX_J, _MAX_J),
+    **dict.fromkeys(("idle_power_w", "power_pkg_w"), _POWER),
+    "edp_js": _Range(0, _MAX_J * MAX_DURATION_S, above=True),
+    "ed2p_js2": _Range(0, _MAX_J * MAX_DURATION_S**2, above=True),
+    "freq_mean_ghz": _Range(0, 1000, above=True),
+    "race_value": _Range(-_MAX_METRIC, _MAX_METRIC),
+}
+# Objects from names to numbers.
+_BY_NAME: Mapping[str, _Range] = {
+    "freq_ghz": _Range(0, 1000, above=True),
+    "residency": _SHARE,
+    "l1d_miss_rate": _Range(0, 1000),
+    "metrics": _Range(-_MAX_METRIC, _MAX_METRIC),
+}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+# What says which run a record is of and how long it took, and what is said where it does not.
+_IDENTITY: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "status": (_is_text, "with a status that is no word"),
+    "case_id": (_is_text, "without a case"),
+    "repetition": (
+        lambda value: type(value) is int and 0 < value < _MAX_COUNT,
+        "with a repetition that is no number from 1",
+    ),
+    "warmup": (
+        lambda value: value is None or isinstance(value, bool),
+        "with a warmup that is neither true nor false",
+    ),
+    "elapsed_s": (
+        lambda value: value is None or value in _TIME,
+        "with a time (elapsed_s) that no run can take",
+    ),
+}
+# Without the value: of a thousand records each may have another one.
+_WRONG = "what the record says is impossible"
+
+
+def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
+    """Return a record without the numbers that cannot be, or why it is none at all.
+
+    It may be the head of a record alone (runners.record_line).
+    """
+    if why := _why_none(record):
+        return NoRecord(why)
+    wrong = [
+        name
+        for name, possible in _NUMBERS.items()
+        if record.get(name) is not None and record[name] not in possible
+    ]
+    kept = {name: inner for name in _BY_NAME if (inner := _possible(record, name)) is not None}
+    if not (wrong or kept):
+        return record
+    given = record.get("unavailable")
+    reasons = (given if isinstance(given, dict) else {}) | dict.fromkeys([*wrong, *kept], _WRONG)
+    rest = {name: value for name, value in record.items() if name not in wrong}
+    return rest | kept | {"unavailable": reasons}
+
+
+def _why_none(record: Mapping[str, Any]) -> str:
+    """Return which field keeps this from being a record; empty when none does.
+
+    Only runs must say of which case they are and which of its repetitions.
+    """
+    is_run = record.get("status") in (*FINAL, INTERRUPTED)
+    for name, (is_sound, why) in _IDENTITY.items():
+        value = record.get(name)
+        if (is_run or value is not None) and not is_sound(value):
+            return why
+    return ""
+
+
+def _possible(record: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """Return an object without the numbers that cannot be; None when nothing is to be changed."""
+    given, possible = record.get(name), _BY_NAME[name]
+    if not isinstance(given, dict) or all(value in possible for value in given.values()):
+        return None
+    return {key: value for key, value in given.items() if value in possible}
