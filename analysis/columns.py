@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from runners.measured import number_or_nan
 from runners.topology import KIND_ORDER
 
 Values = Sequence[object]
@@ -104,17 +105,6 @@ class Reasons:
         )
         texts = [row for row in rows if isinstance(row[2], str) and row[2]]
         return pd.DataFrame(texts, columns=["case_id", "field", "reason"], dtype=object)
-
-
-def number_or_nan(value: object) -> float:
-    """Return a measured number; NaN for what is none, a truth value or infinite included."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return math.nan
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
 
 
 def numbers(values: Values) -> Floats:

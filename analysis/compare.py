@@ -29,6 +29,8 @@ from analysis.statistics.decision import Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
 from analysis.verdict.comparisons import difference_between
+from analysis.verdict.phrases import name
+from analysis.verdict.start_up import start_up, start_ups
 from analysis.verdict.summaries import difference_of_summaries
 from analysis.verdict.unplaced import not_placed, unusable
 from analysis.verdict.values import Values, values_by_case
@@ -198,12 +200,26 @@ def _pairs(
         *differences_in_kind(a, b),
         *unknown_governors(matched),
         *(f"{name}: {said}" for name, said in lost),
+        *_start_ups(matched, reference),
     )
     for objective in COMPARED:
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
         rows = tuple(_row(one, other, pair, reference, objective, is_direct) for pair in matched)
         yield Pair(objective, a, b, reference[0] if reference else None, rows, remarks)
+
+
+def _start_ups(
+    matched: Sequence[Matched], reference: tuple[CaseFinding, CaseFinding] | None
+) -> Iterator[str]:
+    """Say of which rows the ratio to their own baseline has another start in it, or B / A has."""
+    for at, letter in enumerate("AB"):
+        cases = [case for pair in matched if (case := pair[at])]
+        if reference and (said := start_ups(cases, reference[at])):
+            yield f"{letter}: {said}"
+    for a, b in matched:
+        if a and b and (said := start_up(b.facts, a.facts)):
+            yield f"{name(b)}, B against A: {said}"
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from analysis import columns
 from analysis.columns import Reasons, Texts
-from analysis.disturbed import SEPARATOR, disturbances
 from analysis.fields import (
     L1D_MISS_RATE,
     MEASURES,
@@ -24,6 +23,7 @@ from analysis.fields import (
     TABLE_KEYS,
 )
 from analysis.sparse import Sparse
+from runners.disturbed import SEPARATOR, disturbances
 from runners.placed_runs import verdict_of
 from runners.read_shards import Part, read_part
 from runners.record_values import NoRecord

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.beside_files import read_node
-from analysis.disturbed import DISTURBANCES, SEPARATOR
 from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from configs.words import plural
+from runners.disturbed import DISTURBANCES, SEPARATOR
 from runners.placed_runs import PlacedRuns
 from runners.record_values import TORN
 from runners.statuses import OK

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.disturbed import SEPARATOR
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.frame import Runs
+from runners.disturbed import SEPARATOR
 from runners.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.statuses import LEFT_OUT, OK, PLACEMENT_VIOLATED
 
@@ -40,7 +40,7 @@ def summarise(runs: Runs) -> pd.DataFrame:
     what; `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
     of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
-    `disturbed`, {what: averaged runs} of analysis.disturbed.DISTURBANCES.
+    `disturbed`, {what: averaged runs} of runners.disturbed.DISTURBANCES.
     """
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)

@@ -16,6 +16,9 @@ EXPRESSED_BY = {
     "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
 }
 PINS_ONE_THREAD = ("taskset", "numactl")
+# Others have ended before the program's time begins, or are the program's own work. A library of
+# likwid-pin's is preloaded, and pins each thread when the program creates it.
+WITHIN_THE_RUN = ("likwid-pin",)
 
 
 def why_contradictory(selection: str, tightness: str, mechanism: str | None) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -16,6 +16,9 @@ from runners.outline import Outline
 from runners.precision import percent
 from runners.race.standing import WHYS, RuledOut
 from runners.statuses import OK
+
+# Is given each record; raises where it shows that no further run makes sense.
+Look = Callable[[Mapping[str, Any]], None]
 
 
 def open_bar(total: int | None) -> tuple[Any, Any]:
@@ -45,8 +48,10 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
 class TerminalProgress:
     """Shows case, repetition and the time left; says at once when a run was not good."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: Outline, look: Look | None = None) -> None:
+        """`look` is given each record after it was shown."""
         study = outline.study
+        self._look = look
         self._of = f"/{study.repetitions}"
         if study.precision:
             self._of = f" of {study.precision.least} to {study.repetitions}"
@@ -92,6 +97,8 @@ class TerminalProgress:
         if record["status"] != OK:
             name = f"{record['app']} {record['mapping']} {record['governor']}"
             self._say(f"{name}: {record['status']}: {record['reason']}")
+        if self._look:
+            self._look(record)
 
     def skipped(self, case: Case, reason: str) -> None:
         """Count the run that is not made; say once for each case why."""

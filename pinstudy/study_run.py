@@ -11,13 +11,15 @@ from pinstudy.output import print_columns, print_json, say, terminal_width
 
 if TYPE_CHECKING:
     from analysis.outcome import Outcome
+    from pinstudy.progress import Look
     from runners.session import Session
 
 
-def make_runs(session: Session, quiet: bool = False) -> None:
+def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -> None:
     """Say what was found and will be done, then make the runs that are left.
 
-    With `quiet` nothing is said on stdout.
+    With `quiet` nothing is said on stdout. `look` is given each record once it is on the disk, and
+    ends all by raising.
     """
     from pinstudy.progress import TerminalProgress
 
@@ -26,7 +28,7 @@ def make_runs(session: Session, quiet: bool = False) -> None:
     if not quiet:
         _say_what_will_be_done(session)
     try:
-        with TerminalProgress(session.outline) as progress:
+        with TerminalProgress(session.outline, look) as progress:
             session.run(progress)
     except KeyboardInterrupt:
         say("Nothing that was measured is lost; the same command continues.", err=True)

@@ -1,7 +1,8 @@
-"""What a collector adds to a run's record."""
+"""What a collector adds to a run's record, and which of a record's values are numbers."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,3 +13,14 @@ class Measured:
 
     fields: dict[str, Any] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
+
+
+def number_or_nan(value: object) -> float:
+    """Return a measured number; NaN for what is none, a truth value or infinite included."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan

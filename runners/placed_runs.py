@@ -13,7 +13,7 @@ from typing import Any
 
 from configs.words import plural
 
-PROVED, UNPROVED = "proved", "unproved"
+PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 # Of an imported log: nobody looked at its program's threads.
 UNSEEN = "unseen"
 # A case that lost a larger share of its runs is not compared, and never recommended.

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
+from configs.mechanisms import PINS_ONE_THREAD
 from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
 from runners.case import Case, LeftOut, Vcpus
@@ -113,7 +114,41 @@ def make_plan(
                 cases.append(case)
             else:
                 left_out.append(case)
+    if study.race:
+        cases, same = _each_once(cases)
+        left_out += same
     return Plan(study, tuple(cases), tuple(left_out), programs)
+
+
+def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[LeftOut]]:
+    """Part the cases from those that are an earlier one's execution under another name.
+
+    Raced, they would share its luck: one of two equal cases is the best of both.
+    """
+    first: dict[object, Case] = {}
+    same = []
+    for case in cases:
+        of = first.setdefault(_execution(case), case)
+        if of is not case:
+            reason = f"the same execution as {of.label}, which races"
+            same.append(LeftOut.of(case, reason))
+    return list(first.values()), same
+
+
+def _execution(case: Case) -> tuple[object, ...]:
+    """Return what cases share whose command, environment, affinity and governor are the same.
+
+    What OpenMP is told is nothing to a program without it. A mask is set by either tool alike.
+    """
+    openmp = (case.threads, case.schedule, case.wait_policy)
+    pins = case.mapping.tightness == "pin" and case.threads > 1
+    by_mask = case.mechanism in (None, *PINS_ONE_THREAD)
+    return (
+        *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
+        () if case.variant.runtime == "none" else openmp,
+        None if by_mask else (case.mechanism, case.mapping.tightness),
+        case.cpus if pins else case.mask,
+    )
 
 
 def _rows(study: Study) -> Iterable[_Row]:

@@ -20,6 +20,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "objective": advice.rule.of,
         "better": "higher" if advice.rule.higher else "lower",
         "margin": advice.rule.margin,
+        "for_now": advice.for_now or None,
         "recommended": _candidate(advice.recommended),
         "reference": _candidate(advice.reference),
         "best": _candidate(advice.best),
@@ -62,6 +63,9 @@ def _case(candidate: Candidate) -> dict[str, Any]:
         "schedule": str(facts["schedule"]),
         "governor": str(facts["governor"]),
         "runs": candidate.runs,
+        "runs_proved": candidate.placed.proved,
+        "runs_unproved": candidate.placed.unproved,
+        "runs_violated": candidate.placed.violated,
     }
 
 

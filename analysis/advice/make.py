@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +15,7 @@ from analysis.advice.model import Advice, Candidate, Out, Point
 from analysis.advice.names import names_of
 from analysis.advice.raced import Raced, read_raced
 from analysis.advice.trial import trial_of
-from analysis.advice.warnings import warnings_of
+from analysis.advice.warnings import mostly_disturbed, warnings_of
 from analysis.findings import OBJECTIVES
 from analysis.frame import Runs
 from analysis.sources import Results
@@ -25,10 +26,14 @@ from analysis.verdict.phrases import Quantity, quantity
 from configs.model import CURRENT_GOVERNOR, Race
 from configs.typed import as_typed
 from runners.forecast import OVERHEAD_S
+from runners.race.race import is_placed
 from runners.race.standing import Standing
 
 # The nearest to the best first.
-_WHYS = ("not best", "worse", "far worse", "failed", "cannot run", "no time")
+_WHYS = (
+    *("not best", "worse", "far worse", "not placed", "same threads", "failed"),
+    *("cannot run", "no time"),
+)
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
@@ -42,7 +47,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     candidates = _candidates(results.cases, raced) if raced else {}
     if raced is None or any(case_id not in candidates for case_id in raced.entrants):
         return None
-    standing, frame = raced.standing, results.runs.frame
+    standing, frame = _supported(raced.standing, candidates), results.runs.frame
     best = candidates[standing.best] if standing.best else None
     points = tuple(_points([candidates[case_id] for case_id in raced.entrants]))
     reference = candidates[standing.reference]
@@ -66,7 +71,19 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         no_time=sum(out.case_id not in candidates for out in standing.ruled_out),
         made=len(raced.runs),
         spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
+        for_now=mostly_disturbed(standing, frame),
     )
+
+
+def _supported(standing: Standing, candidates: Mapping[str, Candidate]) -> Standing:
+    """Return a standing that recommends nothing of which too many runs were lost to placement.
+
+    A race ends with none such; old records do not tell a race where threads were.
+    """
+    told = [candidates[of] for of in (standing.best, standing.reference) if of]
+    if standing.decision in ("gain", "no gain") and not all(case.placed.usable for case in told):
+        return replace(standing, decision="undecided")
+    return standing
 
 
 def quantity_of(rule: Race) -> Quantity:
@@ -121,6 +138,7 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
             float(candidate.facts["energy_pkg_j_mean"]),
         )
         for candidate in candidates
+        if candidate.placed.usable
     }
     known = {case_id: both for case_id, both in means.items() if all(map(math.isfinite, both))}
     front = pareto_front(known)
@@ -167,6 +185,8 @@ def _again(folder: Path) -> str:
 def _why_no_reference(raced: Raced) -> str:
     """Return why the reference's runs are not good; empty where some are."""
     of = [run for (case_id, _), run in raced.runs.items() if case_id == raced.entrants[0]]
-    if any(run.value is not None for run in of):
+    if reasons := [run.reason for run in of if run.reason]:
+        return one_line(joined(dict.fromkeys(reasons)))
+    if all(is_placed(run) for run in of):
         return ""
-    return one_line(joined(dict.fromkeys(run.reason for run in of)))
+    return "where its threads ran could not be proved, or was not where they belong"

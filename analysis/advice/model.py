@@ -12,7 +12,11 @@ from analysis.findings import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
 from configs.model import Race
+from runners.placed_runs import PlacedRuns
 from runners.race.standing import RuledOut, Standing
+
+# Why a case that began was not compared with the reference.
+NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,12 @@ class Candidate:
     def runs(self) -> int:
         """How many of its runs are averaged."""
         return int(self.facts["n"])
+
+    @property
+    def placed(self) -> PlacedRuns:
+        """In how many of its runs threads were where they belong, and whether it is compared."""
+        placed: PlacedRuns = self.facts["placed"]
+        return placed
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,8 @@ class Advice:
     `no_energy` is empty. `lines` start the program as the recommended case does, none where that is
     to do nothing. `again` is the command that continues the race. `warnings` say where what was
     assumed does not hold. `entrants` counts the cases that took part, `no_time` those of them for
-    which there was no time, `made` the runs on record, `spent_s` what they took.
+    which there was no time, `made` the runs on record, `spent_s` what they took. `for_now` says why
+    the answer is one for now, as on a disturbed node; empty when it is not.
     """
 
     rule: Race
@@ -97,11 +108,12 @@ class Advice:
     no_time: int
     made: int
     spent_s: float
+    for_now: str = ""
 
     @property
     def compared(self) -> int:
         """How many cases were compared with the reference: those that began, and did not fail."""
-        failed = sum(out.ruled_out.why in ("failed", "cannot run") for out in self.outs)
+        failed = sum(out.ruled_out.why in NOT_COMPARED for out in self.outs)
         return max(0, self.entrants - 1 - self.no_time - failed)
 
     @property

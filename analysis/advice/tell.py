@@ -10,6 +10,7 @@ from analysis.digits import percent
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL
 from analysis.verdict.phrases import change, do, listed, rounded, sentence
+from analysis.verdict.start_up import start_up
 from configs.words import plural
 from runners.forecast import duration
 from runners.race.trial import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
@@ -27,7 +28,7 @@ def headline(advice: Advice) -> tuple[str, ...]:
 
 def _gain(advice: Advice) -> Iterator[str]:
     assert advice.best is not None
-    yield f"Recommended: {described(advice.best)}."
+    yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
     if advice.trial and advice.trial.difference:
         yield (
@@ -35,13 +36,16 @@ def _gain(advice: Advice) -> Iterator[str]:
             f"{percent(least_gain(advice, advice.trial.difference))} (95 %, one-sided), "
             f"{_p(advice)}. {_fresh(advice.trial)}"
         )
+    yield from _with_care(advice)
 
 
 def _no_gain(advice: Advice) -> Iterator[str]:
-    yield f"Recommended: do nothing. That is {described(advice.reference)}."
+    for_now = ", for now" if advice.for_now else ""
+    yield f"Recommended: do nothing{for_now}. That is {described(advice.reference)}."
     margin, others = percent(advice.rule.margin), advice.compared
     if not others:
         yield "No other case could be compared with it; why, is said below."
+        yield from _with_care(advice)
         return
     among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
     if advice.best and advice.trial and advice.trial.difference:
@@ -57,13 +61,29 @@ def _no_gain(advice: Advice) -> Iterator[str]:
     if left := advice.entrants - 1 - others:
         verb = "was" if left == 1 else "were"
         yield f"{plural(left, 'case')} {verb} not compared, as is said below."
+    yield from _with_care(advice)
+
+
+def _with_care(advice: Advice) -> Iterator[str]:
+    """Say why an answer is for now, and how far it rests on runs whose placement is proved."""
+    if advice.for_now:
+        yield (
+            f"This is for now, because {advice.for_now}: what disturbs them may fall on one case "
+            f"more than on the other. On a quiet node `{advice.again} --fresh` tells more."
+        )
+    cases = [case for case in (advice.best, advice.reference) if case and case.placed.lost]
+    if cases:
+        told = "; ".join(f"{case.name}: {case.placed.told}" for case in cases)
+        kept = any(case.placed.unproved for case in cases)
+        note = ". Runs of which it is not provable are averaged" if kept else ""
+        yield f"What is known of where threads ran: {told}{note}."
 
 
 def _undecided(advice: Advice) -> Iterator[str]:
     yield (
         f"Recommended: do nothing, for now. That is {described(advice.reference)}. It is undecided "
-        f"whether anything is better by more than {percent(advice.rule.margin)}: the runs that the "
-        "race may make were not enough to tell."
+        f"whether anything is better by more than {percent(advice.rule.margin)}: "
+        f"{_why_open(advice)}."
     )
     if advice.best and advice.trial and advice.trial.difference:
         yield (
@@ -73,7 +93,17 @@ def _undecided(advice: Advice) -> Iterator[str]:
         )
     elif advice.best:
         yield f"There was no room to try the best case, {advice.best.name}, against doing nothing."
+    yield from _with_care(advice)
     yield more(advice)
+
+
+def _why_open(advice: Advice) -> str:
+    """Return why nothing is decided."""
+    lost = [case for case in (advice.best, advice.reference) if case and not case.placed.usable]
+    if lost:
+        of = named([case.name for case in lost])
+        return f"more than a tenth of the runs were lost to placement, of {of}"
+    return "the runs that the race may make were not enough to tell"
 
 
 def _unfinished(advice: Advice) -> Iterator[str]:
@@ -114,7 +144,8 @@ def described(candidate: Candidate) -> str:
 def _changed(advice: Advice, difference: Difference) -> str:
     told = change(difference, advice.quantity)
     interval = f"{told.interval}, 95 % interval" if told.interval else told.bracket
-    return f"{told.what} ({interval})"
+    starts = start_up(advice.best.facts, advice.reference.facts) if advice.best else ""
+    return f"{told.what} ({'; '.join(filter(None, (interval, starts)))})"
 
 
 def most_gain(advice: Advice, difference: Difference) -> float:
@@ -214,7 +245,7 @@ def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
     for out in advice.outs:
         groups.setdefault(out.ruled_out.why, []).append(out)
     lines = [
-        f"{_GROUPS.get(why, why)} ({len(outs)}): {named([_short(out) for out in outs], most)}."
+        f"{_group(why, outs)} ({len(outs)}): {named([_short(out) for out in outs], most)}."
         for why, outs in groups.items()
     ]
     if advice.no_time:
@@ -226,11 +257,23 @@ def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
     ]
 
 
+def _group(why: str, outs: Sequence[Out]) -> str:
+    """Return what cases that were ruled out for one reason have in common."""
+    if why != "same threads":
+        return _GROUPS.get(why, why)
+    started = outs[0].ruled_out.reason.partition(",")[0]
+    return (
+        f"It starts {started} whatever OMP_NUM_THREADS says; write {{threads}} where it takes the "
+        "number. Cases that were told another one"
+    )
+
+
 _GROUPS = {
     "not best": "Not told from the best when that was chosen",
     "worse": "Reliably worse than the best",
     "far worse": "Far worse than the best after one run",
     "failed": "Failed",
+    "not placed": "Lost more than a tenth of their runs to placement",
     "cannot run": "Could not run any more",
 }
 

@@ -9,10 +9,11 @@ import pandas as pd
 
 from analysis.advice.trial import trial_runs
 from analysis.digits import percent
-from analysis.disturbed import DISTURBANCES, SEPARATOR
+from analysis.frame import good_runs
 from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
 from configs.words import plural
+from runners.disturbed import DISTURBANCES, SEPARATOR
 from runners.race.elimination import MOST_NOISE
 from runners.race.standing import Standing
 
@@ -42,6 +43,20 @@ def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) ->
             f"{sentence} Of the runs of doing nothing up to a fifth are from before the trial, so "
             "that some of this is in the difference."
         )
+
+
+def mostly_disturbed(standing: Standing, frame: pd.DataFrame) -> str:
+    """Say that most runs which the answer rests on were disturbed; empty when they were not.
+
+    They are those of the trial, or all where there was none.
+    """
+    runs = trial_runs(standing, frame)
+    what = "of the trial's runs" if len(runs) else "runs"
+    runs = runs if len(runs) else good_runs(frame)
+    count = int(runs["disturbed"].notna().sum())
+    if not 2 * count > len(runs):
+        return ""
+    return f"most {what} ({count} of {len(runs)}) were disturbed"
 
 
 def _disturbed(runs: pd.DataFrame) -> Iterator[str]:

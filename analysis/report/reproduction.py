@@ -12,11 +12,11 @@ from typing import Any
 
 from analysis.advice.raced import rule_of
 from analysis.beside_files import read_limited
-from analysis.columns import number_or_nan
 from analysis.node_files import NodeSheet
 from analysis.report.left_aside import Places
 from analysis.sources import Results
 from configs.model import PRECISION_OF
+from runners.measured import number_or_nan
 from runners.read_shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
 from runners.workplace import STUDY_FILE

@@ -9,6 +9,7 @@ from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings,
 from analysis.statistics.decision import ALPHA
 from analysis.table import one_line
 from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
+from analysis.verdict.start_up import start_up
 from analysis.verdict.unplaced import unusable
 from configs.words import plural
 
@@ -130,10 +131,11 @@ def _most(
     count = sum(objective in case.comparisons for other in tables for case in other.cases)
     gain = change(difference, objective, 1 - ALPHA / count)
     widened = f", widened for the choice among {count}" if count > 1 else ""
+    starts = start_up(best.facts, baseline.facts)
     yield (
         f"The largest gain in {NOUNS[objective]}: {_where(table, tables)}, governor "
         f"{governor(best)}: {name(best)} with {gain.under(name(baseline))} "
-        f"(95 % interval {gain.bracket}{widened})."
+        f"(95 % interval {gain.bracket}{widened}{f'; {starts}' if starts else ''})."
     )
 
 

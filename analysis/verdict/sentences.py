@@ -21,6 +21,7 @@ from analysis.verdict.phrases import (
     names,
     sentence,
 )
+from analysis.verdict.start_up import start_up, start_ups
 from analysis.verdict.unplaced import not_placed, rests_on, unusable
 from configs.words import plural
 
@@ -97,10 +98,11 @@ def _recommendation(ground: Ground, best: CaseFinding) -> str:
 def _basis(ground: Ground, case: CaseFinding) -> str:
     """Return how many runs a comparison rests on."""
     difference = ground.comparison(case).difference
-    if difference.paired:
-        return f"{difference.n} pairs of runs"
     mine, theirs = (of.samples[ground.objective].n for of in (case, ground.baseline))
-    return f"{mine} runs of each" if mine == theirs else f"{mine} runs against {theirs}"
+    runs = f"{mine} runs of each" if mine == theirs else f"{mine} runs against {theirs}"
+    if difference.paired:
+        runs = f"{difference.n} pairs of runs"
+    return "; ".join(filter(None, (runs, start_up(case.facts, ground.baseline.facts))))
 
 
 def _would_do(
@@ -235,6 +237,7 @@ def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
     said = (
         _lost(ground, cases),
         rests_on([ground.baseline, *cases[:MOST_NAMED]]),
+        start_ups(ground.compared, ground.baseline),
         _apart(ground),
         _lacking(ground),
         not_placed(ground.lacking),

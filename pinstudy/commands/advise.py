@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ def command(
     from configs.errors import UserError
     from configs.library import load_site
     from pinstudy.study_run import show_advice
-    from runners.advise.end import as_it_starts, raise_problem, reference_problem
+    from runners.advise.end import as_it_starts, raise_problem, reference_problem, told_in_vain
     from runners.advise.prepare import make_search
     from runners.advise.request import Options, make_request
     from runners.workplace import LIVE_ROOT, open_workplace
@@ -129,7 +130,8 @@ def command(
     session = _search(workplace, search, results, fresh, as_json)
     problem = reference_problem(session.outline, session.folder)
     if problem and (as_it_is := as_it_starts(search, problem)):
-        say("pinstudy: it starts another number of threads; once more with that", err=True)
+        in_vain = told_in_vain(as_it_is.starts or 0, search.reference.threads)
+        say(f"pinstudy: {in_vain}. Thread counts do not race: once more with that one", err=True)
         search = make_search(workplace, as_it_is, os.environ)
         session = _search(workplace, search, results, fresh, as_json)
         problem = reference_problem(session.outline, session.folder)
@@ -147,7 +149,9 @@ def _search(
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
+    from runners.advise.end import check_start
     from runners.advise.keep import write_search
+    from runners.read_shards import read_records
     from runners.session import Session
 
     path, told = write_search(search, results, fresh)
@@ -156,7 +160,10 @@ def _search(
     session = Session.begin(workplace, load_study(path), results, fresh)
     if not as_json:
         _show_search(search)
-    make_runs(session, quiet=as_json)
+    look = partial(check_start, search.request)
+    for record in read_records(session.folder / "records"):
+        look(record)
+    make_runs(session, as_json, look)
     return session
 
 

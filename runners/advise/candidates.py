@@ -112,6 +112,9 @@ def make_field(
     left_out = _cannot(ground)
     if ground.runtime == "none" and asked not in (None, (1,)):
         left_out.append("other thread counts: the program has one thread")
+    if ground.runtime == "none" and len(schedules) > 1:
+        left_out.append("other schedules: the program has one thread")
+        schedules = schedules[:1]
     taken: set[object] = set()
     for one in _wanted(ground, threads, asked):
         placed = _placed(ground, one, taken)

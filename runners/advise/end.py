@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,19 @@ from configs.errors import StudyError
 from configs.words import plural
 from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
+from runners.measured import number_or_nan
 from runners.outline import Outline
+from runners.placed_runs import UNPROVED, verdict_of
 from runners.race.course import standing_of
+from runners.race.race import is_placed
 from runners.race.reading import race_run
 from runners.read_shards import read_records
+from runners.seen_team import seen_team
 from runners.statuses import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 _MOST_TOLD = 200
+# A run that takes so many seconds is not too short to be looked at.
+LONG_ENOUGH_S = 1.0
 
 
 def reference_problem(outline: Outline, folder: Path) -> dict[str, Any] | None:
@@ -30,40 +35,81 @@ def reference_problem(outline: Outline, folder: Path) -> dict[str, Any] | None:
     assert rule is not None
     last = None
     for record in read_records(folder / "records"):
-        if record.get("case_id") == standing.reference and race_run(record, rule).reason:
-            last = record
+        if record.get("case_id") == standing.reference:
+            run = race_run(record, rule)
+            if run.reason or not is_placed(run):
+                last = record
     return last
+
+
+def check_start(request: Request, record: Mapping[str, Any]) -> None:
+    """Raise StudyError when the first run shows a program that is not placed as one process.
+
+    Thread counts and CPUs are chosen for one: several would be put on the CPUs of one of them.
+    """
+    team = seen_team(record)
+    if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
+        return
+    used_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
+    raise StudyError(
+        f"{request.program.name} has several processes at work at a time ({team.processes} seen, "
+        f"with {plural(team.threads, 'thread')} in the largest, that used {used_s:.3g} s of CPU "
+        f"time in {number_or_nan(record.get('elapsed_s')):.3g} s), and the threads of one are "
+        "placed: give the command that one of them runs, or write a study whose mappings have CPUs "
+        "for all of them"
+    )
 
 
 def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
     """Return the request with as many threads as the program has started; None where that is wrong.
 
-    Nobody has told how many these are of a program of which nothing is known.
+    What it starts is what there is to place, where nobody has said how it is told a number.
     """
     request = search.request
-    if search.program.runtime != "other" or request.threads or request.takes_threads:
+    if search.program.runtime == "none" or request.threads or request.takes_threads:
         return None
-    seen = _team(record)
+    seen = seen_team(record).threads
     if record.get("status") != PLACEMENT_VIOLATED or not 0 < seen < search.reference.threads:
         return None
-    return replace(request, threads=(seen,))
+    return replace(request, threads=(seen,), starts=seen)
+
+
+def told_in_vain(started: int, told: int) -> str:
+    """Return in words that a program starts another number of threads than it was told."""
+    return (
+        f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({told} here); write "
+        "{threads} where it takes the number"
+    )
 
 
 def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError that says why a run of the reference was not good, and what helps."""
-    unavailable = record.get("unavailable")
-    absent = unavailable.get("race_value", "") if isinstance(unavailable, Mapping) else ""
-    reason = str(record.get("reason") or absent or record["status"])
     last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MOST_TOLD]
     told = f" (it said: {last})" if last else ""
     raise StudyError(
-        f"a run of {request.program.name} as you start it was not good: {reason}{told}; "
+        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{told}; "
         f"{_what_helps(request, record)}"
     )
 
 
+def _reason(record: Mapping[str, Any]) -> str:
+    unavailable = record.get("unavailable")
+    absent = unavailable if isinstance(unavailable, Mapping) else {}
+    if _is_unproved(record):
+        return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
+    return str(record.get("reason") or absent.get("race_value", "") or record["status"])
+
+
+def _is_unproved(record: Mapping[str, Any]) -> bool:
+    return record["status"] == OK and verdict_of(record) == UNPROVED
+
+
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
+    if _is_unproved(record):
+        if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S:
+            return f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
+        return "see that nothing else keeps the node busy, then begin anew with --fresh"
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
     if status == OK:
@@ -72,22 +118,18 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
         return "mend --check, or the program, and begin anew with --fresh"
     if status == TIMEOUT:
         return "give it more time: --limit"
-    if status == PLACEMENT_VIOLATED and _team(record) < record["threads"]:
-        count = plural(_team(record), "thread")
-        if request.takes_threads:
-            return f"it was told {record['threads']} by its arguments, and starts {count}"
-        return (
-            f"it starts {count}, whatever it is told: say so by OMP_NUM_THREADS={_team(record)} in "
-            "the environment of the same command"
-        )
     if status == PLACEMENT_VIOLATED:
-        return "something in it binds its threads, which has to be left to pinstudy"
+        return _what_helps_placement(request, record)
     if record.get("repetition") != 1:
         return "it had worked before; see why it does not always, then begin anew with --fresh"
     return "see that it works, then begin anew with --fresh"
 
 
-def _team(record: Mapping[str, Any]) -> int:
-    """Return the most threads that were seen in one process."""
-    threads = record["placement"].get("threads", ()) if "placement" in record else ()
-    return max(Counter(thread["process"] for thread in threads).values(), default=0)
+def _what_helps_placement(request: Request, record: Mapping[str, Any]) -> str:
+    started = seen_team(record).threads
+    if started >= record["threads"]:
+        return "something in it binds its threads, which has to be left to pinstudy"
+    if request.takes_threads:
+        count = plural(started, "thread")
+        return f"it was told {record['threads']} by its arguments, and starts {count}"
+    return f"{told_in_vain(started, record['threads'])}, and leave --threads out"

@@ -57,6 +57,8 @@ def _threads(
 ) -> tuple[int, str]:
     if program.runtime == "none":
         return 1, program.runtime_said
+    if request.starts:
+        return request.starts, "what it starts, whatever OMP_NUM_THREADS says"
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
         return request.threads[0], "what --threads says of it"
     text = environment.get("OMP_NUM_THREADS", "")

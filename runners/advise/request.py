@@ -55,7 +55,8 @@ class Request:
     `of` is what cases race for, a word of RACE_OF or METRIC, which `pattern` picks. Times are in
     seconds, `margin` is a share. `threads`, `schedules` and `governors` are None where pinstudy is
     to choose; no schedules are an empty tuple. At most one of `check_pattern` and `check_command`
-    is there. `directory` is where the command was typed.
+    is there. `directory` is where the command was typed. `starts` is how many threads the program
+    was seen to start whatever it is told; None where that is not so.
     """
 
     program: Path
@@ -73,6 +74,7 @@ class Request:
     governors: tuple[str, ...] | None
     check_pattern: str | None
     check_command: tuple[str, ...]
+    starts: int | None = None
 
     @property
     def takes_threads(self) -> bool:

@@ -13,7 +13,7 @@ from runners.case import Case
 from runners.history import History
 from runners.order import PlannedRun
 from runners.plan import Plan
-from runners.race.race import Key, Race, replay, warmup_runs
+from runners.race.race import Key, Race, is_placed, replay, warmup_runs
 from runners.race.standing import RuledOut, Standing
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
@@ -54,8 +54,7 @@ def race_runs_left(
     rule = _rule(plan)
     entrants = entrants_of(plan)
     order = 0
-    for number in range(1, plan.study.warmup + 1):
-        planned = PlannedRun(order, 0, entrants[0], number, True)
+    for planned in _warmups(plan, history, entrants[0]):
         order += 1
         if planned.key not in history.done:
             yield planned
@@ -80,6 +79,19 @@ def race_runs_left(
             if ruled_out:
                 ruled_out(one)
         told = len(out)
+
+
+def _warmups(plan: Plan, history: History, reference: str) -> Iterator[PlannedRun]:
+    """Yield the reference's runs before all others.
+
+    Where none of them could be proved to be where it belongs there is one more, on a node that was
+    busy: a second one tells of the program.
+    """
+    for order in range(plan.study.warmup):
+        yield PlannedRun(order, 0, reference, order + 1, True)
+    made = warmup_runs(reference, history.race_runs)
+    if made and not any(run.reason or is_placed(run) for run in made):
+        yield PlannedRun(plan.study.warmup, 0, reference, plan.study.warmup + 1, True)
 
 
 def standing_of(plan: Plan, history: History) -> Standing:

@@ -104,8 +104,6 @@ def far_behind(values: Mapping[str, float]) -> list[Worse]:
         Worse(case_id, value - best, None)
         for case_id, value in values.items()
         if value - best > FAR
-        for case_id, value in values.items()
-        if value - best > FAR
     ]
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
 from runners.forecast import OVERHEAD_S
+from runners.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
 from runners.race.elimination import Field
 from runners.race.standing import RaceRun
 from runners.student import Moments
@@ -31,11 +33,15 @@ class Ledger:
     _values: dict[str, list[Value]] = field(default_factory=dict)
     _times: dict[str, list[float]] = field(default_factory=dict)
     _made: dict[str, int] = field(default_factory=dict)
+    _placed: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, case_id: str, block: int, repetition: int, run: RaceRun) -> None:
         """Take in a run that counts."""
         self.runs += 1
         self._made[case_id] = repetition
+        # Good runs, and those that placement alone has spoiled.
+        if run.placed and (run.value is not None or run.placed == VIOLATED):
+            self._placed.setdefault(case_id, Counter())[run.placed] += 1
         self.add_time(case_id, run)
         if run.value is not None:
             number = -log(run.value) if self.higher else log(run.value)
@@ -50,6 +56,11 @@ class Ledger:
     def made(self, case_id: str) -> int:
         """Return how many runs a case has made, good or not."""
         return self._made.get(case_id, 0)
+
+    def placed(self, case_id: str) -> PlacedRuns:
+        """Return in how many of a case's runs its threads were proved to be where it puts them."""
+        found = self._placed.get(case_id, Counter())
+        return PlacedRuns(found[PROVED], found[UNPROVED], found[VIOLATED])
 
     def values(self, case_id: str) -> Sequence[Value]:
         """Return a case's values, in the order of its runs."""

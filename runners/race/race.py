@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from configs.model import Race as Rule
+from configs.words import plural
+from runners.placed_runs import PROVED, UNPROVED, VIOLATED
 from runners.race.budget import FULL_REPETITIONS, most_runs
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
 from runners.race.ledger import Ledger, Value
@@ -49,10 +51,18 @@ class Race:
         self._taken_after = 0
         self._p: float | None = None
         self._looks = self._blocks = self._first_runs = 0
+        # What a run of the reference was told to start, and started.
+        self._team = (0, 0)
+        # Cases of which nothing but a disturbed run is known.
+        self._in_doubt: set[str] = set()
+        warmups = list(warmups)
         for run in warmups:
             self._ledger.add_time(self.reference, run)
+            self._see_team(run)
             if run.reason:
                 self._decision = "no reference"
+        if len(warmups) > 1 and not any(is_placed(run) for run in warmups):
+            self._decision = "no reference"
         one_s = self._ledger.one_s(self.reference)
         self._most_runs = most_runs(rule, len(entrants), one_s)
         self._leave_out_what_has_no_room()
@@ -76,6 +86,12 @@ class Race:
         for (case_id, repetition), run in made:
             if run is not None:
                 self._ledger.add(case_id, self._blocks, repetition, run)
+                if case_id == self.reference:
+                    self._see_team(run)
+                if run.disturbed and repetition == 1:
+                    self._in_doubt.add(case_id)
+                else:
+                    self._in_doubt.discard(case_id)
         for (case_id, _), run in made:
             self._judge(case_id, run)
         self._first_runs = self._first_runs or self._ledger.runs
@@ -110,12 +126,29 @@ class Race:
         """Rule a case out that could not make its run, or made no good one by its own fault."""
         if run is None:
             self._lose(RuledOut(case_id, self._blocks, "cannot run"))
+        elif self._starts_the_same(run):
+            started = f"{plural(run.started, 'thread')}, told {run.told}"
+            self._lose(RuledOut(case_id, self._blocks, "same threads", reason=started))
+        elif run.cut and case_id in self._in_doubt:
+            return
         elif run.cut:
             shortest_s = self._ledger.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
             self._lose(RuledOut(case_id, self._blocks, "far worse", behind, reason=run.reason))
         elif run.value is None and run.reason:
             self._lose(RuledOut(case_id, self._blocks, "failed", reason=run.reason))
+        elif (placed := self._ledger.placed(case_id)).lost > 1 and not placed.usable:
+            self._lose(RuledOut(case_id, self._blocks, "not placed", reason=placed.told))
+
+    def _see_team(self, run: RaceRun) -> None:
+        if run.placed == PROVED and run.started:
+            self._team = run.told, run.started
+
+    def _starts_the_same(self, run: RaceRun) -> bool:
+        """Return whether a run that was told another number of threads started the reference's."""
+        told, started = self._team
+        seen = run.placed in (PROVED, VIOLATED) and run.started == started
+        return seen and started > 0 and run.told not in (told, started)
 
     def _lose(self, out: RuledOut) -> None:
         """Rule a case out; a race without its reference is over."""
@@ -131,7 +164,8 @@ class Race:
         first = self._ledger.first_values(self._running, self._blocks)
         # With runs enough for all, nothing need be decided by one of each.
         if first and self._most_runs < self._cases * FULL_REPETITIONS:
-            self._rule_out(far_behind(first))
+            behind = far_behind(first)
+            self._rule_out(one for one in behind if one.case_id not in self._in_doubt)
         field = self._ledger.field(self._alive)
         if field:
             self._rule_out(worse_cases(field, self._cases, self._blocks - 1))
@@ -139,6 +173,8 @@ class Race:
         if not self._alive:
             known = self._ledger.values(self.reference)
             self._decision = "no gain" if known else "no reference"
+            if known and not self._ledger.placed(self.reference).usable:
+                self._decision = "undecided"
         elif self._may_take_best():
             self._take_best()
 
@@ -210,6 +246,11 @@ class Race:
             self._looks += 1
             self._p = look.p
         self._decision = look.decision or "unfinished"
+        if look.decision and not all(
+            self._ledger.placed(case_id).usable for case_id in (best, self.reference)
+        ):
+            # More runs may show that these were few; until then they carry nothing.
+            self._decision = "undecided" if last else "unfinished"
 
     def _tried(self, case_id: str) -> Sequence[Value]:
         """Return the values of the best or of the reference that its trial is about."""
@@ -247,6 +288,11 @@ class Race:
             room = min(room, int((self._rule.within_s - self._ledger.spent_s) / one_s))
         for case_id in self._alive[max(1, room - 2 * LEAST_RUNS - 1) :]:
             self._lose(RuledOut(case_id, 0, "no time"))
+
+
+def is_placed(run: RaceRun) -> bool:
+    """Return whether a run may be taken for one whose threads were where they belong."""
+    return run.placed not in (UNPROVED, VIOLATED)
 
 
 def replay(

@@ -19,6 +19,8 @@ WHYS = {
     "worse": "worse than the best, with the confidence of all such decisions together",
     "not best": "not told from the best, which promised more when one had to be taken",
     "failed": "its run was not good",
+    "not placed": "more than a tenth of its runs were not proved to be where it puts its threads",
+    "same threads": "it starts as many threads as the reference, whatever it is told",
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it, or no run",
 }
@@ -31,12 +33,18 @@ class RaceRun:
     `value` is what is raced for, None when there is none: `reason` says then why, when the case is
     to blame, and is empty after a disturbance, of which the case can do nothing. `cut` says that it
     took much longer than the best had, and was ended. `elapsed_s` is what it took, 0 when unknown.
+    `placed` is the verdict on its placement, empty when unknown; `told` and `started` are numbers
+    of threads, 0 when unknown. `disturbed`: by heat, power limits or other tasks.
     """
 
     value: float | None
     elapsed_s: float
     reason: str = ""
     cut: bool = False
+    placed: str = ""
+    told: int = 0
+    started: int = 0
+    disturbed: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.disturbed import DISTURBANCES, disturbances
 from analysis.sources import open_results
 from analysis.tables import tables_of_cases
+from runners.disturbed import DISTURBANCES, disturbances
 from tests.analysis.records import record, write
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"

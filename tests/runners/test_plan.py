@@ -9,10 +9,19 @@ from itertools import groupby
 from pathlib import Path
 
 from configs.library import load_study
-from configs.model import AppChoice, Study, Vm
+from configs.model import AppChoice, Mapping, Race, Study, Vm
 from runners.plan import Plan, make_plan
 from runners.topology import Topology
-from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, SCHEDULER, SERIAL, SMALL, study
+from tests.runners.cases import (
+    DEMO,
+    LIBGOMP,
+    PCORES_PIN,
+    PCORES_SET,
+    SCHEDULER,
+    SERIAL,
+    SMALL,
+    study,
+)
 from tests.runners.topologies import i9_14900k_without_smt, two_packages_with_smt
 
 TOOLS = ("taskset", "numactl", "likwid-pin")
@@ -272,3 +281,36 @@ def test_all_runs_of_a_boot_are_made_one_after_the_other() -> None:
     # Both governors x (a warm-up and three repetitions) in each boot.
     assert len(runs) == 7 * 2 * 4
     assert [run.order for run in runs] == list(range(56))
+
+
+def test_two_names_for_one_execution_do_not_race_twice() -> None:
+    node = i9_14900k_without_smt(allowed="0-7")
+    names = {
+        "p": Mapping("p", "pcores", "set"),
+        "p-numactl": Mapping("p-numactl", "pcores", "set", "numactl"),
+        "p-places": Mapping("p-places", "pcores", "set", "omp-places"),
+        "compact": Mapping("compact", "compact", "pin"),
+        "pcores-pin": PCORES_PIN,
+        "one": Mapping("one", "compact", "set"),
+    }
+    of = study(mappings=(SCHEDULER, *names.values()), race=Race(), repetitions=10)
+    raced = plan(of, node)
+    # The P-cores are all the CPUs that there are, and the first two of them the closest two.
+    assert [case.mapping.name for case in raced.cases] == [
+        *("scheduler", "p-places", "compact", "one"),
+    ]
+    reasons = {item.fields["mapping"]: item.reason for item in raced.left_out}
+    assert set(reasons) == {"p", "p-numactl", "pcores-pin"}
+    assert reasons["p"].startswith("the same execution as ")
+    assert reasons["p"].endswith(", which races")
+    assert len(plan(study(mappings=of.mappings), node).cases) == 7
+
+
+def test_what_openmp_is_told_makes_no_other_case_of_a_program_without_it() -> None:
+    choice = AppChoice(DEMO, (SERIAL,), (SMALL,), (1,), schedules=("static", "dynamic"))
+    of = study(apps=(choice,), mappings=(SCHEDULER, PCORES_SET), race=Race(), repetitions=10)
+    made = plan(of)
+    assert [(case.schedule, case.mapping.name) for case in made.cases] == [
+        ("static", "scheduler"),
+        ("static", "pcores-set"),
+    ]

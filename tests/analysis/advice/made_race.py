@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from configs.model import Race as Rule
 from runners.race.race import Race
+from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun
 from tests.analysis.records import left_out, record, write
 
@@ -78,6 +79,7 @@ class Made:
     """A race of entrants, the reference first, each a table of its own thread count and schedule.
 
     `noise` is the relative deviation of a run, `stop` ends the records after so many runs.
+    `spoil` gives more fields of the run of an entrant with this number and repetition.
     """
 
     entrants: Sequence[Entrant]
@@ -87,6 +89,7 @@ class Made:
     stop: int | None = None
     failing: frozenset[int] = frozenset()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    spoil: Callable[[int, int], Mapping[str, Any]] = lambda _at, _repetition: {}
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records of all runs that the race makes."""
@@ -158,6 +161,7 @@ class Made:
             "elapsed_s": time_s,
             "repetition_rule": {"race": rule},
             "race_value": 1e9 / time_s if self.rule.higher else time_s,
+            "metrics": {self.rule.of: 1e9 / time_s if self.rule.higher else time_s},
         }
         if entrant.energy_j is None:
             del made["energy_pkg_j"]
@@ -165,12 +169,13 @@ class Made:
         else:
             energy_j = entrant.energy_j * float(np.exp(self.noise * rng.normal()))
             made |= {"energy_pkg_j": energy_j, "edp_js": energy_j * time_s}
-        made |= dict(entrant.beside)
+        made |= {**entrant.beside, **self.spoil(at, repetition)}
         if at in self.failing:
-            del made["race_value"]
             made |= {"status": "failed", "reason": "exit status 3"}
-            return made, RaceRun(None, time_s, "exit status 3")
-        return made, RaceRun(made["race_value"], time_s)
+        if made["status"] != "ok":
+            del made["race_value"]
+        made |= {"race_seen": race_fields(made, self.rule)["race_seen"]}
+        return made, race_run(made, self.rule)
 
 
 def _case_id(at: int) -> str:

@@ -7,19 +7,34 @@ from typing import Any
 import pytest
 
 from configs.errors import StudyError
-from runners.advise.end import raise_problem
-from tests.runners.advise.requests import request
+from runners.advise.candidates import Field
+from runners.advise.end import as_it_starts, check_start, raise_problem
+from runners.advise.governors import Choice
+from runners.advise.program import Program
+from runners.advise.reference import Reference, reference_of
+from runners.advise.request import Request
+from runners.advise.search import Search
+from runners.advise.study_file import StudyFile
+from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, request
 
 TEAM = {"threads": [{"process": 0}, {"process": 0}, {"process": 1}]}
 FEW = {"status": "placement-violated", "reason": "few ran", "threads": 8, "placement": TEAM}
 NO_NUMBER = {"status": "ok", "unavailable": {"race_value": "no counters"}}
+SHORT = {
+    "status": "ok",
+    "elapsed_s": 0.02,
+    "placement": {"verdict": "unproved"},
+    "unavailable": {"placement": "3 looks"},
+}
 THREADS = ("/bin/sh", "-t{threads}")
 
 
 @pytest.mark.parametrize(
     ("command", "options", "record", "told"),
     [
-        ((), {}, FEW, "few ran; it starts 2 threads, whatever it is told"),
+        ((), {}, FEW, "few ran; it starts 2 threads whatever OMP_NUM_THREADS says (8 here); write"),
+        ((), {}, SHORT, "could not be proved: 3 looks; give it a larger size"),
+        ((), {}, SHORT | {"elapsed_s": 40.0}, "3 looks; see that nothing else keeps the node busy"),
         (THREADS, {}, FEW, "it was told 8 by its arguments, and starts 2 threads"),
         ((), {"objective": "energy"}, NO_NUMBER, "no counters; without it nothing races for"),
         ((), {"metric": "x=(.)"}, NO_NUMBER, "no counters; mend --metric"),
@@ -37,3 +52,64 @@ def test_why_there_is_no_answer_comes_with_what_helps(
         raise_problem(request(*command, **options), {"repetition": 1} | record)
     assert told in str(error.value)
     assert "\n" not in str(error.value)
+
+
+SEVERAL: dict[str, Any] = {
+    "status": "ok",
+    "warmup": True,
+    "threads": 2,
+    "elapsed_s": 1.0,
+    "user_s": 1.9,
+    "system_s": 0.0,
+    "placement": {"verdict": "proved", "threads": [{"process": 0}, {"process": 1}]},
+}
+
+
+def test_several_processes_at_work_are_refused_with_what_helps() -> None:
+    with pytest.raises(StudyError) as error:
+        check_start(request(), SEVERAL)
+    told = str(error.value)
+    assert "sh has several processes at work at a time (2 seen, with 1 thread in the larg" in told
+    assert "1.9 s of CPU time in 1 s" in told
+    assert "give the command that one of them runs" in told
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"user_s": 1.0},
+        {"warmup": False},
+        # Threads that nobody saw may have used the time.
+        {"placement": SEVERAL["placement"] | {"verdict": "unproved"}},
+        {"placement": {"verdict": "proved", "threads": [{"process": 0}, {"process": 0}]}},
+    ],
+)
+def test_one_process_at_work_is_not_refused(other: dict[str, Any]) -> None:
+    check_start(request(), SEVERAL | other)
+
+
+def search(program: Program, asked: Request, threads: int = 8) -> Search:
+    reference = Reference(threads, "static", "runtime-default", ())
+    return Search(
+        asked, program, reference, Field(()), Choice((), ()), StudyFile("advise-x-0", {}, "/")
+    )
+
+
+@pytest.mark.parametrize("program", [LIBGOMP, OTHER])
+def test_a_program_that_starts_fewer_threads_than_it_is_told_races_with_those(
+    program: Program,
+) -> None:
+    asked = as_it_starts(search(program, request()), FEW)
+    assert asked is not None
+    assert (asked.threads, asked.starts) == ((2,), 2)
+    made = reference_of(program, asked, {"OMP_NUM_THREADS": "8"}, 8)
+    assert made.threads == 2
+    assert "what it starts, whatever OMP_NUM_THREADS says" in made.lines[0]
+
+
+def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() -> None:
+    assert as_it_starts(search(SERIAL, request()), FEW) is None
+    assert as_it_starts(search(LIBGOMP, request(threads="4")), FEW) is None
+    assert as_it_starts(search(LIBGOMP, request(*THREADS)), FEW) is None
+    assert as_it_starts(search(LIBGOMP, request()), FEW | {"status": "ok"}) is None
+    assert as_it_starts(search(LIBGOMP, request(), 2), FEW | {"threads": 2}) is None

@@ -96,6 +96,24 @@ def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
     assert all(record["case_id"] == CASES[0].case_id for record in records if record["warmup"])
 
 
+def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
+    world = World(plan_of(), 1)
+
+    def record(planned: PlannedRun) -> dict[str, Any]:
+        seen = {"placement": "unproved" if planned.warmup else "proved"}
+        return world.record(planned) | {"race_seen": seen}
+
+    records = attempt(world.plan, world.history([]), record, [], None, ())
+    assert [(made["warmup"], made["repetition"]) for made in records] == [(True, 1), (True, 2)]
+    assert standing_of(world.plan, world.history(records)).decision == "no reference"
+    # Who stops between them makes the second one then, and who finds it proved goes on.
+    assert next(runs_left(world.plan, world.history(records[:1]))).key == (
+        CASES[0].case_id, True, 2,
+    )  # fmt: skip
+    proved = [records[0], records[1] | {"race_seen": {"placement": "proved"}}]
+    assert next(runs_left(world.plan, world.history(proved))).block == 1
+
+
 def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
     block = [("a", 3), ("b", 7), ("c", 1), ("c", 2)]
     orders = [shuffled(block, seed, 4) for seed in range(600)]

@@ -9,7 +9,10 @@ import pytest
 from configs.model import Race
 from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun
+from runners.record_line import head_of, line_of
 
+# What is seen of a record without threads.
+UNKNOWN = {"placement": None, "told": 0, "started": 0, "disturbed": False}
 GOOD: dict[str, Any] = {
     "status": "ok",
     "repetition": 2,
@@ -27,7 +30,7 @@ GOOD: dict[str, Any] = {
 def test_a_good_run_is_judged_by_what_is_raced_for(of: str, value: float) -> None:
     rule = Race(of)
     fields = race_fields(GOOD, rule)
-    assert fields == {"race_value": value}
+    assert fields == {"race_value": value, "race_seen": UNKNOWN}
     assert race_run(GOOD | fields, rule) == RaceRun(value, 2.0)
 
 
@@ -48,16 +51,48 @@ def test_what_is_not_known_has_its_reason_and_is_the_cases_fault(of: str, reason
     assert race_run(record | fields, Race(of)) == RaceRun(None, 2.0, reason)
 
 
-@pytest.mark.parametrize("status", ["failed", "check-failed", "placement-violated"])
+@pytest.mark.parametrize("status", ["failed", "check-failed"])
 def test_a_case_is_to_blame_for_what_it_does(status: str) -> None:
     record = GOOD | {"status": status, "reason": "exit status 3"}
-    assert race_fields(record, Race()) == {}
-    first = record | {"repetition": 1}
-    assert race_run(first, Race()) == RaceRun(None, 2.0, "exit status 3")
-    assert race_run(first | {"warmup": True}, Race()) == RaceRun(None, 2.0, "exit status 3")
-    # Threads that were seen where they belong in the first run are so in the next.
-    blamed = "" if status == "placement-violated" else "exit status 3"
-    assert race_run(record, Race()) == RaceRun(None, 2.0, blamed)
+    assert race_fields(record, Race()) == {"race_seen": UNKNOWN}
+    for repetition in (1, 2):
+        for warmup in (True, False):
+            made = record | {"repetition": repetition, "warmup": warmup}
+            assert race_run(made, Race()) == RaceRun(None, 2.0, "exit status 3")
+
+
+def test_a_first_run_elsewhere_is_the_cases_fault_and_of_later_ones_the_number_counts() -> None:
+    record = GOOD | {"status": "placement-violated", "reason": "bound", "repetition": 1}
+    assert race_run(record, Race()) == RaceRun(None, 2.0, "bound", placed="violated")
+    assert race_run(record | {"repetition": 2}, Race()) == RaceRun(None, 2.0, placed="violated")
+    # A busy node keeps a short team from being seen.
+    hot = record | {"throttle": {"package_count": 1}}
+    assert race_run(hot | race_fields(hot, Race()), Race()) == RaceRun(
+        None, 2.0, placed="violated", disturbed=True
+    )
+
+
+def test_what_was_seen_of_a_run_is_in_the_head_of_its_record() -> None:
+    team = [{"process": 0}, {"process": 0}, {"process": 1}]
+    record = GOOD | {
+        "schema": 3,
+        "threads": 4,
+        "placement": {"verdict": "unproved", "threads": team},
+        "foreign_cpu_s": 5.0,
+    }
+    record |= race_fields(record, Race())
+    head = head_of(line_of(record))
+    assert head is not None
+    assert "placement" not in head
+    seen = RaceRun(2.0, 2.0, placed="unproved", told=4, started=2, disturbed=True)
+    assert race_run(head, Race()) == race_run(record, Race()) == seen
+
+
+@pytest.mark.parametrize(
+    "seen", [7, {"placement": ["proved"], "told": "4", "started": True, "disturbed": 1}]
+)
+def test_what_a_hostile_record_says_was_seen_is_nothing(seen: object) -> None:
+    assert race_run(GOOD | {"race_value": 2.0, "race_seen": seen}, Race()) == RaceRun(2.0, 2.0)
 
 
 @pytest.mark.parametrize("status", ["settings-changed", "suspended", "clock-drifted"])

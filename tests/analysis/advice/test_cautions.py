@@ -1,0 +1,119 @@
+"""An advice that rests on runs which were disturbed, elsewhere or started otherwise says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.advice.data import as_data
+from analysis.advice.make import advice_of
+from analysis.advice.model import Advice
+from analysis.advice.tell import headline, outs_in_short
+from analysis.sources import open_results
+from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
+
+BUSY = {"foreign_cpu_s": 9.0}
+HOT = {"throttle": {"package_count": 1}}
+VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-15"}
+UNPROVED = {"placement": {"verdict": "unproved"}, "unavailable": {"placement": "3 looks"}}
+
+
+def advice(folder: Path, made: Made) -> Advice:
+    found = advice_of(open_results(str(made_results(folder, made))))
+    assert found is not None
+    return found
+
+
+def best_of(made: Made, folder: Path) -> int:
+    """Return the number of the entrant that a quiet race takes."""
+    best = advice(folder, made).best
+    assert best is not None
+    return int(best.case_id.removeprefix("case")) - 1
+
+
+@pytest.mark.parametrize("disturbed", [BUSY, HOT])
+@pytest.mark.parametrize(("made", "decision"), [(GAIN, "gain"), (NO_GAIN, "no gain")])
+def test_on_a_disturbed_node_the_answer_is_for_now(
+    tmp_path: Path, disturbed: dict[str, Any], made: Made, decision: str
+) -> None:
+    found = advice(tmp_path, replace(made, spoil=lambda _at, _repetition: disturbed))
+    said = headline(found)
+    assert found.standing.decision == decision
+    start = "Recommended, for now: " if decision == "gain" else "Recommended: do nothing, for now."
+    assert said[0].startswith(start)
+    told = " ".join(said)
+    assert "This is for now, because most of the trial's runs (" in told
+    assert "--fresh` tells more." in told
+    assert str(as_data(found)["for_now"]).startswith("most of the trial's runs (")
+
+
+def test_half_of_the_runs_are_not_most_of_them(tmp_path: Path) -> None:
+    spoiled = replace(GAIN, spoil=lambda _at, repetition: BUSY if repetition % 3 == 0 else {})
+    found = advice(tmp_path, spoiled)
+    assert "for now" not in " ".join(headline(found))
+    assert as_data(found)["for_now"] is None
+    assert any("with other tasks on their CPUs" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("lost", [VIOLATED, UNPROVED])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
+    tmp_path: Path, lost: dict[str, Any], known: bool
+) -> None:
+    best = best_of(GAIN, tmp_path / "quiet")
+
+    def spoil(at: int, repetition: int) -> dict[str, Any]:
+        return lost if at == best and repetition % 3 == 0 else {}
+
+    folder = made_results(tmp_path / "lost", replace(GAIN, spoil=spoil))
+    if not known:
+        # An older record does not tell a race where threads were: only the counts can.
+        (shard,) = folder.glob("records/*.jsonl")
+        shard.write_text(shard.read_text().replace('"race_seen"', '"race_saw"'))
+    found = advice_of(open_results(str(folder)))
+    assert found is not None
+    assert found.recommended is None or found.recommended.case_id != f"case{best + 1:012d}"
+    told = " ".join([*headline(found), *outs_in_short(found)])
+    assert ("lost to placement" in told) or ("Lost more than a tenth of their runs to" in told)
+
+
+@pytest.mark.parametrize("lost", [VIOLATED, UNPROVED])
+def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -> None:
+    best = best_of(GAIN, tmp_path / "quiet")
+    made = replace(GAIN, spoil=lambda at, it: lost if (at, it) == (best, 2) else {})
+    found = advice(tmp_path / "lost", replace(made, rule=replace(made.rule, runs=200)))
+    assert found.standing.decision == "gain"
+    assert found.best is not None
+    assert found.best.placed.lost == 1
+    assert found.best.placed.usable
+    said = headline(found)[-1]
+    assert said.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
+    assert ("are averaged" in said) == (lost is UNPROVED)
+
+
+def test_threads_that_were_told_in_vain_are_told_of_once(tmp_path: Path) -> None:
+    started = {"placement": {"verdict": "proved", "threads": [{"process": 0}] * 16}}
+    found = advice(tmp_path, replace(GAIN, spoil=lambda _at, _repetition: started))
+    lines = [line for line in outs_in_short(found) if "OMP_NUM_THREADS" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(
+        "It starts 16 threads whatever OMP_NUM_THREADS says; write {threads} where it takes the "
+        "number. Cases that were told another one (5): "
+    )
+    assert found.compared == 0
+
+
+def test_a_gain_of_what_likwid_pin_started_has_that_in_its_sentence(tmp_path: Path) -> None:
+    pinned = [
+        replace(entrant, beside={"mechanism": "likwid-pin"})
+        if entrant.mapping == "pcores-pin"
+        else entrant
+        for entrant in GAIN.entrants
+    ]
+    found = advice(tmp_path, replace(GAIN, entrants=pinned))
+    (gain,) = (said for said in headline(found) if said.startswith("The gain: "))
+    assert "likwid-pin is loaded into it, and what that does at start and for each thread" in gain
+    assert "likwid" not in " ".join(headline(advice(tmp_path / "other", GAIN)))

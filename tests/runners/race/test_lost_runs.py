@@ -1,0 +1,141 @@
+"""What a race makes of runs that were not in their place, were disturbed, or are no other case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from configs.model import Race as Rule
+from runners.race.race import Race
+from runners.race.standing import RaceRun
+from tests.runners.race.test_race import REFERENCE, Answer, out_of, run_race, steady
+
+PLACED = steady(ref=1.0, good=0.5, other=0.9)
+# Of four cases there are too few runs for all: one of each has to decide.
+FOUR = steady(ref=1.0, good=0.5, other=0.9, slow=3.0)
+
+
+def placed(answer: Answer, **verdicts: dict[int, str]) -> Answer:
+    """Return what answers with proved runs, but for some repetitions of some cases."""
+
+    def with_verdicts(case_id: str, repetition: int) -> RaceRun:
+        run = answer(case_id, repetition)
+        assert run is not None
+        verdict = verdicts.get(case_id, {}).get(repetition, "proved")
+        value = None if verdict == "violated" else run.value
+        return replace(run, value=value, placed=verdict)
+
+    return with_verdicts
+
+
+def every(verdict: str, *but: int) -> dict[int, str]:
+    return {n: verdict for n in range(1, 2000) if n not in but}
+
+
+@pytest.mark.parametrize("verdict", ["violated", "unproved"])
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_case_that_is_seldom_in_its_place_is_never_recommended(verdict: str, fast: bool) -> None:
+    # Only runs that were too short to be caught are left of it, as of a program that binds itself.
+    usual = steady(ref=1.0, good=0.3 if fast else 0.9, other=0.95)
+    answer = placed(usual, good=every(verdict, 1, 4, 7))
+    standing, _ = run_race([REFERENCE, "good", "other"], answer, Rule(runs=200))
+    assert out_of(standing)["good"].why == "not placed"
+    assert out_of(standing)["good"].block <= 3
+    assert out_of(standing)["good"].reason.startswith("placement proved in ")
+    assert standing.best != "good"
+
+
+@pytest.mark.parametrize("verdict", ["violated", "unproved"])
+def test_a_single_lost_run_puts_a_gain_off_until_it_is_a_tenth(verdict: str) -> None:
+    unspoiled, _ = run_race([REFERENCE, "good"], placed(PLACED), Rule(runs=200))
+    standing, blocks = run_race(
+        [REFERENCE, "good"], placed(PLACED, good={2: verdict}), Rule(runs=200)
+    )
+    made = sum(case_id == "good" for block in blocks for case_id, _ in block)
+    assert (standing.decision, standing.best) == ("gain", "good")
+    assert made >= 10
+    assert unspoiled.runs < standing.runs
+
+
+def test_without_runs_enough_a_lost_one_leaves_it_undecided() -> None:
+    answer = placed(PLACED, good={2: "unproved"})
+    standing, _ = run_race([REFERENCE, "good"], answer, Rule(runs=14))
+    assert (standing.decision, standing.best) == ("undecided", "good")
+
+
+@pytest.mark.parametrize("verdict", ["violated", "unproved"])
+def test_a_reference_that_is_seldom_in_its_place_ends_the_race(verdict: str) -> None:
+    standing, _ = run_race([REFERENCE, "good"], placed(PLACED, ref=every(verdict, 1)))
+    assert standing.decision == "no reference"
+
+
+def test_a_best_that_leaves_its_place_in_the_trial_is_out() -> None:
+    answer = placed(PLACED, good=every("unproved", 1, 2, 3))
+    standing, _ = run_race([REFERENCE, "good", "other"], answer, Rule(runs=200))
+    assert standing.best is None
+    assert out_of(standing)["good"].why == "not placed"
+
+
+def test_one_warm_up_that_is_not_proved_is_looked_at_again_and_two_end_the_race() -> None:
+    unproved = RaceRun(0.01, 0.01, placed="unproved")
+    assert Race([REFERENCE, "good"], Rule(), [unproved]).next_block()
+    again = Race([REFERENCE, "good"], Rule(), [unproved, replace(unproved, placed="proved")])
+    assert again.next_block()
+    twice = Race([REFERENCE, "good"], Rule(), [unproved, unproved])
+    assert not twice.next_block()
+    assert twice.standing().decision == "no reference"
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_nothing_is_ruled_out_after_one_disturbed_run(cut: bool) -> None:
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        run = FOUR(case_id, repetition)
+        if case_id != "good" or repetition > 1:
+            return run
+        if cut:
+            return RaceRun(None, 2.1, "ended after its limit of 2 s", cut=True, disturbed=True)
+        return RaceRun(2.5, 2.5, disturbed=True)
+
+    standing, blocks = run_race([REFERENCE, "good", "other", "slow"], answer)
+    assert ("good", 2) in blocks[1]
+    assert not any(out.case_id == "good" and out.block == 1 for out in standing.ruled_out)
+
+
+def test_a_quiet_run_that_is_far_behind_is_enough_on_the_same_node() -> None:
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        run = FOUR(case_id, repetition)
+        return run and replace(run, disturbed=case_id != "slow")
+
+    standing, _ = run_race([REFERENCE, "slow", "good", "other"], answer)
+    assert (out_of(standing)["slow"].why, out_of(standing)["slow"].block) == ("far worse", 1)
+
+
+@pytest.mark.parametrize("verdict", ["proved", "violated"])
+def test_threads_that_are_the_references_whatever_was_told_do_not_race(verdict: str) -> None:
+    told = {"ref": 2, "good": 1, "other": 2}
+
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        run = PLACED(case_id, repetition)
+        assert run is not None
+        seen = replace(run, told=told[case_id], started=2, placed="proved")
+        if verdict == "violated" and case_id == "good":
+            return replace(seen, value=None, placed=verdict, reason="2 threads ran")
+        return seen
+
+    standing, blocks = run_race([REFERENCE, "good", "other"], answer)
+    assert (out_of(standing)["good"].why, out_of(standing)["good"].block) == ("same threads", 1)
+    assert out_of(standing)["good"].reason == "2 threads, told 1"
+    assert not any(case_id == "good" for block in blocks[1:] for case_id, _ in block)
+    assert standing.best == "other"
+
+
+def test_a_thread_beside_the_team_does_not_make_two_cases_one() -> None:
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        run = PLACED(case_id, repetition)
+        assert run is not None
+        told = 1 if case_id == "good" else 2
+        return replace(run, told=told, started=told + 1, placed="proved")
+
+    standing, _ = run_race([REFERENCE, "good"], answer)
+    assert (standing.decision, standing.best) == ("gain", "good")
