@@ -23,8 +23,8 @@ int main(void) {
   for (clock_t end = clock() + CLOCKS_PER_SEC / 3; clock() < end;) {}
 }
 """
-# Processes that work at the same time, beside one that waits for them: so many, each in a session of
-# its own, that they get more than one CPU on a node that others use as well.
+# Processes that work at the same time, beside one that waits for them: so many, each in a session
+# of its own, that they get more than one CPU on a node that others use as well.
 PROCESSES = """\
 #include <sys/wait.h>
 #include <time.h>
