@@ -11,7 +11,11 @@ from collections.abc import Iterable
 # The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86; a larger number is no CPU number,
 # and "0-99999999999" must not be expanded.
 MAX_CPU = 65535
+# Each CPU once, as a part of its own: no kernel writes a longer list.
+MAX_PARTS = MAX_CPU + 1
+MAX_CHARACTERS = MAX_PARTS * len(f"{MAX_CPU}, ")
 
+_MAX_SHOWN = 40
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?", re.ASCII)
 
 
@@ -19,20 +23,34 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
     """Return the CPU numbers of a list such as `0-3,8`, ascending and without repeats.
 
     An empty or blank list is an empty tuple. The kernel's `first-last:used/group` stride form is
-    understood. Raises ValueError for anything else, naming the part that is wrong.
+    understood. Raises ValueError for anything else, naming the part that is wrong, and for a list
+    that is longer than one of every CPU there can be.
     """
-    cpus: set[int] = set()
-    for part in filter(None, (piece.strip() for piece in text.strip().split(","))):
+    parts = text.split(",") if len(text) <= MAX_CHARACTERS else ()
+    if not 0 < len(parts) <= MAX_PARTS:
+        raise ValueError(f"{len(text)} characters are too many for a list of CPUs")
+    # A set of bits: what is listed a thousand times takes no more room, and little more time.
+    cpus = 0
+    for part in filter(None, map(str.strip, parts)):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ValueError(f"{part!r} is not a CPU number or a range such as 0-3")
+            raise ValueError(f"{part[:_MAX_SHOWN]!r} is not a CPU number or a range such as 0-3")
         first = int(match[1])
         last = int(match[2] or first)
         used, group = int(match[3] or 1), int(match[4] or 1)
         if last < first or last > MAX_CPU or not 0 < used <= group:
             raise ValueError(f"{part!r} is not an ascending range of CPU numbers up to {MAX_CPU}")
-        cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
-    return tuple(sorted(cpus))
+        cpus |= _every(used, group, last - first + 1) << first
+    return tuple(cpu for cpu, bit in enumerate(reversed(f"{cpus:b}")) if bit == "1")
+
+
+def _every(used: int, group: int, length: int) -> int:
+    """Return `length` bits, of each group from the lowest on the first `used` ones set."""
+    bits, width = (1 << used) - 1, group
+    while width < length:
+        bits |= bits << width
+        width *= 2
+    return bits & ((1 << length) - 1)
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:

@@ -1,0 +1,77 @@
+"""Lists of CPUs as the kernel writes them, and as nobody should."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.cpulist import MAX_CPU, MAX_PARTS, format_cpulist, parse_cpulist
+
+CPUS = st.integers(0, 300)
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [
+        ("", ()),
+        (" \n", ()),
+        ("0", (0,)),
+        ("0-3,8", (0, 1, 2, 3, 8)),
+        ("8, 2-3,3-4 ,8", (2, 3, 4, 8)),
+        ("0-9:2/4", (0, 1, 4, 5, 8, 9)),
+        ("1-6:1/3", (1, 4)),
+        ("3-5:9/9", (3, 4, 5)),
+        (f"{MAX_CPU}", (MAX_CPU,)),
+    ],
+)
+def test_a_list_is_what_the_kernel_says_it_is(text: str, cpus: tuple[int, ...]) -> None:
+    assert parse_cpulist(text) == cpus
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "-1", "3-1", "65536", "0-99999999999", "0-3:0/4", "0-3:5/4", "0-3:1/0", "1 2"]
+)
+def test_what_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="CPU number"):
+        parse_cpulist(text)
+
+
+@given(st.sets(CPUS))
+def test_what_is_written_is_read_back(cpus: set[int]) -> None:
+    assert parse_cpulist(format_cpulist(cpus)) == tuple(sorted(cpus))
+
+
+@given(first=CPUS, length=st.integers(1, 99), group=st.integers(1, 120), data=st.data())
+def test_strides_take_the_first_ones_of_each_group(
+    first: int, length: int, group: int, data: st.DataObject
+) -> None:
+    used = data.draw(st.integers(1, group))
+    wanted = [first + at for at in range(length) if at % group < used]
+    assert parse_cpulist(f"{first}-{first + length - 1}:{used}/{group}") == tuple(wanted)
+
+
+@pytest.mark.parametrize("part", [f"0-{MAX_CPU}", f"0-{MAX_CPU}:1/2"])
+def test_a_list_of_every_cpu_many_times_costs_no_more_than_its_text(part: str) -> None:
+    began = time.process_time()
+    cpus = parse_cpulist(",".join([part] * 8190))
+    # Expanded part by part it takes a minute of CPU time, or all memory.
+    assert time.process_time() - began < 10
+    assert cpus == tuple(range(0, MAX_CPU + 1, 2 if ":" in part else 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0," * (MAX_PARTS + 1), "0" * 10**7, "," * 10**6, "7-8 " * 10**6],
+    ids=["parts", "digits", "commas", "blanks"],
+)
+def test_a_list_that_no_node_has_is_refused_at_once_in_a_short_line(text: str) -> None:
+    with pytest.raises(ValueError, match="too many for a list of CPUs") as refused:
+        parse_cpulist(text)
+    assert len(str(refused.value)) < 200
+
+
+def test_a_list_of_each_cpu_by_itself_is_not_too_long() -> None:
+    assert len(parse_cpulist(", ".join(map(str, range(MAX_CPU + 1))))) == MAX_PARTS
