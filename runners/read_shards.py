@@ -99,6 +99,9 @@ def read_part_progress(part: Part) -> Iterator[Line]:
 
 
 def _parsed(part: Part, parse: _Parse) -> Iterator[Line]:
+    if part.start >= part.stop:
+        # What has no size may be a FIFO, which would never be opened.
+        return
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
             if part.start:

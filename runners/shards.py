@@ -8,8 +8,10 @@ process that dies in the middle of a line leaves a torn last line, which readers
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -52,6 +54,7 @@ class Shard:
         self._node_id = node_id
         self._fenced = fenced
         self._torn = False
+        self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -73,21 +76,22 @@ class Shard:
     def append(self, record: dict[str, Any]) -> None:
         """Write one record as one line and wait until it is on the disk.
 
-        Raises StudyError when the disk refuses it and when the file was moved or removed,
-        StoppedError when a newer attempt has taken over: the record is kept aside then.
+        Raises StudyError when the disk refuses it and when something else has moved, removed,
+        replaced, shortened or written to the file, StoppedError when a newer attempt has taken
+        over: the record is kept aside then.
         """
         line = line_of(record)
         if why := self.why_fenced():
             aside = self._keep_aside(line)
             raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
         try:
-            self._write(line)
+            other_bytes = self._write(line)
         except OSError as error:
             raise StudyError(
                 f"{self.path}: cannot write the record ({error.strerror}); "
-                "make room and start the same command again, it continues"
+                f"{_remedy(error)} and start the same command again, it continues"
             ) from None
-        if why := self._why_elsewhere():
+        if why := self._why_elsewhere() or _why_another_size(other_bytes):
             raise StudyError(f"{self.path}: {why}")
 
     def why_fenced(self) -> str:
@@ -116,10 +120,11 @@ class Shard:
 
         Not where there is a newer one: what is fenced by this one would then be by none.
         """
-        empty = os.fstat(self._descriptor).st_size == 0
+        mine = os.fstat(self._descriptor)
         os.close(self._descriptor)
         with suppress(OSError):
-            if empty and self._newest() == self.attempt:
+            here = os.path.samestat(self.path.lstat(), mine)
+            if here and mine.st_size == 0 and self._newest() == self.attempt:
                 self.path.unlink()
 
     @property
@@ -127,12 +132,21 @@ class Shard:
         """The file."""
         return self._path(self.attempt)
 
-    def _write(self, line: bytes) -> None:
-        # A line that did not fit must not become the beginning of this one.
-        data = b"\n" + line if self._torn else line
-        self._torn = True
-        _write_line(self._descriptor, data)
+    def _write(self, line: bytes) -> int:
+        """Append a line; return how many bytes others have added since the last, or taken if < 0.
+
+        Only this attempt writes to its file.
+        """
+        # A line that did not fit, or was cut, must not become the beginning of this one.
+        cut = self._torn or os.fstat(self._descriptor).st_size != self._size
+        data = b"\n" + line if cut else line
+        expected, self._torn = self._size + len(data), True
+        try:
+            _write_line(self._descriptor, data)
+        finally:
+            self._size = os.fstat(self._descriptor).st_size
         self._torn = False
+        return self._size - expected
 
     def _why_elsewhere(self) -> str:
         """Return what became of the file when it is no longer where readers look for it."""
@@ -140,15 +154,17 @@ class Shard:
         with suppress(OSError):
             if os.path.samestat(self.path.stat(), mine):
                 return ""
+        instead = _kind_of(self.path)
+        replaced = f"; {instead} has taken its place, remove it" if instead else ""
         if mine.st_nlink == 0:
             return (
-                "was removed while the study ran, and its records with it; start the same command "
-                "again, it makes those runs again"
+                f"was removed while the study ran, and its records with it{replaced}; start the "
+                "same command again, it makes those runs again"
             )
         now = Path(f"/proc/self/fd/{self._descriptor}").readlink()
         return (
-            f"was moved to {now} while the study ran, with all its records; move it back before "
-            "you start the same command again, or the study begins anew"
+            f"was moved to {now} while the study ran, with all its records{replaced}; move it back "
+            "before you start the same command again, or the study begins anew"
         )
 
     def _not_writable(self, error: OSError) -> UserError:
@@ -171,9 +187,49 @@ class Shard:
         return max((int(match["attempt"]) for match in mine), default=0)
 
 
+def _why_another_size(other_bytes: int) -> str:
+    """Return what became of the lines before the one just written; empty when nothing did."""
+    if not other_bytes:
+        return ""
+    if other_bytes > 0:
+        return (
+            f"{other_bytes} bytes were written to it by something else while the study ran; find "
+            "out by what, and start the same command again, it continues"
+        )
+    return (
+        f"was cut by {-other_bytes} bytes while the study ran; find out by what, and start the "
+        "same command again, it makes the runs again whose records are gone"
+    )
+
+
+def _remedy(error: OSError) -> str:
+    return "raise the limit (ulimit -f)" if error.errno == errno.EFBIG else "make room"
+
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFREG: "another file",
+}
+
+
+def _kind_of(path: Path) -> str:
+    """Return what stands under a name; empty when nothing does."""
+    try:
+        kind = stat.S_IFMT(path.lstat().st_mode)
+        return f"a link to {path.readlink()}" if kind == stat.S_IFLNK else _KINDS[kind]
+    except OSError:
+        return ""
+
+
 def _write_line(descriptor: int, line: bytes) -> None:
-    if os.write(descriptor, line) != len(line):
-        raise OSError(28, "No space left on device")
+    # A disk or a limit takes what fits; only the next write has the reason (ENOSPC, EFBIG, EDQUOT).
+    while line:
+        line = line[os.write(descriptor, line) :]
     os.fsync(descriptor)
 
 

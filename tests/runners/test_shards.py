@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import socket
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.errors import StudyError, UserError
-from runners.read_shards import LONGEST_LINE, parts_of, read_lines, read_part, read_records
+from runners.read_shards import (
+    LONGEST_LINE,
+    Part,
+    parts_of,
+    read_lines,
+    read_part,
+    read_records,
+)
 from runners.shards import LATE, SCHEMA, Shard
 from runners.share import StoppedError
+from tests.limits import files_of_at_most
 from tests.ordinary_user import open_folder, ordinary_user
 
 
@@ -151,10 +161,14 @@ def test_a_full_disk_stops_with_one_line(tmp_path: Path) -> None:
 def little_room(shard: Shard, kept: int) -> Callable[[int, bytes], int]:
     """Return what writes to a disk that takes `kept` bytes of each line that it refuses."""
     write = os.write
+    taken: list[int] = []
 
     def writes(descriptor: int, line: bytes) -> int:
         assert descriptor == shard._descriptor
-        return write(descriptor, line[:kept])
+        if taken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken.append(write(descriptor, line[:kept]))
+        return taken[0]
 
     return writes
 
@@ -177,6 +191,104 @@ def test_a_line_that_did_not_fit_is_glued_to_no_other(
     # A line without its line break is whole; whether it was told to be on the disk is not known.
     whole = [] if kept in (1, 10) else [2]
     assert [r["number"] for r in read_records(tmp_path)] == [1, *whole, 3, 4]
+
+
+def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    with (
+        files_of_at_most(shard.path.stat().st_size + 10),
+        pytest.raises(StudyError, match=r"\(File too large\); raise the limit \(ulimit -f\)"),
+    ):
+        shard.append(record(number=2))
+    shard.append(record(number=3))
+    assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
+
+
+@pytest.mark.parametrize("keep", [0, 1, -1, -12])
+def test_a_shard_that_was_cut_meanwhile_ends_the_attempt_and_keeps_the_last_record(
+    tmp_path: Path, keep: int
+) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    shard.append(record(number=2))
+    size = shard.path.stat().st_size
+    os.truncate(shard.path, keep % size)
+    with pytest.raises(StudyError, match=rf"cut by {size - keep % size} bytes while") as told:
+        shard.append(record(number=3))
+    assert "it makes the runs again whose records are gone" in str(told.value)
+    shard.close()
+    # Without its line break alone a record is whole.
+    before = {0: [], 1: [], -1: [1, 2], -12: [1]}[keep]
+    assert [r["number"] for r in read_records(tmp_path)] == [*before, 3]
+
+
+def test_a_shard_that_something_else_writes_to_ends_the_attempt(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    with shard.path.open("ab") as file:
+        file.write(b"hello")
+    with pytest.raises(StudyError, match="5 bytes were written to it by something else"):
+        shard.append(record(number=2))
+    shard.close()
+    assert [r["number"] for r in read_records(tmp_path)] == [1, 2]
+
+
+def put_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def put_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def put_link_to_a_device(path: Path) -> None:
+    path.symlink_to("/dev/null")
+
+
+def put_file(path: Path) -> None:
+    path.touch()
+
+
+def put_folder(path: Path) -> None:
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("put", "called"),
+    [
+        (put_fifo, "a FIFO"),
+        (put_socket, "a socket"),
+        (put_link_to_a_device, "a link to /dev/null"),
+        (put_file, "another file"),
+        (put_folder, "a folder"),
+    ],
+)
+@pytest.mark.parametrize("moved", [True, False])
+def test_what_has_taken_a_shards_place_is_named_and_left_there(
+    tmp_path: Path, put: Callable[[Path], None], called: str, moved: bool
+) -> None:
+    shard = Shard(tmp_path, "n")
+    shard.append(record(number=1))
+    if moved:
+        shard.path.rename(tmp_path / "elsewhere")
+    else:
+        shard.path.unlink()
+    put(shard.path)
+    was = "was moved to" if moved else "was removed"
+    with pytest.raises(StudyError, match=rf"{was} .*; {called} has taken its place, remove it"):
+        shard.append(record(number=2))
+    shard.close()
+    assert shard.path.is_symlink() or shard.path.exists()
+
+
+@pytest.mark.parametrize("put", [put_fifo, put_socket, put_link_to_a_device])
+def test_what_is_no_file_has_no_records(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    put(tmp_path / "n-0001.jsonl")
+    assert list(read_lines(tmp_path)) == []
+    assert list(read_part(Part(tmp_path / "n-0001.jsonl", 0, 0))) == []
+    assert Shard(tmp_path, "n").attempt == 2
 
 
 def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path) -> None:
