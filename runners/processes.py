@@ -49,6 +49,11 @@ def parse_task(text: str) -> Task | None:
     return Task(pid, command, parent, user + system, started, cpu)
 
 
+def has_ended(text: str) -> bool:
+    """Return whether a stat file is of a process that only waits for its parent to look."""
+    return text.rpartition(") ")[2][:1] in ("Z", "X")
+
+
 def parse_cpu_ticks(text: str) -> tuple[int, int] | None:
     """Return the clock ticks in user and in system mode that a stat file tells, or None."""
     _, numbers = _name_and_numbers(text, (_USER, _SYSTEM))

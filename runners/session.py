@@ -20,6 +20,7 @@ from runners.invoker import works_for
 from runners.leftover import told_problems
 from runners.lstopo import keep_picture, picture_path
 from runners.node_lock import NodeLock
+from runners.orphans import end_orphans
 from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.programs import WITNESS, find_emulated_program, find_program
@@ -102,7 +103,8 @@ class Session:
 
         What the study collects beside its runs comes after them.
 
-        Raises StudyError when another study is at work on the node.
+        Raises StudyError when another study is at work on the node, or what one that was killed has
+        left running cannot be ended.
         """
         lines = self._contended_lines()
         if not (self.outline.left or lines.left):
@@ -111,6 +113,8 @@ class Session:
                 self._keep_study()
             return
         with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
+            for line in end_orphans():
+                progress.warned(line)
             governors = self.workplace.governors()
             settle = partial(self._settle, Fitting(self.workplace.node), governors)
             try:

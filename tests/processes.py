@@ -12,3 +12,9 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return state not in "ZX"
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started and that have not been reaped."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in path.read_text().split()]

@@ -89,6 +89,7 @@ def command(
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
     from runners.latency_plan import plan_lines, plan_of
     from runners.node import open_node
+    from runners.orphans import end_orphans
     from runners.workplace import LIVE_ROOT
 
     if source is not None:
@@ -105,7 +106,7 @@ def command(
     if sysroot != LIVE_ROOT:
         _show_plan(node.topology, plan, expected_s, as_json)
         return
-    for line in plan_lines(node.topology, plan, expected_s):
+    for line in (*end_orphans(), *plan_lines(node.topology, plan, expected_s)):
         say(line, err=True)
     with PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)

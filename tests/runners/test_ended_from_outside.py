@@ -18,15 +18,10 @@ from runners.perf_events import perf_command
 from runners.perf_process import PerfProcess
 from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
-from tests.processes import alive
+from tests.processes import alive, children
 from tests.tools import need_tool
 
 EVENTS = "task-clock,context-switches"
-
-
-def children(pid: int) -> list[int]:
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for children in lists for child in children.read_text().split()]
 
 
 def parent(pid: int) -> int:

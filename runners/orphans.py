@@ -1,0 +1,152 @@
+"""What a killed pinstudy has left running, found by its witness, is ended before a study measures.
+
+A witness (runners/witness/witness.cpp) that learns that its pinstudy is gone ends what it has
+started. One that is stopped learns nothing, and then its program computes beside the next study's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from configs.errors import StudyError
+from runners.invoker import as_root
+from runners.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
+from runners.programs import WITNESS
+from runners.sysfs import Absent, Tree
+
+# A process in an uninterruptible wait ends when that does.
+END_LIMIT_S = 5.0
+_PAUSE_S = 0.01
+_NAME = f"({WITNESS[:NAME_LENGTH]})"
+_MOST_BYTES = 4096
+_MOST_SHOWN = 5
+
+
+def end_orphans(proc: Path = Path("/proc")) -> list[str]:
+    """End what killed pinstudies of this user have left; return what to tell the user, a line each.
+
+    Raises StudyError when something is left that this process cannot end: somebody else's, or one
+    that the kernel does not let go.
+    """
+    own = os.geteuid()
+    return [line for orphan in _orphans(proc) if (line := _end(orphan, own))]
+
+
+def _orphans(proc: Path) -> list[Task]:
+    """Return the witnesses whose pinstudy is gone."""
+    stats = _stats()
+    found = [parse_task(text) for text in stats.values() if _NAME in text and not has_ended(text)]
+    with as_root():
+        return [task for task in found if task and _is_orphan(task, stats, proc)]
+
+
+def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
+    """Return whether nobody can speak to a witness any more: its command pipe has no other end."""
+    try:
+        arguments = (proc / str(witness.pid) / "cmdline").read_bytes()[:_MOST_BYTES].split(b"\0")
+        pipe = (proc / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
+    except PermissionError:
+        # Of somebody else's only the parent can be seen; init adopts what has lost its own.
+        return witness.parent == 1 and not _is_pinstudy(proc / "1")
+    except (OSError, ValueError, IndexError):
+        return False  # it has just ended, or is another program of this name
+    if not str(pipe).startswith("pipe:"):
+        return False
+    family = {witness.pid, *_family(witness, stats)}
+    parent = proc / str(witness.parent)
+    # A runner under sudo does not show its files to the user for whom it works.
+    if not os.access(parent / "fd", os.R_OK) and _is_pinstudy(parent):
+        return False
+    return not any(_has_open(proc / str(pid), pipe) for pid in stats if pid not in family)
+
+
+def _is_pinstudy(process: Path) -> bool:
+    try:
+        return b"pinstudy" in (process / "cmdline").read_bytes()[:_MOST_BYTES]
+    except OSError:
+        return False
+
+
+def _has_open(process: Path, pipe: Path) -> bool:
+    with suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with suppress(OSError):
+                if descriptor.readlink() == pipe:
+                    return True
+    return False
+
+
+def _end(witness: Task, own: int) -> str:
+    """End a witness and all that descends from it; return what that was.
+
+    Empty when there is nothing but a witness of somebody else's, which takes no CPU time.
+    """
+    names: dict[int, str] = {}
+    deadline = time.monotonic() + END_LIMIT_S
+    while True:
+        stats = _stats()
+        here = parse_task(stats.get(witness.pid, ""))
+        if here is None or here.key != witness.key or has_ended(stats[witness.pid]):
+            break
+        family = _family(witness, stats)
+        names |= family
+        # The witness adopts what its descendants leave behind, so it goes last.
+        problem = _kill(list(family) or [witness.pid], own)
+        if problem and not names:
+            return ""
+        if problem or time.monotonic() >= deadline:
+            raise StudyError(
+                f"a pinstudy that was killed has left running: {_told(names, witness)}; it would "
+                f"disturb what is measured, and {problem or 'does not end'}: end it "
+                f"(sudo kill -9 {' '.join(map(str, [*family, witness.pid]))}) and start the same "
+                "command again"
+            )
+        time.sleep(_PAUSE_S)
+    return f"ended what a pinstudy that was killed had left running: {_told(names, witness)}"
+
+
+def _kill(pids: list[int], own: int) -> str:
+    """Kill processes of this user; return why one of them cannot be."""
+    for pid in pids:
+        try:
+            owner = Path(f"/proc/{pid}").stat().st_uid
+            if owner != own:
+                return f"belongs to user {owner}"
+            os.kill(pid, signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        except PermissionError:
+            return "may not be ended by this user"
+    return ""
+
+
+def _family(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
+    """Return the living descendants of a process, with their names."""
+    tasks = [task for text in stats.values() if not has_ended(text) and (task := parse_task(text))]
+    children: dict[int, list[Task]] = {}
+    for task in tasks:
+        children.setdefault(task.parent, []).append(task)
+    found: dict[int, str] = {}
+    pending = [witness.pid]
+    while pending:
+        for child in children.get(pending.pop(), []):
+            if child.pid not in found:
+                found[child.pid] = child.command
+                pending.append(child.pid)
+    return found
+
+
+def _stats() -> Mapping[int, str]:
+    stats = read_stats(Tree(Path("/")))
+    return {} if isinstance(stats, Absent) else stats
+
+
+def _told(names: Mapping[int, str], witness: Task) -> str:
+    shown = [f"{name} ({pid})" for pid, name in names.items()] or [f"{WITNESS} ({witness.pid})"]
+    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+    return f"{', '.join(shown[:_MOST_SHOWN])}{more}"

@@ -1,0 +1,49 @@
+"""What a killed runner has left running is ended before the next study measures."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from tests.faults.trial import LIMIT_S, Trial
+from tests.processes import alive, children
+
+
+def witness_of(runner: int) -> int:
+    """Return the witness that a runner has now."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        for pid in children(runner):
+            if (Path("/proc") / str(pid) / "comm").read_text().startswith("pinstudy-witnes"):
+                return pid
+    raise AssertionError("there is no witness")
+
+
+def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 2)
+    (tmp_path / "nap").write_text(
+        f"#!/bin/sh\necho $$ >>{tmp_path}/starts\n"
+        f"[ ! -e {tmp_path}/long ] || {{ setsid sleep 300 & exec sleep 300; }}\nexec sleep 0.02\n"
+    )
+    (tmp_path / "long").touch()
+    runner = trial.start()
+    trial.wait_for_start_after(0)
+    program = int((tmp_path / "starts").read_text())
+    witness = witness_of(runner.pid)
+    # One that can do nothing, as on a node that swaps.
+    os.kill(witness, signal.SIGSTOP)
+    runner.send_signal(signal.SIGKILL)
+    trial.ends(runner)
+    try:
+        assert alive(program), "there is nothing to be measured beside"
+        (tmp_path / "long").unlink()
+        status, said = trial.run()
+        assert status == 0, said
+        assert f"ended what a pinstudy that was killed had left running: sleep ({program})" in said
+        trial.assert_no_process_left()
+        trial.assert_complete()
+    finally:
+        for line in trial.processes():
+            os.kill(int(line.partition(":")[0]), signal.SIGKILL)

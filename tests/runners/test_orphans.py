@@ -1,0 +1,133 @@
+"""Which witnesses have lost their pinstudy, and what becomes of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from configs.errors import StudyError
+from runners.orphans import end_orphans
+from runners.processes import parse_task
+from runners.programs import WITNESS, find_program
+from tests.ordinary_user import NOBODY, open_folder
+from tests.processes import alive, children
+from tests.tools import ROOT, missing, need_tool
+
+# A runner: its program has a child in a session of its own, as a daemon has.
+RUNNER = """
+import sys; sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from runners.execute import Harness, execute
+from runners.launch import Launch
+command = "setsid sleep 300 & echo started; exec sleep 300"
+launch = Launch(tuple(sys.argv[3:]), ("/bin/sh", "-c", command), {"PATH": "/usr/bin:/bin"}, {}, ())
+execute(launch, 300.0, Harness(Path(sys.argv[1]), None), lambda pid: print(pid, flush=True))
+"""
+LIMIT_S = 30.0
+
+
+def wait_until(true: Any, what: str) -> None:  # noqa: ANN401 - any function of nothing
+    deadline = time.monotonic() + LIMIT_S
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+class Study:
+    """A runner with a witness and a program that has a daemon."""
+
+    def __init__(self, witness: Path, launcher: tuple[str, ...]) -> None:
+        command = [sys.executable, "-c", RUNNER, str(witness), str(ROOT), *launcher]
+        self.runner = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self.runner.stdout is not None
+        self.program = int(self.runner.stdout.readline())
+        task = parse_task(Path(f"/proc/{self.program}/stat").read_text())
+        assert task is not None
+        self.witness = task.parent
+        wait_until(lambda: children(self.program), "there is no daemon")
+        self.daemon = children(self.program)[0]
+        for pid in (self.program, self.daemon):
+            wait_until(lambda pid=pid: name_of(pid) == "sleep", "it does not sleep")
+
+    @property
+    def left(self) -> list[int]:
+        return [pid for pid in (self.witness, self.program, self.daemon) if alive(pid)]
+
+    def lose_runner(self) -> None:
+        """Kill the runner while the witness can learn nothing of it."""
+        os.kill(self.witness, signal.SIGSTOP)
+        self.runner.kill()
+        self.runner.wait()
+
+    def end(self) -> None:
+        self.runner.kill()
+        self.runner.wait()
+        assert self.runner.stdout is not None
+        self.runner.stdout.close()
+        for pid in self.left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def study(witness: Path | None = None, launcher: tuple[str, ...] = ()) -> Iterator[Study]:
+    made = Study(witness or own_witness(), launcher)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def own_witness() -> Path:
+    found = find_program(WITNESS)
+    assert found, "run `make setup`"
+    return found
+
+
+def test_an_orphan_is_ended_with_all_that_descends_from_it() -> None:
+    with study() as lost:
+        lost.lose_runner()
+        assert len(lost.left) == 3
+        (line,) = [line for line in end_orphans() if f"sleep ({lost.program})" in line]
+        assert f"sleep ({lost.daemon})" in line
+        wait_until(lambda: not lost.left, "something is left")
+    assert not any(str(lost.program) in line for line in end_orphans())
+
+
+def test_what_still_has_its_runner_is_left_alone() -> None:
+    with study() as other:
+        # Stopped, it cannot speak for itself.
+        other.runner.send_signal(signal.SIGSTOP)
+        assert not any(str(other.program) in line for line in end_orphans())
+        assert len(other.left) == 3
+
+
+def test_somebody_elses_orphan_is_named_with_the_command_that_ends_it() -> None:
+    if os.geteuid() != 0:
+        missing("working for somebody else needs root")
+    with open_folder() as folder:
+        witness = Path(shutil.copy(own_witness(), folder))
+        as_nobody = (need_tool("setpriv"), f"--reuid={NOBODY}", "--clear-groups")
+        with study(witness, as_nobody) as theirs:
+            theirs.lose_runner()
+            with pytest.raises(StudyError, match=f"belongs to user {NOBODY}: end it") as refused:
+                end_orphans()
+            assert len(theirs.left) == 3
+            message = str(refused.value)
+            assert f"sudo kill -9 {theirs.program}" in message
+            assert str(theirs.witness) in message
+            assert "\n" not in message
