@@ -10,7 +10,9 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare_tables import compare_tables
+from analysis.find import find
 from analysis.findings import CaseFinding, Findings
+from analysis.report.page import report_html
 from analysis.sources import open_results
 from analysis.tables import make_tables, render
 from analysis.verdict.text import as_data, as_text
@@ -102,11 +104,14 @@ def test_no_means_speak_for_a_case_that_is_not_compared(tmp_path: Path) -> None:
     assert "pcores-pin" not in of_means
 
 
-def test_tables_and_two_results_side_by_side_say_it_too(tmp_path: Path) -> None:
+def test_tables_report_and_two_results_side_by_side_say_it_too(tmp_path: Path) -> None:
     write(tmp_path / "a", spoiled("pcores-pin", lambda it: it <= 5, VIOLATED))
     write(tmp_path / "b", Study(FASTER, repetitions=20).records())
     shown = render(make_tables(tmp_path / "a"), "text")
     assert "#3: not compared, nor to be recommended: placement proved in 15 of 20 runs" in shown
+    results = open_results(str(tmp_path / "a"))
+    page = report_html(results, find(results))
+    assert page.count("#3 pcores-pin (placement proved in 15 of 20 runs, violated in 5)") >= 1
     both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")
     pinned = next(row for row in pair.rows if row.case.mapping == "pcores-pin")
