@@ -187,6 +187,7 @@ def _why_no_reference(raced: Raced) -> str:
     of = [run for (case_id, _), run in raced.runs.items() if case_id == raced.entrants[0]]
     if reasons := [run.reason for run in of if run.reason]:
         return one_line(joined(dict.fromkeys(reasons)))
-    if all(is_placed(run) for run in of):
-        return ""
-    return "where its threads ran could not be proved, or was not where they belong"
+    if not all(is_placed(run) for run in of):
+        return "where its threads ran could not be proved, or was not where they belong"
+    teams = {(run.started, run.told) for run in of if run.started not in (0, run.told)}
+    return "; ".join(f"{n} threads started where {told} were told" for n, told in sorted(teams))

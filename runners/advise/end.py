@@ -13,7 +13,7 @@ from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
 from runners.measured import number_or_nan
 from runners.outline import Outline
-from runners.placed_runs import UNPROVED, verdict_of
+from runners.placed_runs import PROVED, UNPROVED, verdict_of
 from runners.race.course import standing_of
 from runners.race.race import is_placed
 from runners.race.reading import race_run
@@ -33,13 +33,15 @@ def reference_problem(outline: Outline, folder: Path) -> dict[str, Any] | None:
         return None
     rule = outline.study.race
     assert rule is not None
-    last = None
+    last = other = None
     for record in read_records(folder / "records"):
         if record.get("case_id") == standing.reference:
             run = race_run(record, rule)
             if run.reason or not is_placed(run):
                 last = record
-    return last
+            elif run.started not in (0, run.told):
+                other = record
+    return last or other
 
 
 def check_start(request: Request, record: Mapping[str, Any]) -> None:
@@ -63,15 +65,23 @@ def check_start(request: Request, record: Mapping[str, Any]) -> None:
 def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
     """Return the request with as many threads as the program has started; None where that is wrong.
 
-    What it starts is what there is to place, where nobody has said how it is told a number.
+    What it starts is what there is to place, where nothing tells it a number.
     """
     request = search.request
-    if search.program.runtime == "none" or request.threads or request.takes_threads:
+    if search.program.runtime == "none" or request.starts or request.takes_threads:
         return None
-    seen = seen_team(record).threads
-    if record.get("status") != PLACEMENT_VIOLATED or not 0 < seen < search.reference.threads:
-        return None
-    return replace(request, threads=(seen,), starts=seen)
+    return replace(request, threads=(seen,), starts=seen) if (seen := _in_vain(record)) else None
+
+
+def _in_vain(record: Mapping[str, Any]) -> int:
+    """Return how many threads a program has started that was told another number; 0 if it was not.
+
+    Fewer are a violation; more are none where the OS scheduler places them.
+    """
+    team, status = seen_team(record), record.get("status")
+    fewer = status == PLACEMENT_VIOLATED and team.threads < team.told
+    more = status == OK and verdict_of(record) == PROVED and team.threads > team.told
+    return team.threads if fewer or more else 0
 
 
 def told_in_vain(started: int, told: int) -> str:
@@ -97,6 +107,8 @@ def _reason(record: Mapping[str, Any]) -> str:
     absent = unavailable if isinstance(unavailable, Mapping) else {}
     if _is_unproved(record):
         return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
+    if record["status"] == OK and (started := _in_vain(record)):
+        return f"it started {plural(started, 'thread')}, told {record['threads']}"
     return str(record.get("reason") or absent.get("race_value", "") or record["status"])
 
 
@@ -107,9 +119,12 @@ def _is_unproved(record: Mapping[str, Any]) -> bool:
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
     if _is_unproved(record):
-        if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S:
-            return f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
-        return "see that nothing else keeps the node busy, then begin anew with --fresh"
+        longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
+        quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"
+        return longer if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S else quieter
+    if started := _in_vain(record):
+        by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
+        return by_arguments if request.takes_threads else told_in_vain(started, record["threads"])
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
     if status == OK:
@@ -119,17 +134,7 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     if status == TIMEOUT:
         return "give it more time: --limit"
     if status == PLACEMENT_VIOLATED:
-        return _what_helps_placement(request, record)
+        return "something in it binds its threads, which has to be left to pinstudy"
     if record.get("repetition") != 1:
         return "it had worked before; see why it does not always, then begin anew with --fresh"
     return "see that it works, then begin anew with --fresh"
-
-
-def _what_helps_placement(request: Request, record: Mapping[str, Any]) -> str:
-    started = seen_team(record).threads
-    if started >= record["threads"]:
-        return "something in it binds its threads, which has to be left to pinstudy"
-    if request.takes_threads:
-        count = plural(started, "thread")
-        return f"it was told {record['threads']} by its arguments, and starts {count}"
-    return f"{told_in_vain(started, record['threads'])}, and leave --threads out"

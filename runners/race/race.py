@@ -127,8 +127,7 @@ class Race:
         if run is None:
             self._lose(RuledOut(case_id, self._blocks, "cannot run"))
         elif self._starts_the_same(run):
-            started = f"{plural(run.started, 'thread')}, told {run.told}"
-            self._lose(RuledOut(case_id, self._blocks, "same threads", reason=started))
+            self._lose_the_same(case_id, run)
         elif run.cut and case_id in self._in_doubt:
             return
         elif run.cut:
@@ -148,7 +147,19 @@ class Race:
         """Return whether a run that was told another number of threads started the reference's."""
         told, started = self._team
         seen = run.placed in (PROVED, VIOLATED) and run.started == started
-        return seen and started > 0 and run.told not in (told, started)
+        return seen and started > 0 and run.told != told
+
+    def _lose_the_same(self, case_id: str, run: RaceRun) -> None:
+        """Rule out a case that is another one under the number of threads that it was told.
+
+        Where the reference was not told what it starts, one of both names is as wrong as the other.
+        """
+        told, started = self._team
+        if told != started:
+            self._decision = "no reference"
+        else:
+            reason = f"{plural(run.started, 'thread')}, told {run.told}"
+            self._lose(RuledOut(case_id, self._blocks, "same threads", reason=reason))
 
     def _lose(self, out: RuledOut) -> None:
         """Rule a case out; a race without its reference is over."""

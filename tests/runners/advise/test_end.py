@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,11 @@ SHORT = {
     "placement": {"verdict": "unproved"},
     "unavailable": {"placement": "3 looks"},
 }
+MORE = {
+    "status": "ok",
+    "threads": 1,
+    "placement": {"verdict": "proved", "threads": [{"process": 0}, {"process": 0}]},
+}
 THREADS = ("/bin/sh", "-t{threads}")
 
 
@@ -35,7 +41,13 @@ THREADS = ("/bin/sh", "-t{threads}")
         ((), {}, FEW, "few ran; it starts 2 threads whatever OMP_NUM_THREADS says (8 here); write"),
         ((), {}, SHORT, "could not be proved: 3 looks; give it a larger size"),
         ((), {}, SHORT | {"elapsed_s": 40.0}, "3 looks; see that nothing else keeps the node busy"),
-        (THREADS, {}, FEW, "it was told 8 by its arguments, and starts 2 threads"),
+        (THREADS, {}, FEW, "few ran; see what its arguments tell it: {threads} stands for"),
+        (
+            (),
+            {},
+            MORE,
+            "it started 2 threads, told 1; it starts 2 threads whatever OMP_NUM_THR",
+        ),
         ((), {"objective": "energy"}, NO_NUMBER, "no counters; without it nothing races for"),
         ((), {"metric": "x=(.)"}, NO_NUMBER, "no counters; mend --metric"),
         ((), {}, {"status": "timeout"}, "timeout; give it more time: --limit"),
@@ -96,10 +108,12 @@ def search(program: Program, asked: Request, threads: int = 8) -> Search:
 
 
 @pytest.mark.parametrize("program", [LIBGOMP, OTHER])
-def test_a_program_that_starts_fewer_threads_than_it_is_told_races_with_those(
-    program: Program,
+@pytest.mark.parametrize("record", [FEW, MORE])
+@pytest.mark.parametrize("threads", [{}, {"threads": "1,4"}])
+def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_with_that(
+    program: Program, record: dict[str, Any], threads: dict[str, str]
 ) -> None:
-    asked = as_it_starts(search(program, request()), FEW)
+    asked = as_it_starts(search(program, request(**threads)), record)
     assert asked is not None
     assert (asked.threads, asked.starts) == ((2,), 2)
     made = reference_of(program, asked, {"OMP_NUM_THREADS": "8"}, 8)
@@ -109,7 +123,8 @@ def test_a_program_that_starts_fewer_threads_than_it_is_told_races_with_those(
 
 def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() -> None:
     assert as_it_starts(search(SERIAL, request()), FEW) is None
-    assert as_it_starts(search(LIBGOMP, request(threads="4")), FEW) is None
+    assert as_it_starts(search(LIBGOMP, replace(request(), starts=4)), FEW) is None
     assert as_it_starts(search(LIBGOMP, request(*THREADS)), FEW) is None
     assert as_it_starts(search(LIBGOMP, request()), FEW | {"status": "ok"}) is None
     assert as_it_starts(search(LIBGOMP, request(), 2), FEW | {"threads": 2}) is None
+    assert as_it_starts(search(LIBGOMP, request(), 2), MORE | {"threads": 2}) is None

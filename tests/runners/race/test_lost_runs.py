@@ -130,6 +130,19 @@ def test_threads_that_are_the_references_whatever_was_told_do_not_race(verdict: 
     assert standing.best == "other"
 
 
+@pytest.mark.parametrize("told", [2, 3])
+def test_a_reference_that_is_told_in_vain_is_no_reference(told: int) -> None:
+    # Told 1 and told 2 it starts two threads: either name is the other's execution.
+    def answer(case_id: str, repetition: int) -> RaceRun | None:
+        run = PLACED(case_id, repetition)
+        said = 1 if case_id == REFERENCE else told
+        return run and replace(run, told=said, started=2, placed="proved")
+
+    standing, blocks = run_race([REFERENCE, "good", "other"], answer)
+    assert standing.decision == "no reference"
+    assert len(blocks) == 1
+
+
 def test_a_thread_beside_the_team_does_not_make_two_cases_one() -> None:
     def answer(case_id: str, repetition: int) -> RaceRun | None:
         run = PLACED(case_id, repetition)
