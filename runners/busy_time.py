@@ -61,12 +61,15 @@ class BusyMeter(Around[str | Absent]):
         super().__init__(Absent("not measured"))
         self._tree = tree
 
-    def reading(self, cpus: Iterable[int], own_s: float) -> Measured:
+    def reading(self, cpus: Iterable[int], own_s: float | None) -> Measured:
         """Return `foreign_cpu_s` and `steal_s` of these CPUs between `start` and `stop`, seconds.
 
         `own_s` is the CPU time that the program and the harness used there. Where it is more than
         the kernel counted, by no more than the counting's resolution, nothing foreign ran: 0.
+        Where nobody knows it, None, nothing can be said of the others.
         """
+        if own_s is None:
+            return _unknown("the program's own CPU time is not known")
         for text in (self._before, self._after):
             if isinstance(text, Absent):
                 return _unknown(text.reason)

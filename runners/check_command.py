@@ -85,10 +85,11 @@ def _run(
         )
         try:
             process.go()
-            in_time = _wait(process, said, limit_s)
+            if not _wait(process, said, limit_s):
+                return None, ""
             ending = process.reap()
             said.read()
-            return (ending, said.text) if in_time else (None, "")
+            return ending, said.text
         finally:
             process.close()
 

@@ -126,12 +126,11 @@ class Collectors:
         if seen.perf_problem:
             reading = no_counters(seen.perf_problem, self._counter_fields)
         else:
-            cpu_s = seen.ending.user_s + seen.ending.system_s
             reading = read_counters(
                 parse_perf_output(seen.perf_output),
                 kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
                 self._why_unsupported,
-                seen.ending.system_s / cpu_s if cpu_s else None,
+                seen.ending.system_share,
             )
         return Measured(reading.fields, reading.unavailable)
 

@@ -6,6 +6,7 @@ Nothing is interpreted here; the result is what was observed, for runners/record
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Collection
@@ -15,17 +16,16 @@ from typing import IO, Protocol, cast
 
 from configs.errors import StudyError
 from runners.aside import step_aside
+from runners.births import Births
 from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
-from runners.placement import PlacementSampler, ThreadTrace
+from runners.placement import ThreadTrace
+from runners.sampler import Pace, PlacementSampler
 from runners.witness_process import Ending, WitnessProcess
 
-# Looks come close together at first, when runtimes create and bind their threads, and are rare in
-# a long run: the sampler's own cost (about 30 us a thread) stays below 1% of one CPU.
-FIRST_LOOK_S = 0.0005
-LAST_LOOK_S = 1.0
-LOOK_GROWTH = 1.6
+# How often meters are read while the program runs.
+METER_S = 1.0
 
 # The beginning and the end of what a program prints are kept; metrics and messages are there.
 KEPT_OUTPUT_BYTES = 512 * 1024
@@ -54,7 +54,8 @@ class Observation:
     `cost` is what pinstudy itself used while the program ran. `objection` is (status, reason) when
     the engine found the run to be no result; None when it did not. `refusal` is why the check's
     command did not take the result; empty when it did, or was not asked. `plugged` are CPUs that
-    went offline or came back meanwhile.
+    went offline or came back meanwhile. `unmet` is how many threads were born that no look has met,
+    None where births were not told of; `overflowed` when there were too many to follow.
     """
 
     ending: Ending
@@ -70,6 +71,8 @@ class Observation:
     objection: tuple[str, str] | None = None
     refusal: str = ""
     plugged: tuple[int, ...] = ()
+    unmet: int | None = None
+    overflowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,51 +127,74 @@ def _observe(
     streams: tuple[IO[bytes], IO[bytes]],
     own_cpus: tuple[int, ...],
 ) -> Observation:
-    sampler = PlacementSampler(process.pid)
+    sampler = PlacementSampler(process.witness_pid, descendants_only=True)
     for meter in harness.meters:
         meter.start()
-    clock = CostClock(own_cpus)
-    process.go()
-    if on_start:
-        on_start(process.pid)
-    timed_out = _watch(process, sampler, limit_s, harness.meters)
-    cost = clock.stop()
-    for meter in reversed(harness.meters):
-        meter.stop()
-    sampler.sample()  # the zombie still has its main thread's last mask
+    with Births((process.witness_pid, process.pid)) as births:
+        clock = CostClock(own_cpus)
+        process.go()
+        if on_start:
+            on_start(process.pid)
+        began = time.monotonic()
+        ending = _watch(process, sampler, births, limit_s, harness.meters)
+        cost = clock.stop()
+        for meter in reversed(harness.meters):
+            meter.stop()
+        sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
+        births.met(trace.tid for trace in sampler.threads)
+        unmet = births.unmet
     perf_output = perf.finish() if perf else ""
-    ending = process.reap()
+    if ending == "lost":
+        whole_s = time.monotonic() - began
+        how = Ending(signal.SIGKILL, whole_s, None, None, None)
+    else:
+        how = process.reap()
     return Observation(
-        ending=ending,
-        timed_out=timed_out,
+        ending=how,
+        timed_out=ending != "ended",
         stdout=_kept(streams[0]),
         stderr=_kept(streams[1]),
-        threads=tuple(sampler.threads.values()),
+        threads=sampler.threads,
         looks=sampler.samples,
         perf_output=perf_output,
         perf_problem=perf.problem if perf else harness.perf_problem,
         perf_command=perf.command if perf else (),
         cost=cost,
         plugged=sampler.plugged,
+        unmet=unmet,
+        overflowed=sampler.overflowed,
     )
 
 
 def _watch(
-    process: WitnessProcess, sampler: PlacementSampler, limit_s: float, meters: tuple[Meter, ...]
-) -> bool:
-    """Look at the program's threads until it ends; return whether its time limit ended it."""
-    deadline = time.monotonic() + limit_s
-    pause = FIRST_LOOK_S
-    while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
-        if time.monotonic() >= deadline:
-            process.kill_surely()
-            return True
-        sampler.sample()
-        if pause >= LAST_LOOK_S:
+    process: WitnessProcess,
+    sampler: PlacementSampler,
+    births: Births,
+    limit_s: float,
+    meters: tuple[Meter, ...],
+) -> str:
+    """Look at the program's threads until it ends.
+
+    Returns `ended`, `timed-out` when its time limit ended it, `lost` when not even its witness
+    could be asked any more.
+    """
+    now = time.monotonic()
+    deadline, next_reading = now + limit_s, now + METER_S
+    pace = Pace()
+    while not process.wait_ended(min(pace.pause_s, max(0.0, deadline - now))):
+        now = time.monotonic()
+        if now >= deadline:
+            return "timed-out" if process.kill_surely() else "lost"
+        if births.hear() or sampler.grown():
+            pace.born()
+        if pace.due:
+            pace.look(sampler)
+            births.met(trace.tid for trace in sampler.threads)
+        if now >= next_reading:
+            next_reading = now + METER_S
             for meter in meters:
                 meter.sample()
-        pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
-    return False
+    return "ended"
 
 
 def _temporary_file() -> IO[bytes]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
+from collections.abc import Mapping
 from math import isfinite
+from typing import Any
 
 from runners.case import Case
 from runners.execute import Observation
-from runners.placement import Proof, prove
+from runners.placement import Proof, Wanted, Watched, prove
 from runners.signals import ended_by
 from runners.statuses import (
     CHECK_FAILED,
@@ -29,17 +31,29 @@ _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{
 _GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
-def proof_of(case: Case, seen: Observation) -> Proof:
-    """Return whether the threads of a run were where its case puts them."""
-    return prove(
+def wanted_of(case: Case) -> Wanted:
+    """Return what the mapping of a case promises."""
+    return Wanted(case.mapping.tightness, case.cpus, case.threads)
+
+
+def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = None) -> Proof:
+    """Return whether the threads of a run were where its case puts them.
+
+    `counted` are the record's fields with what perf counted, None where it was not asked.
+    """
+    counted = counted or {}
+    watched = Watched(
         seen.threads,
-        case.mapping.tightness,
-        case.cpus,
-        case.threads,
+        seen.looks,
         seen.ending.elapsed_s,
         seen.plugged,
-        seen.looks,
+        seen.ending.cpu_s,
+        counted.get("task_clock_s"),
+        counted.get("migrations"),
+        seen.unmet,
+        seen.overflowed,
     )
+    return prove(watched, wanted_of(case))
 
 
 def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:

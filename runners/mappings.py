@@ -59,8 +59,9 @@ def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> 
     """Return what realises the mapping for a build of an app that has this OpenMP runtime.
 
     A named mechanism is kept or refused, an unnamed one is the best that can express it: a
-    program without OpenMP is pinned by taskset, its threads, if it has several, by itself. Raises
-    CannotMapError with the reason.
+    program without OpenMP is pinned by taskset, its threads, if it has several, by itself; of a
+    runtime that nobody knows threads are pinned by a named mechanism only. Raises CannotMapError
+    with the reason.
     """
     able = EXPRESSED_BY[mapping.tightness]
     if mapping.mechanism is None:
@@ -69,6 +70,11 @@ def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> 
             return "taskset"
         if mapping.tightness == "pin" and without_openmp:
             return _checked("program", app, runtime)
+        if mapping.tightness == "pin" and runtime == "other":
+            raise CannotMapError(
+                "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if "
+                "it does, or give the mapping a mechanism: omp-places or likwid-pin"
+            )
         return able[0] if able else None
     if mapping.mechanism not in able:
         raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.tightness}")

@@ -1,37 +1,115 @@
-"""Where threads were, and whether that is where the mapping put them.
+"""Whether the threads of a run were where its mapping puts them, by all that was seen. Pure.
 
-The masks and the CPU last used come from the kernel's own files (proc(5): Cpus_allowed_list of
-/proc/PID/task/TID/status, field 39 of .../stat): OpenMP runtimes that ignore their places exit
-with status 0, so only the kernel can tell.
+OpenMP runtimes that ignore their places exit with status 0, so only the kernel can tell: the
+affinity masks and CPUs of all threads at many looks (runners/sampler.py), the CPU time that all
+processes had used at their end, and what perf counted.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import accumulate, takewhile
 
-from configs.cpulist import format_cpulist, parse_cpulist
+from configs.cpulist import format_cpulist
 from configs.words import plural
 
-ONLINE = "/sys/devices/system/cpu/online"
 # A run shorter than this may end before the sampler has met all its threads.
 TOO_SHORT_S = 0.05
 # A run that is just not too short has nine looks; where there were fewer than these, the sampler
 # was kept from looking, on a busy node, and may have met as little.
 FEW_LOOKS = 7
+# Where the kernel tells CPU time in clock ticks of 10 ms (USER_HZ, time(7)), each is short of it by
+# up to one.
+TICK_S = 0.01
+# Runtimes bind a thread just after its birth; libomp binds the main thread in its first call.
+SETTLING_SHARE = 0.01
+# Threads and processes that used no more than this share of all CPU time may have been anywhere:
+# a shell that waits, a helper that polls. What is proved holds for the other 95 %.
+LITTLE = 0.05
+# The kernel moves a thread when it starts, executes a program or is bound. And libomp takes its
+# main thread once to each CPU that it may use.
+MOVES_OF_A_BIRTH = 4
+
+Mask = tuple[int, ...]
+
+
+@dataclass
+class Stay:
+    """Consecutive looks at a thread that found one affinity mask.
+
+    `seen` counts the looks by the CPU that the thread had last run on; `cpu_s` is the CPU time in
+    seconds that it had used at the last of these looks.
+    """
+
+    allowed: Mask
+    looks: int = 0
+    seen: Counter[int] = field(default_factory=Counter)
+    cpu_s: float = 0.0
 
 
 @dataclass
 class ThreadTrace:
-    """One thread: its process, the mask it was last seen with, the CPUs it was seen on."""
+    """One thread: its process and its stays, from the first look that met it to the last.
+
+    `gone_s` is for how long it went on after the last look that met it, as far as one can tell:
+    half of the time until the look that missed it, all of it at the program's end. Times are in
+    seconds, looks are numbered.
+    """
 
     tid: int
     pid: int
-    allowed: tuple[int, ...] = ()
-    seen: Counter[int] = field(default_factory=Counter)
+    stays: list[Stay] = field(default_factory=list)
+    first_look: int = 0
+    last_look: int = 0
+    gone_s: float = 0.0
+
+    @property
+    def allowed(self) -> Mask:
+        """The mask that was seen last."""
+        return self.stays[-1].allowed if self.stays else ()
+
+    @property
+    def masks(self) -> Counter[Mask]:
+        """The looks by mask, in the order in which the masks were first seen."""
+        return sum((Counter({stay.allowed: stay.looks}) for stay in self.stays), Counter())
+
+    @property
+    def seen(self) -> Counter[int]:
+        """The looks by the CPU that the thread had last run on."""
+        return sum((stay.seen for stay in self.stays), Counter())
+
+    @property
+    def looks(self) -> int:
+        """How many looks have met the thread."""
+        return sum(stay.looks for stay in self.stays)
+
+    @property
+    def cpu_s(self) -> float:
+        """The CPU time that it had used when it was last seen."""
+        return self.stays[-1].cpu_s if self.stays else 0.0
+
+
+@dataclass(frozen=True)
+class Watched:
+    """All that was seen of a run's threads.
+
+    `cpu_s` is the CPU time of all its processes at their end, `task_clock_s` the one that perf
+    counted, both in seconds, and `migrations` what perf counted; None where nobody knows. `plugged`
+    are CPUs that went offline or came back. `unmet` is how many threads were born and met by no
+    look; None where births were not told of. `overflowed` when there were too many to follow.
+    """
+
+    threads: Sequence[ThreadTrace]
+    looks: int
+    elapsed_s: float
+    plugged: Collection[int] = ()
+    cpu_s: float | None = None
+    task_clock_s: float | None = None
+    migrations: float | None = None
+    unmet: int | None = None
+    overflowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,126 +120,30 @@ class Proof:
     reason: str = ""
 
 
-class PlacementSampler:
-    """Collects the masks and CPUs of all threads of a program and of its descendants."""
+@dataclass(frozen=True)
+class Wanted:
+    """What a mapping promises: its tightness, its CPUs in any order, and so many threads.
 
-    def __init__(self, pid: int, proc: Path = Path("/proc"), online: Path = Path(ONLINE)) -> None:
-        """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
+    Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
+    allowed exactly one of them, always the same, and no CPU may have more threads at a time than
+    times it stands in `cpus`.
+    """
 
-        A mask that nobody has set names every CPU that could ever be plugged in, and the kernel
-        uses what is online of it (Linux kernel/sched/core.c, sched_getaffinity).
-        """
-        self._proc = str(proc)
-        self._online_file = str(online)
-        self._online_text = _read(self._online_file)
-        listed = _cpus(self._online_text)
-        self._online = frozenset(listed) if listed else None
-        self._masks: dict[str, tuple[int, ...] | None] = {}
-        self._root_pid = pid
-        self._pids = [pid]
-        self.samples = 0
-        self.threads: dict[int, ThreadTrace] = {}
-        self._plugged: set[int] = set()
+    tightness: str
+    cpus: Mask
+    threads: int
 
     @property
-    def plugged(self) -> tuple[int, ...]:
-        """CPUs that went offline or came back between the looks."""
-        return tuple(sorted(self._plugged))
+    def mask(self) -> Mask:
+        """The CPUs, ascending, each once."""
+        return tuple(sorted(set(self.cpus)))
 
-    def sample(self) -> None:
-        """Look once at every thread; threads that end meanwhile keep what was seen before."""
-        self.samples += 1
-        self._look_for_plugged()
-        pids = [self._root_pid]
-        for pid in pids:
-            for tid in self._tids(pid):
-                self._look_at(pid, tid)
-                pids.extend(self._children(pid, tid))
-
-    def _look_for_plugged(self) -> None:
-        text = _read(self._online_file)
-        online = _cpus(text) if text != self._online_text else None
-        if online and self._online is not None:
-            self._plugged |= self._online.symmetric_difference(online)
-
-    def _tids(self, pid: int) -> list[int]:
-        try:
-            return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
-        except (OSError, ValueError):
-            return []
-
-    def _children(self, pid: int, tid: int) -> list[int]:
-        text = _read(f"{self._proc}/{pid}/task/{tid}/children")
-        return [int(child) for child in text.split() if child.isdigit()]
-
-    def _look_at(self, pid: int, tid: int) -> None:
-        base = f"{self._proc}/{pid}/task/{tid}"
-        allowed = self._usable(_allowed_list(_read(f"{base}/status")))
-        cpu = _last_cpu(_read(f"{base}/stat"))
-        if allowed is None or cpu is None:
-            return
-        trace = self.threads.setdefault(tid, ThreadTrace(tid, pid))
-        trace.allowed = allowed
-        trace.seen[cpu] += 1
-
-    def _usable(self, listed: str | None) -> tuple[int, ...] | None:
-        """Return the CPUs of a mask that are online; of each mask it is found out once.
-
-        Hundreds of threads have the same one at every look, of as many CPUs.
-        """
-        if listed is None:
-            return None
-        if listed not in self._masks:
-            mask = _cpus(listed)
-            if mask is not None and self._online is not None:
-                mask = tuple(cpu for cpu in mask if cpu in self._online)
-            self._masks[listed] = mask
-        return self._masks[listed]
-
-
-def _read(path: str) -> str:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        return os.read(descriptor, 8192).decode("ascii", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
-
-
-def _allowed_list(status: str) -> str | None:
-    _, found, rest = status.partition("Cpus_allowed_list:")
-    return rest.partition("\n")[0] if found else None
-
-
-def _cpus(text: str) -> tuple[int, ...] | None:
-    try:
-        return parse_cpulist(text.strip())
-    except ValueError:
-        return None
-
-
-def _last_cpu(stat: str) -> int | None:
-    # The command's name, field 2, may itself hold blanks and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return int(fields[36]) if len(fields) > 36 and fields[36].isdigit() else None
-
-
-def program_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
-    """Return the threads of the process that has most of them, in the order they were created.
-
-    A program started through a script has a waiting shell beside it, which pins nothing.
-    """
-    by_process: dict[int, list[ThreadTrace]] = {}
-    for thread in threads:
-        by_process.setdefault(thread.pid, []).append(thread)
-    if not by_process:
-        return []
-    largest = max(by_process.values(), key=len)
-    return sorted(largest, key=lambda thread: thread.tid)
+    def right(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
+        """Return what tells whether a stay of this thread is where the mapping puts it."""
+        within = set(self.cpus)
+        place = thread.allowed if self.tightness == "pin" else self.mask
+        possible = within.issuperset(place) and (self.tightness != "pin" or len(place) == 1)
+        return lambda stay: possible and stay.allowed == place and within.issuperset(stay.seen)
 
 
 def why_plugged(cpus: Collection[int]) -> str:
@@ -171,85 +153,200 @@ def why_plugged(cpus: Collection[int]) -> str:
 
 
 def prove(
-    threads: Iterable[ThreadTrace],
-    tightness: str,
-    cpus: tuple[int, ...],
-    wanted_threads: int,
-    elapsed_s: float,
-    plugged: Iterable[int] = (),
-    looks: int = FEW_LOOKS,
+    watched: Watched,
+    wanted: Wanted,
+    *,
+    long_lived: bool = False,
 ) -> Proof:
-    """Compare what was seen in so many `looks` with what the mapping says.
+    """Compare what was seen with what the mapping says.
 
-    `cpus` are those that the mapping gives the program, in any order. Under `none` and `set` every
-    thread must be allowed exactly these; under `pin` each of the `wanted_threads` threads must be
-    allowed exactly one of them, and no CPU may have more threads than times it stands there. None
-    of them may be `plugged`, gone or come meanwhile: a mask does not tell of it.
+    `violated` is what was seen to be elsewhere; what cannot be known is `unproved`. None of the
+    mapping's CPUs may have been unplugged meanwhile: a mask does not tell of it. Threads that are
+    `long_lived` were placed before the run: each of them decides, idle or not, and none of their
+    looks is forgiven.
     """
-    mask = tuple(sorted(set(cpus)))
-    if problem := why_plugged(set(plugged).intersection(mask)):
+    if problem := why_plugged(set(watched.plugged).intersection(wanted.cpus)):
         return Proof("violated", problem)
+    if problem := _seldom_seen(watched):
+        return Proof("unproved", problem)
+    team = list(watched.threads) if long_lived else busy_threads(watched.threads)
+    late = ""
+    for thread in team:
+        forgiven = 0 if long_lived else settling_looks(thread, wanted)
+        problem, only_late = _misplaced(thread, wanted, forgiven)
+        if problem and not only_late:
+            return Proof("violated", problem)
+        late = late or problem
+    if wanted.tightness == "pin" and (problem := _crowded(team, wanted)):
+        return Proof("violated", problem)
+    if problem := late or _unaccounted(watched) or _moved(watched, wanted):
+        return Proof("unproved", problem)
+    return _enough(watched, wanted, team)
+
+
+def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
+    """Return the threads whose placement decides.
+
+    All but those that used less than 5 % of the CPU time of the busiest, as long as these have no
+    more than 5 % of all together.
+    """
+    by_time = sorted(threads, key=lambda thread: thread.cpu_s)
+    if not by_time:
+        return []
+    total = sum(thread.cpu_s for thread in by_time)
+    busiest = by_time[-1].cpu_s
+    left_s = LITTLE * total
+    deciding = []
+    for thread in by_time:
+        left_s -= thread.cpu_s
+        if thread.cpu_s > 0 and (left_s < 0 or thread.cpu_s >= LITTLE * busiest):
+            deciding.append(thread)
+    return sorted(deciding, key=lambda thread: (thread.first_look, thread.tid))
+
+
+def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
+    """Return the largest group of threads that lived at the same time, by the looks they met."""
     everyone = list(threads)
-    team = program_threads(everyone)
-    seldom = elapsed_s < TOO_SHORT_S or looks < FEW_LOOKS
-    if not team:
-        return Proof("unproved", f"no thread was seen: the run lasted {elapsed_s:.4g} s")
-    stray = _outside(everyone, mask) or (
-        _not_pinned(team, Counter(cpus)) if tightness == "pin" else _not_free(team, mask)
-    )
-    if stray:
-        thread, reason = stray
-        if seldom and thread.seen.total() == 1:
-            # Runtimes bind a thread just after its birth; one look may have come before.
-            return Proof("unproved", f"{reason}, seen once in a run of {elapsed_s:.4g} s")
-        return Proof("violated", reason)
-    if tightness == "pin" and len(team) > wanted_threads:
-        return Proof("violated", f"{len(team)} threads ran, {wanted_threads} were asked for")
-    if len(team) < wanted_threads:
-        count = f"{len(team)} of {wanted_threads} threads"
-        if seldom:
-            told = f"{plural(looks, 'look')} at a run of {elapsed_s:.4g} s"
-            return Proof("unproved", f"only {count} seen in {told}")
-        return Proof("violated", f"only {count} ran")
-    return Proof("proved")
+    changes = Counter(thread.first_look for thread in everyone)
+    changes.subtract(thread.last_look + 1 for thread in everyone)
+    looks = sorted(changes)
+    alive = dict(zip(looks, accumulate(changes[look] for look in looks), strict=True))
+    fullest = max(alive, key=lambda look: alive[look], default=0)
+    return [thread for thread in everyone if thread.first_look <= fullest <= thread.last_look]
 
 
-_Problem = tuple[ThreadTrace, str]
+def _seldom_seen(watched: Watched) -> str:
+    if watched.overflowed:
+        return f"more than {len(watched.threads)} threads were born, too many to follow"
+    if not watched.threads:
+        return f"no thread was seen: the run lasted {watched.elapsed_s:.4g} s"
+    if watched.elapsed_s < TOO_SHORT_S or watched.looks < FEW_LOOKS:
+        told = f"{plural(watched.looks, 'look')} at a run of {watched.elapsed_s:.4g} s"
+        return f"{told} are too few; a larger size lasts longer"
+    return ""
 
 
-def _outside(threads: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
-    for thread in threads:
-        strays = sorted(set(thread.seen) - set(mask))
-        if strays:
-            text = f"thread {thread.tid} ran on CPU {format_cpulist(strays)}"
-            return thread, f"{text}, outside {format_cpulist(mask)}"
-    return None
+def settling_looks(thread: ThreadTrace, wanted: Wanted) -> int:
+    """Return how many of a thread's first looks are forgiven: those until it was bound.
+
+    It must have used next to no CPU time until then. A runtime may bind a thread more than once
+    meanwhile: libomp goes from CPU to CPU to learn what they are.
+    """
+    right = wanted.right(thread)
+    soon_s = max(TICK_S, SETTLING_SHARE * thread.cpu_s)
+    early = list(takewhile(lambda stay: stay.cpu_s <= soon_s, thread.stays))
+    while early and right(early[-1]):
+        early.pop()
+    return sum(stay.looks for stay in early) if len(early) < len(thread.stays) else 0
 
 
-def _not_free(team: list[ThreadTrace], mask: tuple[int, ...]) -> _Problem | None:
-    for thread in team:
-        if thread.allowed != mask:
-            text = f"thread {thread.tid} was bound to CPU {format_cpulist(thread.allowed)}"
-            return thread, f"{text}; the mapping allows {format_cpulist(mask)}"
-    return None
+def _misplaced(thread: ThreadTrace, wanted: Wanted, forgiven: int) -> tuple[str, bool]:
+    """Return where a thread was instead, empty when it was in its place, and whether only at first.
+
+    So many of its first looks are forgiven.
+
+    Under `pin`, a thread that was unbound for more than its first moments, and in its place ever
+    after, was bound late: by a runtime that does so at its first parallel region.
+    """
+    right, stays = wanted.right(thread), list(thread.stays)
+    while forgiven > 0:
+        forgiven -= stays.pop(0).looks
+    wrong = [stay for stay in stays if not right(stay)]
+    if not wrong:
+        return "", False
+    looks = sum(stay.looks for stay in wrong)
+    first, mask = wrong[0], format_cpulist(wanted.mask)
+    allowed = format_cpulist(first.allowed)
+    often = "" if looks == thread.looks else f" at {looks} of {plural(thread.looks, 'look')}"
+    strays = sorted(set(first.seen).difference(wanted.cpus))
+    if strays:
+        text = f"thread {thread.tid} ran on CPU {format_cpulist(strays)}, outside {mask}"
+    elif wanted.tightness == "pin":
+        text = (
+            f"thread {thread.tid} was allowed CPU {allowed}{often}; "
+            f"the mapping pins each thread to one CPU of {mask}"
+        )
+    else:
+        text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
+    late = wanted.tightness == "pin" and _bound_late(stays, right)
+    if late:
+        share = wrong[-1].cpu_s / thread.cpu_s
+        text += f"; it was bound after {share:.0%} of its CPU time"
+    return text, late
 
 
-def _not_pinned(team: list[ThreadTrace], places: Counter[int]) -> _Problem | None:
-    owners: dict[int, list[int]] = {}
-    for thread in team:
-        cpus = format_cpulist(thread.allowed)
-        if len(thread.allowed) != 1 or thread.allowed[0] not in places:
-            return thread, (
-                f"thread {thread.tid} was allowed CPU {cpus}; "
-                f"the mapping pins each thread to one CPU of {format_cpulist(places)}"
-            )
-        there = owners.setdefault(thread.allowed[0], [])
-        there.append(thread.tid)
-        if len(there) > places[thread.allowed[0]]:
-            listed = " and ".join(map(str, there))
-            return thread, f"threads {listed} were {_all(there)} pinned to CPU {cpus}"
-    return None
+def _bound_late(stays: Sequence[Stay], right: Callable[[Stay], bool]) -> bool:
+    """Say whether a thread had masks that hold its CPU, then that CPU alone for good."""
+    lead = list(takewhile(lambda stay: not right(stay), stays))
+    after = stays[len(lead) :]
+    free = all(set(stay.allowed).issuperset(stays[-1].allowed) for stay in lead)
+    return bool(after) and free and all(right(stay) for stay in after)
 
 
-def _all(things: list[int]) -> str:
-    return "both" if len(things) == 2 else "all"
+def _crowded(team: list[ThreadTrace], wanted: Wanted) -> str:
+    """Say which threads shared a CPU that is one's alone, or were too many; empty when none."""
+    places = Counter(wanted.cpus)
+    for place in dict.fromkeys(thread.allowed for thread in team):
+        there = most_at_a_time(thread for thread in team if thread.allowed == place)
+        if len(there) > places[place[0]]:
+            listed = " and ".join(str(thread.tid) for thread in there)
+            every = "both" if len(there) == 2 else "all"
+            return f"threads {listed} were {every} pinned to CPU {format_cpulist(place)}"
+    many = len(most_at_a_time(team))
+    if many > wanted.threads:
+        return f"{many} threads ran at the same time, {wanted.threads} were asked for"
+    return ""
+
+
+def _unaccounted(watched: Watched) -> str:
+    """Say how much CPU time was used by threads that nobody saw; empty when it is little.
+
+    Where every birth was told of, and all were met, there are none.
+    """
+    total = watched.cpu_s
+    if total is None:
+        return ""
+    # Clock ticks are rounded down, by half a tick on average.
+    known = sum(thread.cpu_s + thread.gone_s + TICK_S / 2 for thread in watched.threads)
+    if watched.unmet != 0 and total - known > LITTLE * total + TICK_S:
+        part = f"{total - known:.3g} s of {total:.3g} s of CPU time"
+        return f"{part} were used by threads that no look has met"
+    # The kernel forgets the time of children whose parent ignores SIGCHLD; looks met them.
+    accounted = max(total, sum(thread.cpu_s for thread in watched.threads))
+    clock = watched.task_clock_s
+    if clock is not None and clock - accounted > LITTLE * clock + TICK_S:
+        counted = f"perf counted {clock:.3g} s of CPU time"
+        return f"{counted}, of which processes account for {accounted:.3g} s only"
+    return ""
+
+
+def _moved(watched: Watched, wanted: Wanted) -> str:
+    """Say that pinned threads moved more often than their births explain; empty when not."""
+    if wanted.tightness != "pin" or watched.migrations is None:
+        return ""
+    births = len(watched.threads) + (watched.unmet or 0)
+    processes = len({thread.pid for thread in watched.threads})
+    if watched.migrations <= MOVES_OF_A_BIRTH * births + processes * len(wanted.mask):
+        return ""
+    counted = f"perf counted {plural(int(watched.migrations), 'migration')}"
+    return f"{counted} of {plural(births, 'thread')} that stay where they are pinned"
+
+
+def _enough(watched: Watched, wanted: Wanted, team: Sequence[ThreadTrace]) -> Proof:
+    """Compare the number of threads with the one that was asked for.
+
+    Who used no CPU time is no member of the team; but it may be one that had nothing to do.
+    """
+    ran = len(most_at_a_time(team))
+    worked = len(most_at_a_time(thread for thread in watched.threads if thread.cpu_s > 0))
+    if max(ran, worked) >= wanted.threads:
+        return Proof("proved")
+    busiest = max(watched.threads, key=lambda thread: thread.cpu_s).pid
+    there = len(most_at_a_time(thread for thread in watched.threads if thread.pid == busiest))
+    if there >= wanted.threads:
+        few = f"only {worked} of {wanted.threads} threads used CPU time"
+        return Proof("unproved", f"{few}; a larger size gives all of them work")
+    few = f"only {there} of {wanted.threads} threads"
+    if watched.unmet == 0:
+        return Proof("violated", f"{few} ran")
+    return Proof("unproved", f"{few} were seen in {plural(watched.looks, 'look')}")

@@ -13,14 +13,15 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
-from runners.judge import judge, proof_of, read_metrics, stderr_tail
+from runners.judge import judge, proof_of, read_metrics, stderr_tail, wanted_of
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
-from runners.placement import Proof, ThreadTrace, why_plugged
+from runners.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
 from runners.shards import SCHEMA
 from runners.state import changes
 from runners.statuses import BASELINE, LEFT_OUT
+from runners.witness_process import Ending
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def run_record(
     """
     before, after = states
     ending = seen.ending
-    proof = proof_of(case, seen)
+    counted = {name: value for part in collected for name, value in part.fields.items()}
+    proof = proof_of(case, seen, counted)
     changed = why_plugged(seen.plugged) or changes(before.fields, after.fields)
     status, reason = judge(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
@@ -89,9 +91,7 @@ def run_record(
         "stderr_tail": stderr_tail(seen.stderr),
         "metrics": metrics,
         "elapsed_s": ending.elapsed_s,
-        "user_s": ending.user_s,
-        "system_s": ending.system_s,
-        "max_rss_bytes": ending.max_rss_bytes,
+        **_usage(ending, unavailable),
         "command": list(launch.command),
         "environment": {
             "set": launch.set_variables,
@@ -99,7 +99,7 @@ def run_record(
             "inherited": launch.told_variables,
         },
         "perf_command": list(seen.perf_command),
-        "placement": _placement_fields(proof, seen.threads, seen.looks),
+        "placement": _placement_fields(proof, seen, wanted_of(case)),
     }
     parts = (_governor_before(before), _limits_before(before, after), after, *collected)
     return _with_measured(record, unavailable, parts)
@@ -198,17 +198,40 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
     )
 
 
-def _placement_fields(proof: Proof, threads: tuple[ThreadTrace, ...], looks: int) -> dict[str, Any]:
-    processes = list(dict.fromkeys(thread.pid for thread in threads))
+def _usage(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
+    """Return what the kernel told of a program's usage; adds why to `unavailable` where not."""
+    usage = {
+        "user_s": ending.user_s,
+        "system_s": ending.system_s,
+        "max_rss_bytes": ending.max_rss_bytes,
+        "cpu_s": ending.cpu_s,
+    }
+    for name in [name for name, value in usage.items() if value is None]:
+        unavailable[name] = "the program's witness had to be ended before it could tell"
+    return {name: value for name, value in usage.items() if value is not None}
+
+
+def _placement_fields(proof: Proof, seen: Observation, wanted: Wanted) -> dict[str, Any]:
+    processes = list(dict.fromkeys(thread.pid for thread in seen.threads))
     return {
         "verdict": proof.verdict,
-        "looks": looks,
+        "looks": seen.looks,
+        **({} if seen.unmet is None else {"unmet": seen.unmet}),
         "threads": [
-            {
-                "process": processes.index(thread.pid),
-                "allowed": format_cpulist(thread.allowed),
-                "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
-            }
-            for thread in sorted(threads, key=lambda thread: thread.tid)
+            {"process": processes.index(thread.pid)} | _thread_fields(thread, wanted)
+            for thread in seen.threads
         ],
     }
+
+
+def _thread_fields(thread: ThreadTrace, wanted: Wanted) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "allowed": format_cpulist(thread.allowed),
+        "seen": {str(cpu): count for cpu, count in sorted(thread.seen.items())},
+        "cpu_s": round(thread.cpu_s, 2),
+    }
+    if len(thread.masks) > 1:
+        fields["masks"] = {format_cpulist(mask): looks for mask, looks in thread.masks.items()}
+    if settling := settling_looks(thread, wanted):
+        fields["settling_looks"] = settling
+    return fields

@@ -73,8 +73,8 @@ class Surroundings:
         A task on an SMT sibling of theirs slows the program as one on its own CPU does.
         """
         cpus = with_siblings(self._cores, cpus)
-        own_s = seen.ending.user_s + seen.ending.system_s
-        if seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
+        own_s = seen.ending.used_s
+        if own_s is not None and seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
             own_s += seen.cost.cpu_s
         reading = Measured()
         for part in (

@@ -25,18 +25,38 @@ from runners.signals import ended_by
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
 KILL_GRACE_S = 2.0
+KILL_TRIES = 5
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a program ended: wait(2) status, its own window and its rusage, times in seconds."""
+    """How a program ended: wait(2) status, its own window and its rusage, times in seconds.
+
+    `cpu_s` is the CPU time of all processes that came of it. What only its witness could tell is
+    None when that had to be ended as well.
+    """
 
     wait_status: int
     elapsed_s: float
-    user_s: float
-    system_s: float
-    max_rss_bytes: int
+    user_s: float | None
+    system_s: float | None
+    max_rss_bytes: int | None
     exec_errno: int | None = None
+    cpu_s: float | None = None
+
+    @property
+    def used_s(self) -> float | None:
+        """The CPU time of the program and of what it started; None when it is not known."""
+        if self.cpu_s is not None or self.user_s is None or self.system_s is None:
+            return self.cpu_s
+        return self.user_s + self.system_s
+
+    @property
+    def system_share(self) -> float | None:
+        """The share of the program's CPU time in the kernel; None when it is not known."""
+        if self.user_s is None or self.system_s is None or not self.user_s + self.system_s:
+            return None
+        return self.system_s / (self.user_s + self.system_s)
 
     @property
     def exit_code(self) -> int | None:
@@ -93,13 +113,13 @@ class WitnessProcess:
         self._log = log
         self._buffer = b""
         self._reaped = False
-        self.pid = 0
+        self.pid = self.witness_pid = 0
         self._exec_errno: int | None = None
         self._window_ns = (0, 0)
         payload = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
         try:
             self._send(b"%d\n%b" % (len(payload), payload))
-            self.pid = int(self._expect("ready", LAUNCH_LIMIT_S)[0])
+            self.pid, self.witness_pid = map(int, self._expect("ready", LAUNCH_LIMIT_S))
         except BaseException:
             self.close()
             raise
@@ -124,7 +144,7 @@ class WitnessProcess:
     def reap(self) -> Ending:
         """Collect the program's exit status and resource usage."""
         self._send(b"r")
-        status, user_us, system_us, max_rss_kb, *_ = map(
+        status, user_us, system_us, max_rss_kb, all_us = map(
             int, self._expect("reaped", LAUNCH_LIMIT_S)
         )
         self._reaped = True
@@ -136,19 +156,29 @@ class WitnessProcess:
             system_s=system_us / 1e6,
             max_rss_bytes=max_rss_kb * 1024,
             exec_errno=self._exec_errno,
+            cpu_s=all_us / 1e6,
         )
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        """Send a signal to the program and to everything in its process group."""
+    def kill(self) -> None:
+        """Kill the program and everything in its process group, which it may have left."""
         if self.pid:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, number)
+            for send in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    send(self.pid, signal.SIGKILL)
 
-    def kill_surely(self) -> None:
-        """Kill the program, again and again, until it has ended."""
-        self.kill()
-        while not self.wait_ended(KILL_GRACE_S):
+    def kill_surely(self) -> bool:
+        """Kill the program until it has ended; return whether its witness could tell.
+
+        Else the witness is ended too, with all its descendants, and there is nothing to `reap`.
+        """
+        for _ in range(KILL_TRIES):
             self.kill()
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
+            if self.wait_ended(KILL_GRACE_S):
+                return True
+        _kill_tree(self.witness_pid)
+        return False
 
     def close(self) -> None:
         """End whatever is still running; closing the command pipe makes the witness kill."""
@@ -158,6 +188,8 @@ class WitnessProcess:
         try:
             wait_for(self._launcher, KILL_GRACE_S)
         except subprocess.TimeoutExpired:
+            if self.witness_pid:
+                _kill_tree(self.witness_pid)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._launcher.pid, signal.SIGKILL)
             self._launcher.wait()
@@ -214,6 +246,20 @@ class WitnessProcess:
         if status is not None and status < 0:
             return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
         return f"{self._name()} ended with status {status}: {said or 'no message'}"
+
+
+def _kill_tree(pid: int) -> None:
+    """End a process and all its descendants, parents first, so that none is replaced."""
+    pids = [pid]
+    for one in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGSTOP)
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                pids.extend(map(int, children.read_text().split()))
+    for one in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, signal.SIGKILL)
 
 
 def _kill_session(session: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from runners.aside import step_aside
 from runners.case import Case
 from runners.collect import Collectors
-from runners.execute import FIRST_LOOK_S, LAST_LOOK_S, LOOK_GROWTH, Meter, Observation
+from runners.execute import METER_S, Meter, Observation
 from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import PerfStat, StatBuilder
@@ -135,21 +135,23 @@ class GuestRun:
 
     def _watch(self, sampler: VcpuSampler, meters: tuple[Meter, ...], limit_s: float) -> None:
         """Look at QEMU's threads until the guest says that the program has ended."""
-        pause, word = FIRST_LOOK_S, ""
+        word = ""
         started = heard = time.monotonic()
+        next_reading = started + METER_S
         while word != "ended":
-            message = self._guest.hear(pause)
+            message = self._guest.hear(sampler.pause_s)
             now = time.monotonic()
             if message is not None:
                 heard, word = now, _word(message)
             # The guest itself ends a program that is longer than its limit.
             if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
                 raise self._guest.hanging(now - heard)
-            sampler.sample()
-            if pause >= LAST_LOOK_S:
+            sampler.look()
+            if now >= next_reading:
+                next_reading = now + METER_S
                 for meter in meters:
                     meter.sample()
-            pause = min(pause * LOOK_GROWTH, LAST_LOOK_S)
+        sampler.sample()
 
     def _clock(self) -> ClockReading:
         return read_clock(self._guest_time)

@@ -15,7 +15,8 @@ from typing import Any
 from configs.cpulist import format_cpulist
 from runners.aside import free_cpus
 from runners.case import Vcpus
-from runners.placement import PlacementSampler, Proof, ThreadTrace, prove
+from runners.placement import Proof, ThreadTrace, Wanted, Watched, prove
+from runners.sampler import Pace, PlacementSampler
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,30 @@ class VcpuSampler:
     ) -> None:
         self._threads, self._vcpus, self._placing = threads, vcpus, placing
         self._sampler = PlacementSampler(pid)
+        self._pace = Pace()
+
+    @property
+    def pause_s(self) -> float:
+        """The time until `look` is to be called again, in seconds."""
+        return self._pace.pause_s
 
     def sample(self) -> None:
         """Look once at every thread."""
         self._sampler.sample()
 
+    def look(self) -> None:
+        """Look at every thread, if it is time to."""
+        if self._sampler.grown():
+            self._pace.born()
+        if self._pace.due:
+            self._pace.look(self._sampler)
+
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""
-        vcpus, wanted, plugged = self._vcpus, len(self._threads), self._sampler.plugged
-        tightness = vcpus.mapping.tightness
-        found = prove(self._traces(), tightness, vcpus.cpus, wanted, elapsed_s, plugged)
+        sampler, tightness = self._sampler, self._vcpus.mapping.tightness
+        watched = Watched(self._traces(), sampler.samples, elapsed_s, sampler.plugged, unmet=0)
+        wanted = Wanted(tightness, self._vcpus.cpus, len(self._threads))
+        found = prove(watched, wanted, long_lived=True)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:
@@ -96,11 +111,11 @@ class VcpuSampler:
 
     def _traces(self) -> list[ThreadTrace]:
         vcpus = set(self._threads.values())
-        return [trace for trace in self._sampler.threads.values() if trace.tid in vcpus]
+        return [trace for trace in self._sampler.threads if trace.tid in vcpus]
 
     def _others(self) -> list[ThreadTrace]:
         vcpus = set(self._threads.values())
-        return [trace for trace in self._sampler.threads.values() if trace.tid not in vcpus]
+        return [trace for trace in self._sampler.threads if trace.tid not in vcpus]
 
 
 def _seen(trace: ThreadTrace) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import os
 import select
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from configs.words import shown
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.launch import Launch
-from runners.placement import ThreadTrace
+from runners.placement import Stay, ThreadTrace
 from runners.witness_process import Ending
 
 _Kind = TypeVar("_Kind")
@@ -110,8 +111,18 @@ def observation_message(seen: Observation) -> dict[str, Any]:
         {
             "tid": trace.tid,
             "pid": trace.pid,
-            "allowed": trace.allowed,
-            "seen": {str(cpu): looks for cpu, looks in trace.seen.items()},
+            "stays": [
+                {
+                    "allowed": stay.allowed,
+                    "looks": stay.looks,
+                    "seen": {str(cpu): looks for cpu, looks in stay.seen.items()},
+                    "cpu_s": stay.cpu_s,
+                }
+                for stay in trace.stays
+            ],
+            "first_look": trace.first_look,
+            "last_look": trace.last_look,
+            "gone_s": trace.gone_s,
         }
         for trace in seen.threads
     ]
@@ -144,6 +155,8 @@ def _read_observation(message: dict[str, Any]) -> Observation:
             _seconds(cost["cpu_s"]), _count(cost["context_switches"]), _cpus(cost["cpus"])
         ),
         plugged=_cpus(message["plugged"]),
+        unmet=_or_none(_count, message["unmet"]),
+        overflowed=_is(bool, message["overflowed"]),
     )
 
 
@@ -152,10 +165,11 @@ def _ending(said: dict[str, Any]) -> Ending:
     return Ending(
         wait_status=_count(said["wait_status"], 0xFFFF),
         elapsed_s=_seconds(said["elapsed_s"]),
-        user_s=_seconds(said["user_s"]),
-        system_s=_seconds(said["system_s"]),
-        max_rss_bytes=_count(said["max_rss_bytes"]),
+        user_s=_or_none(_seconds, said["user_s"]),
+        system_s=_or_none(_seconds, said["system_s"]),
+        max_rss_bytes=_or_none(_count, said["max_rss_bytes"]),
         exec_errno=None if failed is None else _count(failed, 0xFFFF),
+        cpu_s=_or_none(_seconds, said["cpu_s"]),
     )
 
 
@@ -163,9 +177,24 @@ def _trace(said: dict[str, Any]) -> ThreadTrace:
     return ThreadTrace(
         tid=_count(said["tid"]),
         pid=_count(said["pid"]),
-        allowed=_cpus(said["allowed"]),
-        seen=Counter({_cpu(cpu): _count(looks) for cpu, looks in said["seen"].items()}),
+        stays=[_stay(stay) for stay in _is(list, said["stays"])],
+        first_look=_count(said["first_look"]),
+        last_look=_count(said["last_look"]),
+        gone_s=_seconds(said["gone_s"]),
     )
+
+
+def _stay(said: dict[str, Any]) -> Stay:
+    return Stay(
+        allowed=_cpus(said["allowed"]),
+        looks=_count(said["looks"]),
+        seen=Counter({_cpu(cpu): _count(looks) for cpu, looks in said["seen"].items()}),
+        cpu_s=_seconds(said["cpu_s"]),
+    )
+
+
+def _or_none(read: Callable[[object], _Kind], value: object) -> _Kind | None:
+    return None if value is None else read(value)
 
 
 def _cpus(said: object) -> tuple[int, ...]:

@@ -12,10 +12,12 @@
 // with their size in bytes; arguments do not come by argv because likwid-pin joins argv with
 // blanks. Then single bytes: 'g' starts the program, 'r' reaps it. End of file at any time means
 // that the study is gone: the program is killed. To REPORT_FD it writes one line each:
-//   ready PID                               the program waits, before exec
+//   ready PID WITNESS_PID                   the program waits, before exec
 //   failed ERRNO                            exec failed
 //   ended START_NS END_NS                   CLOCK_MONOTONIC around the program, from exec to death
-//   reaped STATUS UTIME_US STIME_US MAXRSS_KB VOLUNTARY INVOLUNTARY
+//   reaped STATUS UTIME_US STIME_US MAXRSS_KB ALL_US
+// The times of `reaped` are those of the program and of the children that it waited for; ALL_US is
+// the CPU time of every process that came of it, also of those that outlived it.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -152,6 +154,12 @@ std::vector<char*> argument_pointers(std::string& arguments) {
     _exit(127);
 }
 
+/// Kills the program and its process group, which it may have left.
+void end_program(pid_t program) {
+    kill(-program, SIGKILL);
+    kill(program, SIGKILL);
+}
+
 /// Waits until the program has died, without reaping it; kills it when the study goes away.
 void wait_for_death(pid_t program, int command, int child_signals) {
     bool orphaned = false;
@@ -172,7 +180,7 @@ void wait_for_death(pid_t program, int command, int child_signals) {
         char byte = 0;
         if (watched[1].revents != 0 && !read_byte(command, byte)) {
             orphaned = true;
-            kill(-program, SIGKILL);
+            end_program(program);
         }
     }
 }
@@ -229,7 +237,7 @@ int witness(const Descriptors& fds) {
     }
     close(gate[0]);
     setpgid(program, program);  // here too: whoever comes first, the group exists from now on
-    write_all(fds.report, "ready " + std::to_string(program) + "\n");
+    write_all(fds.report, "ready " + std::to_string(program) + " " + std::to_string(self) + "\n");
 
     char byte = 0;
     if (read_byte(fds.command, byte) && byte == 'g')
@@ -251,13 +259,18 @@ int witness(const Descriptors& fds) {
     if (wait4(program, &status, 0, &usage) != program)
         give_up("wait4");
     end_descendants();
+    rusage all{};
+    getrusage(RUSAGE_CHILDREN, &all);
     const auto microseconds = [](const timeval& time) {
-        return std::to_string(std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec);
+        return std::int64_t{time.tv_sec} * 1'000'000 + time.tv_usec;
     };
-    write_all(fds.report,
-              "reaped " + std::to_string(status) + " " + microseconds(usage.ru_utime) + " " +
-                  microseconds(usage.ru_stime) + " " + std::to_string(usage.ru_maxrss) + " " +
-                  std::to_string(usage.ru_nvcsw) + " " + std::to_string(usage.ru_nivcsw) + "\n");
+    std::string line = "reaped " + std::to_string(status);
+    for (const std::int64_t number :
+         {microseconds(usage.ru_utime), microseconds(usage.ru_stime), std::int64_t{usage.ru_maxrss},
+          microseconds(all.ru_utime) + microseconds(all.ru_stime)}) {
+        line += " " + std::to_string(number);
+    }
+    write_all(fds.report, line + "\n");
     return 0;
 }
 

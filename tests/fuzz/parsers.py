@@ -150,7 +150,8 @@ def _observation(data: bytes) -> None:
     except (ValueError, RecursionError):
         return
     ending = read_observation(said).ending
-    _finite((ending.elapsed_s, ending.user_s, ending.system_s), 0)
+    known = (ending.elapsed_s, ending.user_s, ending.system_s, ending.cpu_s)
+    _finite([value for value in known if value is not None], 0)
 
 
 def _answers(data: bytes) -> None:
@@ -243,10 +244,13 @@ _JOURNAL = {
 }  # fmt: skip
 _OBSERVATION = {
     "ending": {"wait_status": 0, "elapsed_s": 1.0, "user_s": 0.9, "system_s": 0.1,
-               "max_rss_bytes": 4096, "exec_errno": None},
+               "max_rss_bytes": 4096, "exec_errno": None, "cpu_s": 1.0},
     "timed_out": False, "stdout": "out", "stderr": "", "looks": 3, "perf_output": "",
-    "threads": [{"tid": 7, "pid": 7, "allowed": [0, 1], "seen": {"0": 3}}],
-    "perf_problem": "", "perf_command": ["perf"], "plugged": [],
+    "threads": [{
+        "tid": 7, "pid": 7, "first_look": 1, "last_look": 3, "gone_s": 0.0,
+        "stays": [{"allowed": [0, 1], "looks": 3, "seen": {"0": 3}, "cpu_s": 0.4}],
+    }],
+    "perf_problem": "", "perf_command": ["perf"], "plugged": [], "unmet": 0, "overflowed": False,
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip
 _PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))

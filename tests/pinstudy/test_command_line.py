@@ -33,6 +33,16 @@ sizes:
   bad: {arguments: never}
 limit: 5 s
 """
+# Long enough to be looked at, and at work all the time: what sleeps decides nothing.
+WORK = """\
+title: work
+variants:
+  plain: {program: /bin/sh, runtime: none}
+sizes:
+  loop:
+    arguments: ['-c', 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done']
+    estimate: 0.2 s
+"""
 STUDY = """\
 # A study for tests
 title: naps
@@ -49,8 +59,11 @@ warmup: 1
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "apps").mkdir()
     (tmp_path / "apps" / "nap.yaml").write_text(NAP)
+    (tmp_path / "apps" / "work.yaml").write_text(WORK)
     for size in ("short", "long", "bad"):
         (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
+    work = STUDY.replace("SIZE", "loop").replace("app: nap", "app: work")
+    (tmp_path / "work.yaml").write_text(work)
     return tmp_path
 
 
@@ -86,7 +99,7 @@ def two_kinds() -> str:
 
 def test_a_study_runs_all_five_mappings_with_proved_placement(folder: Path) -> None:
     kinds = two_kinds()
-    done = pinstudy(folder, "run", "short.yaml", "--kinds", kinds)
+    done = pinstudy(folder, "run", "work.yaml", "--kinds", kinds)
     assert done.returncode == 0, done.stderr
     made = records(folder)
     assert len(made) == 5 * (3 + 1)
@@ -104,7 +117,7 @@ def test_a_study_runs_all_five_mappings_with_proved_placement(folder: Path) -> N
     assert median(r["elapsed_s"] for r in made) < 0.5
     assert "declared by hand" in done.stdout
     for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
-        assert next(folder.glob(f"results/short/*/{name}")).stat().st_size
+        assert next(folder.glob(f"results/work/*/{name}")).stat().st_size
 
 
 def test_software_counters_are_measured_and_the_rest_has_reasons(folder: Path) -> None:
@@ -258,10 +271,10 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
 
 
 def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
-    done = pinstudy(folder, "run", "short.yaml", "--kinds", two_kinds(), "--report")
+    done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
     assert done.returncode == 0, done.stderr
     assert "To pin or not to pin?\n  For time: " in done.stdout
-    (records,) = folder.glob("results/short/*/records")
+    (records,) = folder.glob("results/work/*/records")
     assert (records.parent / "verdict.md").read_text().startswith("# To pin or not to pin?")
     assert (records.parent / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert f"written: {(records.parent / 'report.html').relative_to(folder)}" in done.stdout

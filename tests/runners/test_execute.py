@@ -13,7 +13,7 @@ import pytest
 
 from runners.execute import Harness, Observation, execute
 from runners.launch import Launch
-from runners.placement import prove
+from runners.placement import Proof, Wanted, Watched, prove
 from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
@@ -33,6 +33,18 @@ def run(
     environment = {"PATH": os.environ["PATH"], **variables}
     launch = Launch(tuple(launcher or ()), tuple(program), environment, variables, ())
     return execute(launch, limit_s, Harness(built(WITNESS), None))
+
+
+def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
+    watched = Watched(
+        seen.threads,
+        seen.looks,
+        seen.ending.elapsed_s,
+        seen.plugged,
+        seen.ending.cpu_s,
+        unmet=seen.unmet,
+    )
+    return prove(watched, Wanted(tightness, places, threads))
 
 
 def cpus() -> list[int]:
@@ -119,6 +131,45 @@ def test_a_daemon_that_leaves_the_process_group_is_ended_too() -> None:
     assert not running(marker)
 
 
+def test_the_time_limit_ends_a_program_that_left_its_group_and_stopped_its_witness() -> None:
+    marker = f"34.{os.getpid()}"
+    code = (
+        "import os, signal, time; os.setpgid(0, os.getpgid(os.getppid()));"
+        f"os.kill(os.getppid(), signal.SIGSTOP); os.execlp('sleep', 'sleep', '{marker}')"
+    )
+    seen = run([sys.executable, "-c", code], limit_s=0.5)
+    assert seen.timed_out
+    assert seen.ending.signal == signal.SIGKILL
+    assert not running(marker)
+
+
+SILENT_WITNESS = """#!{python}
+import os, sys, time
+program = os.fork()
+if program == 0:
+    os.setsid()
+    os.execlp("sleep", "sleep", "{marker}")
+os.write(int(sys.argv[2]), b"ready %d %d\\n" % (program, os.getpid()))
+time.sleep(1000)
+"""
+
+
+def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runners.witness_process.KILL_GRACE_S", 0.1)
+    marker = f"35.{os.getpid()}"
+    silent = tmp_path / "witness"
+    silent.write_text(SILENT_WITNESS.format(python=sys.executable, marker=marker))
+    silent.chmod(0o755)
+    launch = Launch((), ("/bin/true",), dict(os.environ), {}, ())
+    seen = execute(launch, 0.5, Harness(silent, None))
+    assert seen.timed_out
+    assert seen.ending.cpu_s is None
+    assert seen.ending.elapsed_s >= 0.5
+    assert not running(marker)
+
+
 def test_a_refused_launcher_is_a_failure_that_names_it() -> None:
     taskset = need_tool("taskset")
     with pytest.raises(LaunchError, match=r"taskset.*(failed to set|invalid)"):
@@ -129,7 +180,8 @@ def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
     cpu = cpus()[1]
     seen = run(["/bin/true"], [need_tool("taskset"), "-c", str(cpu)])
     assert {thread.allowed for thread in seen.threads} == {(cpu,)}
-    assert prove(seen.threads, "pin", (cpu,), 1, seen.ending.elapsed_s).verdict == "proved"
+    # Which proves nothing: one look is not enough.
+    assert proof_of(seen, "pin", (cpu,), 1).verdict == "unproved"
 
 
 def team(program: str, places: str, mask: str, size: str = "30000") -> Observation:
@@ -149,7 +201,7 @@ def team(program: str, places: str, mask: str, size: str = "30000") -> Observati
 def test_places_are_proved_with_both_runtimes(program: str) -> None:
     first, second = cpus()
     seen = team(program, f"{{{second}}},{{{first}}}", f"{first},{second}")
-    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    proof = proof_of(seen, "pin", (first, second), 2)
     assert (proof.verdict, proof.reason) == ("proved", "")
 
 
@@ -159,7 +211,7 @@ def test_a_runtime_that_silently_ignores_its_places_is_caught(program: str) -> N
     # The mask lacks the second place; both runtimes go on with exit status 0.
     seen = team(program, f"{{{first}}},{{{second}}}", str(first))
     assert seen.ending.exit_code == 0
-    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    proof = proof_of(seen, "pin", (first, second), 2)
     assert proof.verdict == "violated"
 
 
@@ -169,7 +221,7 @@ def test_invalid_places_are_caught(program: str) -> None:
     seen = team(program, "{4095},{4094}", f"{first},{second}")
     # libgomp binds to places of its own choice instead, libomp runs unbound; both exit with 0.
     assert seen.ending.exit_code == 0
-    proof = prove(seen.threads, "pin", (4094, 4095), 2, seen.ending.elapsed_s)
+    proof = proof_of(seen, "pin", (4094, 4095), 2)
     assert proof.verdict == "violated"
 
 
@@ -184,7 +236,7 @@ def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted() -> N
         OMP_WAIT_POLICY="passive",
     )
     around_s = time.monotonic() - began
-    proof = prove(seen.threads, "pin", (first, second), 2, seen.ending.elapsed_s)
+    proof = proof_of(seen, "pin", (first, second), 2)
     assert (proof.verdict, proof.reason) == ("proved", "")
     own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
     assert seen.ending.elapsed_s - own_s < 0.3 * around_s

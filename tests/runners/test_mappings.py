@@ -147,6 +147,8 @@ def test_mechanisms_follow_tightness_and_runtime() -> None:
     assert choose_mechanism(pin, DEMO, "pthreads", 1) == "taskset"
     assert choose_mechanism(pin, PINS_ITSELF, "pthreads", 2) == "program"
     assert choose_mechanism(Mapping("m", "pcores", "set"), DEMO, "libomp", 2) == "taskset"
+    assert choose_mechanism(pin, DEMO, "other", 1) == "taskset"
+    assert choose_mechanism(Mapping("m", "pcores", "set"), DEMO, "other", 2) == "taskset"
     assert choose_mechanism(Mapping("m", "all", "none"), DEMO, "libomp", 2) is None
 
 
@@ -162,6 +164,15 @@ def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
         choose_mechanism(Mapping("m", "pcores", "pin", "program"), DEMO, "libgomp", 2)
     with pytest.raises(CannotMapError, match="one mask for all threads"):
         check_mechanism("taskset", PIN, 2, I9, ["taskset"])
+
+
+def test_threads_of_an_unknown_runtime_are_pinned_by_a_named_mechanism_only() -> None:
+    with pytest.raises(
+        CannotMapError, match=r"need not read OMP_PLACES.* omp-places or likwid-pin"
+    ):
+        choose_mechanism(Mapping("m", "pcores", "pin"), DEMO, "other", 2)
+    for named in ("omp-places", "likwid-pin"):
+        assert choose_mechanism(Mapping("m", "pcores", "pin", named), DEMO, "other", 2) == named
 
 
 def test_likwid_pin_is_refused_where_two_threads_share_a_cpu() -> None:

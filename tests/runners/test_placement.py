@@ -3,188 +3,249 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.cpulist import parse_cpulist
-from runners.placement import PlacementSampler, ThreadTrace, prove
+from runners.placement import (
+    Proof,
+    Stay,
+    ThreadTrace,
+    Wanted,
+    Watched,
+    busy_threads,
+    most_at_a_time,
+    prove,
+    settling_looks,
+)
 
 
-def online_file(folder: Path, cpus: str) -> Path:
-    file = folder / "online"
-    file.write_text(f"{cpus}\n")
-    return file
+def trace(
+    tid: int,
+    *stays: tuple[tuple[int, ...], dict[int, int], float],
+    pid: int = 100,
+    life: tuple[int, int] = (1, 99),
+) -> ThreadTrace:
+    """Return a thread by its stays: mask, looks by CPU, CPU time at the last of them."""
+    made = [Stay(mask, sum(seen.values()), Counter(seen), cpu_s) for mask, seen, cpu_s in stays]
+    return ThreadTrace(tid, pid, made, *life)
 
 
-def trace(tid: int, allowed: tuple[int, ...], seen: dict[int, int], pid: int = 100) -> ThreadTrace:
-    return ThreadTrace(tid, pid, allowed, Counter(seen))
+def steady(
+    tid: int, mask: tuple[int, ...], cpu: int, cpu_s: float = 1.0, **more: object
+) -> ThreadTrace:
+    """Return a thread that had one mask at all of twenty looks."""
+    return trace(tid, (mask, {cpu: 20}, cpu_s), **more)  # type: ignore[arg-type]
+
+
+def proof(
+    threads: list[ThreadTrace], tightness: str, cpus: tuple[int, ...], wanted: int, **more: object
+) -> Proof:
+    facts = {"looks": 20, "elapsed_s": 1.0, "unmet": 0} | more
+    return prove(Watched(threads, **facts), Wanted(tightness, cpus, wanted))  # type: ignore[arg-type]
 
 
 def test_pinned_threads_on_their_own_cpus_are_proved() -> None:
-    team = [trace(100, (0,), {0: 9}), trace(101, (1,), {1: 8})]
-    assert prove(team, "pin", (0, 1), 2, 1.0).verdict == "proved"
+    team = [steady(100, (0,), 0), steady(101, (1,), 1)]
+    assert proof(team, "pin", (0, 1), 2) == Proof("proved")
 
 
 def test_ignored_places_are_a_violation() -> None:
-    team = [trace(100, (0, 1), {0: 9}), trace(101, (0, 1), {1: 8})]
-    proof = prove(team, "pin", (0, 1), 2, 1.0)
-    assert proof.verdict == "violated"
-    assert "thread 100 was allowed CPU 0-1" in proof.reason
+    team = [steady(100, (0, 1), 0), steady(101, (0, 1), 1)]
+    found = proof(team, "pin", (0, 1), 2)
+    assert found.verdict == "violated"
+    assert "thread 100 was allowed CPU 0-1;" in found.reason
 
 
 def test_two_threads_on_one_cpu_are_a_violation() -> None:
-    team = [trace(100, (0,), {0: 9}), trace(101, (0,), {0: 8})]
-    assert "both pinned to CPU 0" in prove(team, "pin", (0, 1), 2, 1.0).reason
+    team = [steady(100, (0,), 0), steady(101, (0,), 0)]
+    assert "both pinned to CPU 0" in proof(team, "pin", (0, 1), 2).reason
+
+
+def test_two_children_on_one_cpu_are_a_violation() -> None:
+    team = [steady(100, (0,), 0, pid=100), steady(101, (0,), 0, pid=101)]
+    assert "both pinned to CPU 0" in proof(team, "pin", (0, 1), 2).reason
 
 
 def test_threads_share_a_cpu_only_where_the_mapping_gives_it_twice() -> None:
     def on(*cpus: int) -> list[ThreadTrace]:
-        return [trace(100 + i, (cpu,), {cpu: 5}) for i, cpu in enumerate(cpus)]
+        return [steady(100 + i, (cpu,), cpu) for i, cpu in enumerate(cpus)]
 
-    assert prove(on(0, 0, 1, 1), "pin", (0, 0, 1, 1), 4, 1.0).verdict == "proved"
-    crowded = prove(on(0, 0, 0, 1), "pin", (0, 0, 1, 1), 4, 1.0)
+    assert proof(on(0, 0, 1, 1), "pin", (0, 0, 1, 1), 4).verdict == "proved"
+    crowded = proof(on(0, 0, 0, 1), "pin", (0, 0, 1, 1), 4)
     assert crowded.verdict == "violated"
     assert crowded.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
 
 
-def test_a_smaller_team_than_asked_for_is_a_violation() -> None:
-    team = [trace(100, (0,), {0: 9})]
-    assert prove(team, "pin", (0, 1), 2, 1.0).reason == "only 1 of 2 threads ran"
+def test_a_smaller_team_than_asked_for_is_a_violation_where_births_are_told() -> None:
+    team = [steady(100, (0,), 0)]
+    assert proof(team, "pin", (0, 1), 2) == Proof("violated", "only 1 of 2 threads ran")
+    unknown = proof(team, "pin", (0, 1), 2, unmet=None)
+    assert unknown == Proof("unproved", "only 1 of 2 threads were seen in 20 looks")
+    assert proof(team, "pin", (0, 1), 2, unmet=1).verdict == "unproved"
+
+
+def test_a_thread_that_had_nothing_to_do_may_be_of_the_team() -> None:
+    team = [steady(100, (0, 1), 0), steady(101, (0, 1), 1, cpu_s=0.0)]
+    found = proof(team, "set", (0, 1), 2)
+    assert found.verdict == "unproved"
+    assert found.reason.startswith("only 1 of 2 threads used CPU time")
 
 
 def test_a_larger_team_than_pinned_is_a_violation() -> None:
-    team = [trace(100 + i, (i,), {i: 3}) for i in range(3)]
-    assert prove(team, "pin", (0, 1, 2), 2, 1.0).verdict == "violated"
+    team = [steady(100 + i, (i,), i) for i in range(3)]
+    found = proof(team, "pin", (0, 1, 2), 2)
+    assert found == Proof("violated", "3 threads ran at the same time, 2 were asked for")
 
 
-def test_a_very_short_run_is_unproved_rather_than_violated() -> None:
-    team = [trace(100, (0,), {0: 1})]
-    proof = prove(team, "pin", (0, 1), 2, 0.002)
-    assert proof.verdict == "unproved"
-    assert "0.002 s" in proof.reason
+def test_threads_that_came_one_after_the_other_are_not_counted_together() -> None:
+    first, second = (1, 9), (10, 20)
+    team = [
+        steady(100, (0,), 0),
+        steady(101, (1,), 1, life=first),
+        steady(102, (1,), 1, life=second),
+    ]
+    assert proof(team, "pin", (0, 1), 2).verdict == "proved"
+    assert proof(team, "pin", (0, 1), 3).verdict == "violated"
 
 
-def test_a_run_that_was_seldom_looked_at_is_unproved_rather_than_violated() -> None:
-    proof = prove([trace(100, (0,), {0: 3})], "none", (0,), 2, 0.09, looks=3)
-    assert proof.verdict == "unproved"
-    assert proof.reason == "only 1 of 2 threads seen in 3 looks at a run of 0.09 s"
-    unbound = [trace(100, (0,), {0: 3}), trace(101, (0, 1), {1: 1})]
-    assert prove(unbound, "pin", (0, 1), 2, 0.09, looks=3).verdict == "unproved"
-    bound_elsewhere = [trace(100, (0,), {0: 3}), trace(101, (0, 1), {1: 2})]
-    assert prove(bound_elsewhere, "pin", (0, 1), 2, 0.09, looks=3).verdict == "violated"
+@pytest.mark.parametrize("more", [{"looks": 6}, {"looks": 1}, {"elapsed_s": 0.002}])
+@pytest.mark.parametrize("cpus", [(0,), (1,)])
+def test_too_few_looks_prove_nothing_and_condemn_nothing(
+    more: dict[str, float], cpus: tuple[int, ...]
+) -> None:
+    found = proof([steady(100, (0,), 0)], "pin", cpus, 1, **more)
+    assert found.verdict == "unproved"
+    assert "too few" in found.reason
+
+
+def test_threads_too_many_to_follow_are_unproved() -> None:
+    found = proof([steady(100, (0,), 0)], "pin", (0,), 1, overflowed=True)
+    assert found == Proof("unproved", "more than 1 threads were born, too many to follow")
+
+
+def test_a_mask_that_was_put_back_is_a_violation() -> None:
+    bound_meanwhile = trace(100, ((0, 1), {0: 2}, 0.1), ((1,), {1: 95}, 1.9), ((0, 1), {0: 3}, 2.0))
+    for tightness in ("none", "set"):
+        found = proof([bound_meanwhile], tightness, (0, 1), 1)
+        assert found.verdict == "violated"
+        assert found.reason.startswith("thread 100 was bound to CPU 1 at 95 of 100 looks;")
+
+
+def test_threads_that_swap_their_cpus_are_a_violation() -> None:
+    stays = [((0,), {0: 5}, 0.1), ((1,), {1: 5}, 0.2)] * 20
+    team = [trace(100, *stays), trace(101, *stays[1:], stays[0])]
+    assert proof(team, "pin", (0, 1), 2).verdict == "violated"
+
+
+def test_the_first_looks_at_a_thread_are_forgiven_and_counted() -> None:
+    # libomp: from CPU to CPU, then everywhere, then to its place.
+    settled = trace(
+        100,
+        ((0, 1), {0: 3}, 0.0),
+        ((1,), {1: 1}, 0.0),
+        ((0, 1), {1: 2}, 0.01),
+        ((0,), {0: 40}, 2.0),
+    )
+    wanted = Wanted("pin", (0,), 1)
+    assert prove(Watched([settled], 46, 2.0, unmet=0), wanted).verdict == "proved"
+    assert settling_looks(settled, wanted) == 6
+    assert settling_looks(steady(100, (0,), 0), wanted) == 0
+
+
+def test_a_thread_that_was_bound_late_is_unproved_and_told_by_its_share() -> None:
+    late = trace(100, ((0, 1), {0: 30}, 0.5), ((0,), {0: 60}, 2.0))
+    found = proof([late], "pin", (0,), 1)
+    assert found.verdict == "unproved"
+    assert "at 30 of 90 looks" in found.reason
+    assert found.reason.endswith("bound after 25% of its CPU time")
+    elsewhere = trace(100, ((1,), {1: 30}, 0.5), ((0,), {0: 60}, 2.0))
+    assert proof([elsewhere], "pin", (0,), 1).verdict == "violated"
+    assert proof([late], "set", (0,), 1).verdict == "violated"
 
 
 def test_a_thread_outside_the_set_is_a_violation() -> None:
-    team = [trace(100, (0, 1), {0: 5, 3: 1})]
-    assert "ran on CPU 3, outside 0-1" in prove(team, "set", (0, 1), 1, 1.0).reason
+    team = [trace(100, ((0, 1), {0: 5}, 0.5), ((0, 1), {3: 1}, 0.6), ((0, 1), {0: 5}, 1.0))]
+    assert "ran on CPU 3, outside 0-1" in proof(team, "set", (0, 1), 1).reason
 
 
 def test_threads_bound_by_somebody_else_violate_scheduler_and_set() -> None:
     for tightness in ("none", "set"):
-        team = [trace(100, (0, 1), {0: 5}), trace(101, (1,), {1: 5})]
-        assert "thread 101 was bound to CPU 1" in prove(team, tightness, (0, 1), 2, 1.0).reason
+        team = [steady(100, (0, 1), 0), steady(101, (1,), 1)]
+        assert "thread 101 was bound to CPU 1;" in proof(team, tightness, (0, 1), 2).reason
 
 
 def test_a_cpu_of_the_mapping_that_was_away_is_a_violation_whatever_the_masks_say() -> None:
-    team = [trace(100, (0, 1), {0: 5}), trace(101, (0, 1), {0: 5})]
-    assert prove(team, "set", (0, 1), 2, 1.0, plugged=(7,)).verdict == "proved"
-    away = prove(team, "set", (0, 1), 2, 1.0, plugged=(1, 7))
-    assert away.verdict == "violated"
-    assert away.reason == "CPU 1 went offline or came back while the program ran"
-
-
-def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
-    online = online_file(tmp_path, "0-3,5")
-    sampler = PlacementSampler(10, tmp_path, online)
-    sampler.sample()
-    assert not sampler.plugged
-    for cpus in ("0-2,5", "0-5", "", "0-3,5"):
-        online.write_text(f"{cpus}\n")
-        sampler.sample()
-    assert sampler.plugged == (3, 4)
+    team = [steady(100, (0, 1), 0), steady(101, (0, 1), 0)]
+    assert proof(team, "set", (0, 1), 2, plugged=(7,)).verdict == "proved"
+    away = proof(team, "set", (0, 1), 2, plugged=(1, 7))
+    assert away == Proof("violated", "CPU 1 went offline or came back while the program ran")
 
 
 def test_a_waiting_shell_beside_the_program_is_no_violation() -> None:
-    shell = trace(90, (0, 1), {0: 5}, pid=90)
-    team = [trace(100, (0,), {0: 9}), trace(101, (1,), {1: 8})]
-    assert prove([shell, *team], "pin", (0, 1), 2, 1.0).verdict == "proved"
+    shell = steady(90, (0, 1), 0, cpu_s=0.02, pid=90)
+    team = [steady(100, (0,), 0), steady(101, (1,), 1)]
+    assert proof([shell, *team], "pin", (0, 1), 2).verdict == "proved"
+
+
+def test_helpers_that_sleep_decide_nothing_and_workers_all() -> None:
+    helpers = [steady(110 + number, (0,), 0, cpu_s=0.0) for number in range(5)]
+    team = [steady(100, (0,), 0), steady(101, (1,), 1)]
+    assert proof([*team, *helpers], "pin", (0, 1), 2).verdict == "proved"
+    worker = steady(120, (0,), 0, cpu_s=0.2)
+    assert proof([*team, worker], "pin", (0, 1), 2).verdict == "violated"
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=60))
+def test_threads_that_do_not_decide_have_little_cpu_time_together(hundredths: list[int]) -> None:
+    threads = [
+        steady(100 + number, (0,), 0, cpu_s=ticks / 100) for number, ticks in enumerate(hundredths)
+    ]
+    deciding = {thread.tid for thread in busy_threads(threads)}
+    rest_s = sum(thread.cpu_s for thread in threads if thread.tid not in deciding)
+    assert rest_s <= 0.05 * sum(thread.cpu_s for thread in threads) + 1e-9
+    busiest = max(threads, key=lambda thread: thread.cpu_s)
+    assert busiest.cpu_s == 0 or busiest.tid in deciding
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 9)), min_size=1, max_size=20))
+def test_the_most_threads_at_a_time_are_those_of_the_fullest_look(
+    lives: list[tuple[int, int]],
+) -> None:
+    threads = [
+        steady(100 + number, (0,), 0, life=(first, first + more))
+        for number, (first, more) in enumerate(lives)
+    ]
+    found = most_at_a_time(threads)
+    of_look = [sum(first <= look <= first + more for first, more in lives) for look in range(1, 41)]
+    assert len(found) == max(of_look)
+    assert max(one.first_look for one in found) <= min(one.last_look for one in found)
+
+
+def test_cpu_time_that_nobody_accounts_for_forbids_proved() -> None:
+    team = [steady(100, (0,), 0)]
+    assert proof(team, "pin", (0,), 1, cpu_s=1.02, unmet=None).verdict == "proved"
+    unseen = proof(team, "pin", (0,), 1, cpu_s=3.0, unmet=None)
+    assert unseen.verdict == "unproved"
+    assert unseen.reason == "2 s of 3 s of CPU time were used by threads that no look has met"
+    assert proof(team, "pin", (0,), 1, cpu_s=1.02, task_clock_s=1.03).verdict == "proved"
+    escaped = proof(team, "pin", (0,), 1, cpu_s=1.02, task_clock_s=5.0)
+    assert escaped.verdict == "unproved"
+    assert "perf counted 5 s of CPU time" in escaped.reason
+    # Children that nobody waited for, but that were looked at.
+    assert proof(team, "pin", (0,), 1, cpu_s=0.1, task_clock_s=1.01).verdict == "proved"
+
+
+def test_pinned_threads_that_perf_saw_moving_are_not_proved() -> None:
+    team = [steady(100, (0,), 0), steady(101, (1,), 1)]
+    assert proof(team, "pin", (0, 1), 2, migrations=4).verdict == "proved"
+    moved = proof(team, "pin", (0, 1), 2, migrations=79)
+    assert moved.verdict == "unproved"
+    assert moved.reason.startswith("perf counted 79 migrations of 2 threads")
+    free = [steady(100, (0, 1), 0), steady(101, (0, 1), 1)]
+    assert proof(free, "set", (0, 1), 2, migrations=79).verdict == "proved"
 
 
 def test_nothing_seen_is_unproved() -> None:
-    assert prove([], "set", (0,), 1, 0.0001).verdict == "unproved"
-
-
-def task(proc: Path, pid: int, tid: int, cpu: int, allowed: str, children: str = "") -> None:
-    """Write a thread's files."""
-    folder = proc / str(pid) / "task" / str(tid)
-    folder.mkdir(parents=True)
-    fields = " ".join(["S", *["0"] * 35, str(cpu), "0"])
-    (folder / "stat").write_text(f"{tid} (a ) name) {fields}\n")
-    (folder / "status").write_text(f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
-    (folder / "children").write_text(children)
-
-
-def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
-    task(tmp_path, 10, 10, 3, "0-3", children="20 ")
-    task(tmp_path, 10, 11, 1, "1")
-    task(tmp_path, 20, 20, 2, "2")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-7"))
-    sampler.sample()
-    sampler.sample()
-    seen = {
-        tid: (thread.pid, thread.allowed, dict(thread.seen))
-        for tid, thread in sampler.threads.items()
-    }
-    assert seen == {
-        10: (10, (0, 1, 2, 3), {3: 2}),
-        11: (10, (1,), {1: 2}),
-        20: (20, (2,), {2: 2}),
-    }
-
-
-@given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
-def test_unreadable_threads_are_not_seen(
-    tmp_path_factory: pytest.TempPathFactory, stat: bytes, status: bytes
-) -> None:
-    root = tmp_path_factory.mktemp("proc")
-    folder = root / "7" / "task" / "7"
-    folder.mkdir(parents=True)
-    (folder / "stat").write_bytes(stat)
-    (folder / "status").write_bytes(status)
-    PlacementSampler(7, root, root / "online").sample()
-
-
-def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed: list[str] = []
-
-    def counted(text: str) -> tuple[int, ...]:
-        parsed.append(text)
-        return parse_cpulist(text)
-
-    monkeypatch.setattr("runners.placement.parse_cpulist", counted)
-    for tid in range(10, 14):
-        task(tmp_path, 10, tid, tid, "0-255")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-255"))
-    for _ in range(5):
-        sampler.sample()
-    assert len(sampler.threads) == 4
-    # What is online, and the one mask of twenty looks at a thread.
-    assert parsed == ["0-255", "0-255"]
-
-
-def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
-    """Such a mask names CPUs that are not there: those that could be plugged in."""
-    task = tmp_path / "10/task/10"
-    task.mkdir(parents=True)
-    (task / "status").write_text("Name:\tlu\nCpus_allowed_list:\t0-127\n")
-    (task / "stat").write_text(f"10 (lu) R {' '.join(['0'] * 35)} 3 0 0\n")
-    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-5,7"))
-    sampler.sample()
-    assert sampler.threads[10].allowed == (0, 1, 2, 3, 4, 5, 7)
-    proof = prove(sampler.threads.values(), "none", (0, 1, 2, 3, 4, 5, 7), 1, 1.0)
-    assert proof.verdict == "proved"
+    assert proof([], "set", (0,), 1).verdict == "unproved"

@@ -35,6 +35,8 @@ from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folde
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
 PLAIN = Variant("plain", "", "none")
+# A program that only sleeps uses no CPU time, and where it slept decides nothing.
+WORK = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'"
 
 
 class Quiet:
@@ -163,7 +165,7 @@ def records(folder: Path, status: str | None = None) -> list[dict[str, Any]]:
         ("sleep 0.1; exit 1", 10.0, "failed"),
         ("sleep 0.1; kill -9 $$", 10.0, "failed"),
         ("exec sleep 9", 0.2, "timeout"),
-        ("exec taskset -c 0 sleep 0.1", 10.0, "placement-violated"),
+        (f"exec taskset -c 0 {WORK}", 20.0, "placement-violated"),
     ],
 )
 def test_a_run_s_energy_is_kept_whatever_became_of_it(

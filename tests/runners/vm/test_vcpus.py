@@ -124,7 +124,7 @@ def two_cpus() -> tuple[int, int]:
     return EVERYWHERE[0], EVERYWHERE[1]
 
 
-def sampled(qemu: StandIn, where: Vcpus, placing: Placing, looks: int = 5) -> VcpuSampler:
+def sampled(qemu: StandIn, where: Vcpus, placing: Placing, looks: int = 8) -> VcpuSampler:
     qemu.settle()
     sampler = VcpuSampler(qemu.pid, qemu.threads, where, placing)
     for _ in range(looks):
@@ -263,13 +263,11 @@ def test_a_thread_that_left_and_came_back_is_found() -> None:
         placing = place(qemu.pid, qemu.threads, where, ())
         qemu.settle()
         sampler = VcpuSampler(qemu.pid, qemu.threads, where, placing)
-        sampler.sample()
-        os.sched_setaffinity(qemu.threads[0], {second})
-        qemu.settle()
-        sampler.sample()
-        os.sched_setaffinity(qemu.threads[0], {first})
-        qemu.settle()
-        sampler.sample()
+        for cpu in (first, second, first):
+            os.sched_setaffinity(qemu.threads[0], {cpu})
+            qemu.settle()
+            for _ in range(3):
+                sampler.sample()
         found = sampler.proof(LONG_S)
     assert found.verdict == "violated"
     assert f"ran on CPU {second}, outside {first}" in found.reason
@@ -293,7 +291,8 @@ def test_a_virtual_cpu_whose_thread_is_not_there_is_found() -> None:
         # No process has number 0.
         threads = {0: qemu.threads[0], 1: 0}
         sampler = VcpuSampler(qemu.pid, threads, where, Placing(EVERYWHERE, False))
-        sampler.sample()
+        for _ in range(8):
+            sampler.sample()
         found = sampler.proof(LONG_S)
         fields = sampler.fields(found)
     assert (found.verdict, found.reason) == (
@@ -317,15 +316,15 @@ def test_a_record_says_where_each_virtual_cpu_was() -> None:
     where = vcpus("pin", (second, first), 2)
     with stand_in(2) as qemu:
         placing = place(qemu.pid, qemu.threads, where, ())
-        sampler = sampled(qemu, where, placing, looks=4)
+        sampler = sampled(qemu, where, placing, looks=8)
         fields = sampler.fields(sampler.proof(LONG_S))
     others = EVERYWHERE[2:]
     assert fields == {
         "verdict": "proved",
-        "looks": 4,
+        "looks": 8,
         "threads": [
-            {"vcpu": 0, "allowed": str(second), "seen": {str(second): 4}},
-            {"vcpu": 1, "allowed": str(first), "seen": {str(first): 4}},
+            {"vcpu": 0, "allowed": str(second), "seen": {str(second): 8}},
+            {"vcpu": 1, "allowed": str(first), "seen": {str(first): 8}},
         ],
         "others_cpus": format_cpulist(others or EVERYWHERE),
         "others_apart": bool(others),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.launch import Launch
-from runners.placement import ThreadTrace
+from runners.placement import Stay, ThreadTrace
 from runners.vm.wire import (
     MOST_BYTES,
     BrokenLineError,
@@ -175,14 +175,32 @@ CPU = st.integers(0, 4095)
 COUNT = st.integers(0, 2**40)
 SECONDS = st.floats(0, 1e6)
 ENDING = st.builds(
-    Ending, st.integers(0, 65535), SECONDS, SECONDS, SECONDS, COUNT, st.none() | st.just(2)
+    Ending,
+    st.integers(0, 65535),
+    SECONDS,
+    st.none() | SECONDS,
+    st.none() | SECONDS,
+    st.none() | COUNT,
+    st.none() | st.just(2),
+    st.none() | SECONDS,
 )
 TRACE = st.builds(
     ThreadTrace,
     tid=COUNT,
     pid=COUNT,
-    allowed=st.lists(CPU, max_size=4).map(tuple),
-    seen=st.dictionaries(CPU, COUNT, max_size=4).map(Counter),
+    stays=st.lists(
+        st.builds(
+            Stay,
+            st.lists(CPU, max_size=4).map(tuple),
+            COUNT,
+            st.dictionaries(CPU, COUNT, max_size=4).map(Counter),
+            SECONDS,
+        ),
+        max_size=3,
+    ),
+    first_look=COUNT,
+    last_look=COUNT,
+    gone_s=SECONDS,
 )
 OBSERVATION = st.builds(
     Observation,
@@ -197,6 +215,9 @@ OBSERVATION = st.builds(
     perf_command=WORDS,
     cost=st.none() | st.builds(HarnessCost, SECONDS, COUNT, st.lists(CPU, max_size=3).map(tuple)),
     objection=st.none(),
+    plugged=st.lists(CPU, max_size=3).map(tuple),
+    unmet=st.none() | COUNT,
+    overflowed=st.booleans(),
 )
 
 
@@ -216,7 +237,7 @@ USUAL = Observation(
     timed_out=False,
     stdout="out",
     stderr="",
-    threads=(ThreadTrace(7, 7, (0, 1), Counter({0: 3})),),
+    threads=(ThreadTrace(7, 7, [Stay((0, 1), 3, Counter({0: 3}), 0.4)], 1, 3),),
     looks=3,
     perf_output="",
     perf_problem="",

@@ -1,0 +1,275 @@
+"""Looks at the threads of a program and of all its descendants, as often as they are worth.
+
+Masks, the CPU last used and the CPU time come from the kernel's own files (proc(5):
+Cpus_allowed_list of /proc/PID/task/TID/status, fields 14, 15, 22 and 39 of .../stat).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from configs.cpulist import parse_cpulist
+from runners.placement import Mask, Stay, ThreadTrace
+
+ONLINE = "/sys/devices/system/cpu/online"
+# Programs that start ever new threads are followed so far; a trace takes about 1 kB.
+MOST_THREADS = 16384
+# A thread that changes its mask at every look: later stays are added to like ones.
+MOST_STAYS = 64
+
+# Looks come close together at first, when runtimes create and bind their threads.
+FIRST_LOOK_S = 0.0005
+LOOK_GROWTH = 1.6
+# New threads are watched for so often: no team of a measured loop lives for less.
+TURN_S = 0.02
+LAST_LOOK_S = 1.0
+# A look takes about 60 us a thread. In a steady state looks take this share of one CPU.
+COST_SHARE = 0.002
+# After a birth looks may be as dense as this allows.
+BIRTH_SHARE = 0.02
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# Positions after the command's name, which ends with the last bracket: field 3 is the first.
+_USER, _SYSTEM, _START, _CPU = (field - 3 for field in (14, 15, 22, 39))
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """What one look at a thread found; `started` tells it from a later one of its number."""
+
+    allowed: Mask
+    cpu: int
+    cpu_s: float
+    started: int
+
+
+class PlacementSampler:
+    """Collects the masks and CPUs of all threads of a process and of its descendants."""
+
+    def __init__(
+        self,
+        pid: int,
+        proc: Path = Path("/proc"),
+        online: Path = Path(ONLINE),
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        descendants_only: bool = False,
+    ) -> None:
+        """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
+
+        A mask that nobody has set names every CPU that could ever be plugged in, and the kernel
+        uses what is online of it (Linux kernel/sched/core.c, sched_getaffinity). With
+        `descendants_only` the process itself is none of the program: it is the witness, to which
+        the kernel hands every process whose parent has ended.
+        """
+        self._proc = str(proc)
+        self._clock = clock
+        self._online_file = str(online)
+        self._online_text = _read(self._online_file)
+        listed = _cpus(self._online_text)
+        self._online = frozenset(listed) if listed else None
+        self._masks: dict[str, Mask | None] = {}
+        self._root_pid = pid
+        self._descendants_only = descendants_only
+        # The threads of each process as its folder counts them: two links are the folder's own.
+        self._links: dict[int, int] = {}
+        self._traces: dict[tuple[int, int], ThreadTrace] = {}
+        self._present: dict[tuple[int, int], float] = {}
+        self._plugged: set[int] = set()
+        self.samples = 0
+        self.overflowed = False
+
+    @property
+    def threads(self) -> tuple[ThreadTrace, ...]:
+        """What was seen of each thread, in the order in which they were met."""
+        return tuple(self._traces.values())
+
+    @property
+    def plugged(self) -> tuple[int, ...]:
+        """CPUs that went offline or came back between the looks."""
+        return tuple(sorted(self._plugged))
+
+    def sample(self, *, at_end: bool = False) -> None:
+        """Look once at every thread; threads that end meanwhile keep what was seen before.
+
+        A look `at_end` is made when the program has just ended, and its threads with it.
+        """
+        self.samples += 1
+        self._look_for_plugged()
+        before, self._present, self._links = self._present, {}, {}
+        pids = [self._root_pid]
+        for pid in pids:
+            for tid in self._tids(pid):
+                if pid != self._root_pid or not self._descendants_only:
+                    self._look_at(pid, tid)
+                pids.extend(self._children(pid, tid))
+        now = self._clock()
+        for key, last_s in before.items():
+            if key not in self._present:
+                self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
+
+    def grown(self) -> bool:
+        """Say whether a process has another number of threads than at the last look, or ended."""
+        return any(self._count(pid) != links for pid, links in self._links.items())
+
+    def _look_for_plugged(self) -> None:
+        text = _read(self._online_file)
+        online = _cpus(text) if text != self._online_text else None
+        if online and self._online is not None:
+            self._plugged |= self._online.symmetric_difference(online)
+
+    def _count(self, pid: int) -> int:
+        try:
+            return os.stat(f"{self._proc}/{pid}/task").st_nlink  # noqa: PTH116 - per turn
+        except OSError:
+            return 0
+
+    def _tids(self, pid: int) -> list[int]:
+        # First, so that a thread that comes between is taken for a new one.
+        self._links[pid] = self._count(pid)
+        try:
+            return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
+        except (OSError, ValueError):
+            return []
+
+    def _children(self, pid: int, tid: int) -> list[int]:
+        text = _read(f"{self._proc}/{pid}/task/{tid}/children")
+        return [int(child) for child in text.split() if child.isdigit()]
+
+    def _look_at(self, pid: int, tid: int) -> None:
+        sight = self._sight(f"{self._proc}/{pid}/task/{tid}")
+        if sight is None:
+            return
+        key = (tid, sight.started)
+        trace = self._traces.get(key)
+        if trace is None:
+            if len(self._traces) >= MOST_THREADS:
+                self.overflowed = True
+                return
+            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
+        trace.last_look = self.samples
+        self._present[key] = self._clock()
+        stay = _stay_of(trace, sight)
+        stay.looks += 1
+        stay.seen[sight.cpu] += 1
+        stay.cpu_s = sight.cpu_s
+
+    def _sight(self, base: str) -> _Sight | None:
+        allowed = self._usable(_allowed_list(_read(f"{base}/status")))
+        numbers = _stat_numbers(_read(f"{base}/stat"))
+        if allowed is None or numbers is None:
+            return None
+        user, system, started, cpu = numbers
+        return _Sight(allowed, cpu, (user + system) * _TICK_S, started)
+
+    def _usable(self, listed: str | None) -> Mask | None:
+        """Return the CPUs of a mask that are online; of each mask it is found out once.
+
+        Hundreds of threads have the same one at every look, of as many CPUs.
+        """
+        if listed is None:
+            return None
+        if listed not in self._masks:
+            mask = _cpus(listed)
+            if mask is not None and self._online is not None:
+                mask = tuple(cpu for cpu in mask if cpu in self._online)
+            self._masks[listed] = mask
+        return self._masks[listed]
+
+
+class Pace:
+    """When to look next: often after a birth, then ever more rarely, as a look's cost allows."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._gap_s = FIRST_LOOK_S
+        self._cost_s = 0.0
+        self._next_s = clock() + FIRST_LOOK_S
+
+    @property
+    def pause_s(self) -> float:
+        """The time until something is to be done again, in seconds: a look, or a turn."""
+        return min(TURN_S, max(0.0, self._next_s - self._clock()))
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to look."""
+        return self._clock() >= self._next_s
+
+    def look(self, sampler: PlacementSampler) -> None:
+        """Let the sampler look, and find when the next look is due."""
+        began = self._clock()
+        sampler.sample()
+        now = self._clock()
+        self._cost_s = now - began
+        steady_s = min(max(TURN_S, self._cost_s / COST_SHARE), LAST_LOOK_S)
+        self._gap_s = min(self._gap_s * LOOK_GROWTH, steady_s)
+        self._next_s = now + self._gap_s
+
+    def born(self) -> None:
+        """Look soon, and often: a thread was born."""
+        self._gap_s = min(max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE), LAST_LOOK_S)
+        self._next_s = min(self._next_s, self._clock() + self._gap_s)
+
+
+def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
+    """Return the stay that a look belongs to.
+
+    The CPU of a thread that was bound while it slept is the one from before: a stay of its own,
+    until the thread runs again.
+    """
+    inside = sight.cpu in sight.allowed
+
+    def same(stay: Stay) -> bool:
+        return stay.allowed == sight.allowed and inside == set(stay.allowed).issuperset(stay.seen)
+
+    if trace.stays and same(trace.stays[-1]):
+        return trace.stays[-1]
+    if len(trace.stays) >= MOST_STAYS:
+        known = next((stay for stay in trace.stays if same(stay)), None)
+        # As the last of its thread, because it is what was seen last.
+        if known:
+            trace.stays.remove(known)
+            trace.stays.append(known)
+            return known
+    trace.stays.append(Stay(sight.allowed))
+    return trace.stays[-1]
+
+
+def _read(path: str) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(descriptor, 8192).decode("ascii", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _allowed_list(status: str) -> str | None:
+    _, found, rest = status.partition("Cpus_allowed_list:")
+    return rest.partition("\n")[0] if found else None
+
+
+def _cpus(text: str) -> Mask | None:
+    try:
+        return parse_cpulist(text.strip())
+    except ValueError:
+        return None
+
+
+def _stat_numbers(stat: str) -> Iterable[int] | None:
+    """Return user and system time in clock ticks, the start and the CPU last used, or None."""
+    # The command's name, field 2, may itself hold blanks and brackets.
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) <= _CPU:
+        return None
+    wanted = [fields[at] for at in (_USER, _SYSTEM, _START, _CPU)]
+    return [int(text) for text in wanted] if all(text.isdecimal() for text in wanted) else None

@@ -1,0 +1,239 @@
+"""The sampler reads masks, CPUs and CPU time of threads from the kernel's files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from configs.cpulist import parse_cpulist
+from runners.placement import Wanted, Watched, prove
+from runners.sampler import LAST_LOOK_S, MOST_STAYS, TURN_S, Pace, PlacementSampler
+
+
+def online_file(folder: Path, cpus: str) -> Path:
+    file = folder / "online"
+    file.write_text(f"{cpus}\n")
+    return file
+
+
+def task(
+    proc: Path,
+    pid: int,
+    tid: int,
+    cpu: int,
+    allowed: str,
+    children: str = "",
+    ticks: int = 0,
+    started: int = 7,
+) -> None:
+    """Write a thread's files."""
+    folder = proc / str(pid) / "task" / str(tid)
+    folder.mkdir(parents=True, exist_ok=True)
+    fields = ["0"] * 50
+    fields[0], fields[11], fields[19], fields[36] = "S", str(ticks), str(started), str(cpu)
+    (folder / "stat").write_text(f"{tid} (a ) name) {' '.join(fields)}\n")
+    (folder / "status").write_text(f"Name:\ta\nCpus_allowed:\tf\nCpus_allowed_list:\t{allowed}\n")
+    (folder / "children").write_text(children)
+
+
+def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
+    online = online_file(tmp_path, "0-3,5")
+    sampler = PlacementSampler(10, tmp_path, online)
+    sampler.sample()
+    assert not sampler.plugged
+    for cpus in ("0-2,5", "0-5", "", "0-3,5"):
+        online.write_text(f"{cpus}\n")
+        sampler.sample()
+    assert sampler.plugged == (3, 4)
+
+
+def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
+    task(tmp_path, 10, 10, 3, "0-3", children="20 ")
+    task(tmp_path, 10, 11, 1, "1")
+    task(tmp_path, 20, 20, 2, "2")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-7"))
+    sampler.sample()
+    sampler.sample()
+    seen = {
+        thread.tid: (thread.pid, thread.allowed, dict(thread.seen)) for thread in sampler.threads
+    }
+    assert seen == {
+        10: (10, (0, 1, 2, 3), {3: 2}),
+        11: (10, (1,), {1: 2}),
+        20: (20, (2,), {2: 2}),
+    }
+
+
+@given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
+def test_unreadable_threads_are_not_seen(
+    tmp_path_factory: pytest.TempPathFactory, stat: bytes, status: bytes
+) -> None:
+    root = tmp_path_factory.mktemp("proc")
+    folder = root / "7" / "task" / "7"
+    folder.mkdir(parents=True)
+    (folder / "stat").write_bytes(stat)
+    (folder / "status").write_bytes(status)
+    PlacementSampler(7, root, root / "online").sample()
+
+
+def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def counted(text: str) -> tuple[int, ...]:
+        parsed.append(text)
+        return parse_cpulist(text)
+
+    monkeypatch.setattr("runners.sampler.parse_cpulist", counted)
+    for tid in range(10, 14):
+        task(tmp_path, 10, tid, tid, "0-255")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-255"))
+    for _ in range(5):
+        sampler.sample()
+    assert len(sampler.threads) == 4
+    # What is online, and the one mask of twenty looks at a thread.
+    assert parsed == ["0-255", "0-255"]
+
+
+def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
+    """Such a mask names CPUs that are not there: those that could be plugged in."""
+    task(tmp_path, 10, 10, 3, "0-127", ticks=50)
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-5,7"))
+    for _ in range(9):
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert thread.allowed == (0, 1, 2, 3, 4, 5, 7)
+    watched = Watched(sampler.threads, sampler.samples, 1.0)
+    assert prove(watched, Wanted("none", thread.allowed, 1)).verdict == "proved"
+
+
+def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> None:
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    for allowed, cpu, ticks in (("0-1", 0, 0), ("1", 1, 10), ("1", 1, 20), ("0-1", 1, 30)):
+        task(tmp_path, 10, 10, cpu, allowed, ticks=ticks)
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert [(stay.allowed, stay.looks, stay.cpu_s) for stay in thread.stays] == [
+        ((0, 1), 1, 0.0),
+        ((1,), 2, 0.2),
+        ((0, 1), 1, 0.3),
+    ]
+    assert thread.masks == {(0, 1): 2, (1,): 2}
+
+
+def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path: Path) -> None:
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    for cpu in (0, 0, 1, 1):
+        task(tmp_path, 10, 10, cpu, "1")
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert [(stay.looks, dict(stay.seen)) for stay in thread.stays] == [(2, {0: 2}), (2, {1: 2})]
+
+
+def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    for look in range(10 * MOST_STAYS):
+        task(tmp_path, 10, 10, look % 2, str(look % 2))
+        sampler.sample()
+    (thread,) = sampler.threads
+    assert len(thread.stays) <= MOST_STAYS
+    assert thread.masks == {(0,): 5 * MOST_STAYS, (1,): 5 * MOST_STAYS}
+    assert thread.allowed == (1,)
+
+
+def test_a_later_thread_of_the_same_number_is_another(tmp_path: Path) -> None:
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    for started in (7, 8):
+        task(tmp_path, 10, 10, 0, "0", started=started)
+        sampler.sample()
+    assert [(trace.first_look, trace.last_look) for trace in sampler.threads] == [(1, 1), (2, 2)]
+
+
+def test_the_witness_s_orphans_are_followed_and_it_is_not(tmp_path: Path) -> None:
+    task(tmp_path, 5, 5, 0, "0-3", children="10 30 ")
+    task(tmp_path, 10, 10, 1, "1")
+    task(tmp_path, 30, 30, 2, "2")
+    sampler = PlacementSampler(5, tmp_path, online_file(tmp_path, "0-3"), descendants_only=True)
+    sampler.sample()
+    assert [trace.tid for trace in sampler.threads] == [10, 30]
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Path) -> None:
+    clock = Clock()
+    task(tmp_path, 10, 10, 0, "0")
+    task(tmp_path, 10, 11, 0, "0")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"), clock)
+    sampler.sample()
+    clock.now_s = 1.0
+    shutil.rmtree(tmp_path / "10/task/11")
+    sampler.sample()
+    clock.now_s = 1.5
+    shutil.rmtree(tmp_path / "10")
+    sampler.sample(at_end=True)
+    # In the midst of a run half of the time is the best guess.
+    assert [trace.gone_s for trace in sampler.threads] == [0.5, 0.5]
+
+
+def test_a_new_thread_is_noticed_without_a_look(tmp_path: Path) -> None:
+    task(tmp_path, 10, 10, 0, "0")
+    sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
+    sampler.sample()
+    assert not sampler.grown()
+    task(tmp_path, 10, 11, 0, "0")
+    assert sampler.grown()
+    sampler.sample()
+    assert not sampler.grown()
+    shutil.rmtree(tmp_path / "10")
+    assert sampler.grown()
+
+
+def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) -> None:
+    clock = Clock()
+    sampler = PlacementSampler(10, tmp_path, tmp_path / "online", clock)
+    pace = Pace(clock)
+
+    def looks_within(seconds: float) -> int:
+        until, before = clock.now_s + seconds, sampler.samples
+        while clock.now_s < until:
+            clock.now_s += pace.pause_s + 1e-9
+            if pace.due:
+                pace.look(sampler)
+        return sampler.samples - before
+
+    assert looks_within(0.05) >= 8
+    # A look that costs nothing is made at every turn.
+    assert looks_within(1.0) == pytest.approx(1.0 / TURN_S, abs=2)
+    assert pace.pause_s <= TURN_S
+    pace.born()
+    assert looks_within(0.05) >= 7
+
+
+def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
+    class Dear(Clock):
+        """Every question takes a second: a node with far too many threads."""
+
+        def __call__(self) -> float:
+            self.now_s += 1.0
+            return self.now_s
+
+    clock = Dear()
+    pace = Pace(clock)
+    pace.look(PlacementSampler(10, tmp_path, tmp_path / "online", clock))
+    after_s = clock.now_s
+    while not pace.due:
+        assert clock.now_s - after_s < LAST_LOOK_S + 2

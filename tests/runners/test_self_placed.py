@@ -1,0 +1,136 @@
+"""Real programs that place themselves: what would fool a proof, and what only looks like it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runners.execute import Harness, Observation, execute
+from runners.launch import Launch
+from runners.placement import Proof, Wanted, Watched, prove
+from runners.programs import WITNESS, find_program
+from tests.tools import need_tool
+
+SOURCES = Path(__file__).with_name("placed")
+
+pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build every program of the folder."""
+    folder = tmp_path_factory.mktemp("placed")
+    for source in SOURCES.glob("*.c"):
+        command = [need_tool("gcc"), "-O1", "-pthread", "-o", str(folder / source.stem)]
+        subprocess.run([*command, str(source)], check=True)
+    return folder
+
+
+def cpus() -> tuple[int, int]:
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    return first, second
+
+
+def run(program: list[str], mask: tuple[int, ...]) -> Observation:
+    launcher = (need_tool("taskset"), "-c", ",".join(map(str, mask)))
+    witness = find_program(WITNESS)
+    assert witness
+    environment = {"PATH": os.environ["PATH"]}
+    return execute(
+        Launch(launcher, tuple(program), environment, {}, ()), 60, Harness(witness, None)
+    )
+
+
+def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
+    watched = Watched(
+        seen.threads,
+        seen.looks,
+        seen.ending.elapsed_s,
+        seen.plugged,
+        seen.ending.cpu_s,
+        unmet=seen.unmet,
+    )
+    return prove(watched, Wanted(tightness, places, threads))
+
+
+# Program, tightness, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
+CASES = [
+    ("rebind", "none", "01", "1", 1, "violated"),
+    ("rebind", "set", "01", "1", 1, "violated"),
+    ("rebind", "pin", "0", "1", 1, "violated"),
+    ("swap", "none", "01", "01", 2, "violated"),
+    ("swap", "set", "01", "01", 2, "violated"),
+    ("swap", "pin", "01", "01", 2, "violated"),
+    ("daemonise", "none", "01", "1", 1, "violated"),
+    ("daemonise", "set", "0", "1", 1, "violated"),
+    ("daemonise", "pin", "0", "1", 1, "violated"),
+    ("daemonise", "none", "01", "", 1, "proved"),
+    ("daemonise", "pin", "0", "", 1, "proved"),
+    ("late_team", "none", "01", "", 2, "proved"),
+    ("late_team", "set", "01", "", 2, "proved"),
+    ("late_team", "pin", "01", "01", 2, "proved"),
+    ("late_team", "pin", "01", "00", 2, "violated"),
+    ("helpers", "none", "01", "", 2, "proved"),
+    ("helpers", "set", "01", "", 2, "proved"),
+    ("helpers", "pin", "01", "01", 2, "proved"),
+    ("helpers", "pin", "01", "11", 2, "violated"),
+    ("pool", "none", "01", "", 2, "proved"),
+    ("pool", "set", "01", "", 2, "proved"),
+    ("pool", "pin", "01", "01", 2, "proved"),
+    ("pool", "pin", "01", "", 2, "violated"),
+    ("reexecute", "none", "01", "", 1, "proved"),
+    ("reexecute", "set", "01", "1", 1, "violated"),
+    ("reexecute", "pin", "0", "0", 1, "proved"),
+    ("children", "none", "01", "", 2, "proved"),
+    ("children", "set", "01", "11", 2, "violated"),
+    ("children", "pin", "01", "01", 2, "proved"),
+    ("children", "pin", "01", "11", 2, "violated"),
+    ("unseen", "none", "01", "", 1, "unproved"),
+    ("unseen", "pin", "0", "", 1, "unproved"),
+]
+
+
+@pytest.mark.parametrize(("name", "tightness", "mapping", "binds", "threads", "verdict"), CASES)
+def test_programs_that_place_themselves_are_told_from_those_that_do_not(
+    programs: Path,
+    name: str,
+    tightness: str,
+    mapping: str,
+    binds: str,
+    threads: int,
+    verdict: str,
+) -> None:
+    both = cpus()
+    places = tuple(both[int(place)] for place in mapping)
+    own = [str(both[int(place)]) for place in binds]
+    # Where the program leaves the mapping's CPUs it must be allowed to: no cpuset holds it.
+    seen = run([str(programs / name), *own], places)
+    assert seen.ending.exit_code == 0, seen.stderr
+    # As root, who is told of births, and as anyone else.
+    for told in (seen, replace(seen, unmet=None)):
+        proof = proof_of(told, tightness, places, threads)
+        assert proof.verdict == verdict, (proof, seen.threads)
+
+
+def test_a_team_that_is_smaller_than_asked_for_is_told_from_one_that_was_not_met(
+    programs: Path,
+) -> None:
+    first, second = cpus()
+    seen = run([str(programs / "reexecute")], (first, second))
+    proof = proof_of(seen, "none", (first, second), 2)
+    if seen.unmet is None:
+        assert proof.verdict == "unproved"
+        assert proof.reason.startswith("only 1 of 2 threads were seen in ")
+    else:
+        assert (proof.verdict, proof.reason) == ("violated", "only 1 of 2 threads ran")
+
+
+def test_cpu_time_is_that_of_all_processes_that_came_of_a_program(programs: Path) -> None:
+    seen = run([str(programs / "daemonise")], cpus())
+    assert seen.ending.cpu_s is not None and seen.ending.cpu_s >= 0.5
+    # The kernel tells of a process and of the children that it waited for.
+    assert seen.ending.user_s is not None and seen.ending.user_s < 0.1
