@@ -268,7 +268,8 @@ int witness(const Descriptors& fds) {
     for (const std::int64_t number :
          {microseconds(usage.ru_utime), microseconds(usage.ru_stime), std::int64_t{usage.ru_maxrss},
           microseconds(all.ru_utime) + microseconds(all.ru_stime)}) {
-        line += " " + std::to_string(number);
+        line += ' ';
+        line += std::to_string(number);
     }
     write_all(fds.report, line + "\n");
     return 0;
