@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -246,3 +247,16 @@ def test_a_line_as_long_as_none_may_be_ends_where_it_ends(tmp_path: Path) -> Non
     long = b"x" * (LONGEST_LINE - 1) + b"\n"
     (tmp_path / "n-0001.jsonl").write_bytes(line_of(run()) + long + line_of(run()))
     assert [line == TORN for line in read_lines(tmp_path)] == [False, True, False]
+
+
+def test_no_bit_of_a_line_can_be_flipped_so_that_a_study_is_not_continued(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    lines = [line_of(run(repetition=repetition)) for repetition in (1, 2, 3)]
+    middle = lines[1]
+    for at, bit in product(range(len(middle)), (0, 5)):
+        flipped = middle[:at] + bytes([middle[at] ^ 1 << bit]) + middle[at + 1 :]
+        (folder / "n1-0001.jsonl").write_bytes(b"".join((lines[0], flipped, lines[2])))
+        # No "the node has changed", and no run that was not made; a line break joins two lines.
+        done = {repetition for _, _, repetition in read_history(tmp_path, STUDY, "same").done}
+        assert done == ({1, 3} if at < len(middle) - 1 else {1}), flipped
