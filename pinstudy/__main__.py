@@ -6,8 +6,10 @@ import sys
 
 def _leave(_number: object = None, _frame: object = None) -> None:
     # Nothing has begun. An exception could not be told in one line: Python may be in an import.
-    os.write(2, b"pinstudy: stopped\n")
-    os._exit(130)
+    try:
+        os.write(2, b"pinstudy: stopped\n")
+    finally:
+        os._exit(130)
 
 
 def _leave_when_stopped() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import io
 import os
 import signal
 import sys
@@ -14,9 +13,10 @@ from types import FrameType
 
 import click
 
-from configs.errors import UserError
+from configs.errors import StudyError, UserError
 from configs.version import VERSION
 from configs.words import printable
+from pinstudy.streams import prepare_streams, why_lost
 from runners.invoker import begin, give_up_root
 
 # name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
@@ -54,6 +54,8 @@ _OF_THE_NODE = frozenset(
         "snapshot",
     )
 )
+# What goes on measuring when stdout takes nothing any more.
+_MEASURES = frozenset(("run", "advise", "worker", "latency"))
 # In a job the environment tells of a sudo under which it was submitted, or a daemon started.
 _OF_A_JOB = "worker"
 
@@ -145,10 +147,7 @@ def main() -> None:
 
     The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a sign gets a question mark for it.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+    prepare_streams(measuring=not _MEASURES.isdisjoint(sys.argv[1:2]))
     sys.unraisablehook = _stop_later
     try:
         for number in _STOPPING:
@@ -172,6 +171,11 @@ def _run() -> None:
     try:
         begin({} if sys.argv[1:2] == [_OF_A_JOB] else os.environ)
         group.main(standalone_mode=False)
+        if why := why_lost("stdout"):
+            raise StudyError(
+                f"stdout could not be written ({why}); all that was measured is kept, `pinstudy "
+                "tables` and `pinstudy verdict` show it again"
+            )
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from configs.typed import as_typed
 from pinstudy.output import print_columns, print_json, say, terminal_width
+from pinstudy.streams import why_lost
 
 if TYPE_CHECKING:
     from analysis.outcome import Outcome
@@ -35,6 +36,8 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
         if session.left_changed:
             say(session.left_changed, err=True)
         raise
+    if (why := why_lost("stderr")) and not quiet:
+        say(f"stderr could not be written ({why}): how the runs went is in the records alone")
 
 
 def show_outcome(folder: Path, report: bool) -> None:

@@ -1,0 +1,127 @@
+"""stdout and stderr that are closed, full or read by nobody end no study."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.faults.trial import LIMIT_S, Trial
+from tests.tools import ROOT
+
+COMMAND = [sys.executable, str(ROOT / "pinstudy"), "run", "trial.yaml"]
+
+
+def full(_: ExitStack) -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def unread(_: ExitStack) -> int:
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def stuck(meanwhile: ExitStack) -> int:
+    """Return a pipe that nobody empties, and that must not block."""
+    reader, writer = os.pipe()
+    meanwhile.callback(os.close, reader)
+    os.set_blocking(writer, False)
+    while True:
+        try:
+            os.write(writer, bytes(4096))
+        except BlockingIOError:
+            return writer
+
+
+WHY = {full: "No space left on device", unread: "Broken pipe", stuck: "nobody reads it"}
+SPOILT = [pytest.param(make, id=make.__name__) for make in WHY]
+
+
+def run(trial: Trial, **streams: int) -> subprocess.CompletedProcess[str]:
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.run(
+        COMMAND,
+        cwd=trial.folder,
+        env=os.environ | {"PINSTUDY_RESULTS": str(trial.folder / "results")},
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        stdout=given["stdout"],
+        stderr=given["stderr"],
+    )
+
+
+@pytest.mark.parametrize("make", SPOILT)
+def test_a_study_whose_stderr_takes_nothing_is_made_and_says_so_on_stdout(
+    tmp_path: Path, make: Callable[[ExitStack], int]
+) -> None:
+    trial = Trial(tmp_path, 2)
+    with ExitStack() as meanwhile:
+        stream = make(meanwhile)
+        done = run(trial, stderr=stream)
+        os.close(stream)
+    assert done.returncode == 0
+    trial.assert_complete()
+    assert f"stderr could not be written ({WHY[make]})" in done.stdout
+    assert "scheduler" in done.stdout
+
+
+@pytest.mark.parametrize("make", SPOILT)
+def test_a_study_whose_stdout_takes_nothing_is_made_and_says_so_on_stderr(
+    tmp_path: Path, make: Callable[[ExitStack], int]
+) -> None:
+    trial = Trial(tmp_path, 2)
+    with ExitStack() as meanwhile:
+        stream = make(meanwhile)
+        done = run(trial, stdout=stream)
+        os.close(stream)
+    assert done.returncode == 1, "what was asked for was not printed"
+    trial.assert_complete()
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"pinstudy: stdout could not be written ({WHY[make]})")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_study_that_nobody_listens_to_is_made(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, 2)
+    with ExitStack() as meanwhile:
+        stream = unread(meanwhile)
+        done = run(trial, stdout=stream, stderr=stream)
+        os.close(stream)
+    assert done.returncode == 1
+    trial.assert_complete()
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_files_of_the_study(tmp_path: Path, closed: str) -> None:
+    trial = Trial(tmp_path, 2)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND],
+        cwd=tmp_path,
+        env=os.environ | {"PINSTUDY_RESULTS": str(tmp_path / "results")},
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0
+    trial.assert_complete()
+    (shard,) = trial.records_folder.glob("*.jsonl")
+    assert len(shard.read_bytes().splitlines()) == trial.runs
+    assert all(line.startswith(b"{") for line in shard.read_bytes().splitlines())
+
+
+def test_what_only_prints_still_ends_when_nobody_reads_it(tmp_path: Path) -> None:
+    with ExitStack() as meanwhile:
+        stream = unread(meanwhile)
+        command = [sys.executable, str(ROOT / "pinstudy"), "mappings"]
+        done = subprocess.run(
+            command, check=False, stdout=stream, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+        os.close(stream)
+    assert (done.returncode, done.stderr) == (1, b"")
