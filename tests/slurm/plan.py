@@ -16,7 +16,12 @@ PROGRAM = """#!/bin/sh
 # Arguments: none. Says what it was given and where it runs.
 cd "{folder}" || exit
 env >"environment.$(hostname)"
-[ ! -e moves ] || taskset --pid --cpu-list "$(cat moves)" $$ >/dev/null
+if [ -e moves ]; then
+    taskset --pid --cpu-list "$(cat moves)" $$ >/dev/null
+    # Where it only sleeps decides nothing.
+    i=0
+    while [ $i -lt 200000 ]; do i=$((i + 1)); done
+fi
 sleep "$(cat pace)"
 while [ -e hold ] || [ -e "hold.$(hostname)" ]; do sleep 0.05; done
 echo "waited = $(cat pace)"
