@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
 from runners.case import Case
 from runners.execute import Observation
+from runners.patterns import Spans, TooSlowError, last_match, matches
 from runners.placement import Proof, Wanted, Watched, prove
 from runners.signals import ended_by
 from runners.statuses import (
@@ -90,13 +90,16 @@ def why_failed(case: Case, seen: Observation) -> tuple[str, str] | None:
         return CHECK_FAILED, f"the program's own check failed (exit status {ending.exit_code})"
     if ending.exit_code:
         return FAILED, f"exit status {ending.exit_code}"
-    pattern = app.check.pattern
-    if (
-        pattern
-        and not case.size.quiet
-        and not re.search(pattern, _stream(seen, app.check.stream), re.MULTILINE)
-    ):
-        return CHECK_FAILED, f"{app.check.stream} has nothing that matches {pattern!r}"
+    if app.check.pattern and not case.size.quiet:
+        try:
+            found = matches(app.check.pattern, _stream(seen, app.check.stream))
+        except TooSlowError as error:
+            return CHECK_FAILED, str(error)
+        if not found:
+            return (
+                CHECK_FAILED,
+                f"{app.check.stream} has nothing that matches {app.check.pattern!r}",
+            )
     return _why_unexpected(case, seen)
 
 
@@ -125,12 +128,16 @@ def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[
         why = f"the size {case.size.name} silences the program"
         return values, {metric.name: why for metric in case.app.metrics}
     for metric in case.app.metrics:
-        matches = re.finditer(metric.pattern, _stream(seen, metric.stream), re.MULTILINE)
-        last = deque(matches, maxlen=1)
-        if not last:
+        text = _stream(seen, metric.stream)
+        try:
+            last = last_match(metric.pattern, text)
+        except TooSlowError as error:
+            absent[metric.name] = str(error)
+            continue
+        if last is None:
             absent[metric.name] = f"{metric.stream} has nothing that matches {metric.pattern!r}"
             continue
-        number = _number(last[0])
+        number = _number(text, last)
         if isinstance(number, str):
             absent[metric.name] = f"what {metric.pattern!r} matched is {number}"
         else:
@@ -138,13 +145,14 @@ def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[
     return values, absent
 
 
-def _number(match: re.Match[str]) -> float | str:
+def _number(printed: str, where: Spans) -> float | str:
     """Return the number that a pattern has picked, or what it is instead."""
-    text = (match[1] or "").strip()
+    _, end, number_start, number_end = where
+    text = printed[number_start:number_end].strip()
     if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         return "not a finite number"
     # A pattern that says what follows the number knows where it ends.
-    if match.end(1) == match.end() and _GOES_ON.match(match.string, match.end()):
+    if number_end == end and _GOES_ON.match(printed, end):
         return "a part of a number; let the pattern say what follows it"
     return float(text)
 

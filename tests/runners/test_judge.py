@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -220,3 +221,47 @@ def test_one_number_is_expected_as_it_is() -> None:
 def test_nothing_is_expected_of_what_a_quiet_size_does_not_print() -> None:
     quiet = replace(EXPECTING, quiet=True)
     assert judge(case(size=quiet), seen(), PROVED) == ("ok", "")
+
+
+# Nested repeats in a short line, and blanks in which the engine does not look for signals.
+ENDLESS = [
+    pytest.param(r"^(a+)+(b)", "a" * 60, id="nested"),
+    pytest.param(r"\s+\s+(x)", " " * 200_000, id="long"),
+    pytest.param(r"\s+(x)", " " * 2_000_000, id="quadratic"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "printed"), ENDLESS)
+def test_a_pattern_that_would_never_be_decided_costs_seconds_and_says_so(
+    pattern: str, printed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runners.patterns.LIMIT_S", 0.2)
+    observation = seen(stdout=printed)
+    app = replace(DEMO, metrics=(Metric("figure", pattern, ""),), check=Check(pattern=pattern))
+    began = time.process_time()
+    values, absent = read_metrics(case(app=app), observation)
+    assert values == {}
+    assert "was not decided within 0.2 s of CPU time" in absent["figure"]
+    status, reason = judge(case(app=app), observation, PROVED)
+    assert status == "check-failed"
+    assert "was not decided within 0.2 s of CPU time" in reason
+    assert time.process_time() - began < 5
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("before", [0, 100_000])
+def test_a_long_output_is_read_as_a_short_one(before: int) -> None:
+    printed = "line\n" * before + "elapsed: 1.5 s\nelapsed: 2.5 s\nnothing: x\n"
+    metrics = (
+        Metric("elapsed", r"^elapsed: (\S+) s$", "s"),
+        Metric("none", r"^missing: (\S+)$", ""),
+        Metric("empty", r"^nothing: (\d)?", ""),
+    )
+    app = replace(DEMO, metrics=metrics, check=Check(pattern=r"^nothing"))
+    values, absent = read_metrics(case(app=app), seen(stdout=printed))
+    assert values == {"elapsed": 2.5}
+    assert "nothing that matches" in absent["none"]
+    assert "not a finite number" in absent["empty"]
+    assert judge(case(app=app), seen(stdout=printed), PROVED) == ("ok", "")
+    nowhere = replace(app, check=Check(pattern=r"^nowhere"))
+    assert judge(case(app=nowhere), seen(stdout=printed), PROVED)[0] == "check-failed"

@@ -1,0 +1,112 @@
+"""Matching a user's regular expression with a limit on its CPU time.
+
+Python's engine goes back and tries again: `(a+)+b` takes a time exponential in a line of a's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import struct
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+LIMIT_S = 5.0
+# Up to this long a pattern without nested repeats takes milliseconds, and any other one looks for
+# signals while it tries. In a longer text the engine may not look for a minute (`\s+x` in blanks).
+_SHORT_CHARACTERS = 1 << 14
+_SPANS = struct.Struct("=4q")
+
+_Find = Callable[[str, str], "re.Match[str] | None"]
+# Where the match and its group 1 begin and end; -1 where there is none.
+Spans = tuple[int, int, int, int]
+
+
+class TooSlowError(Exception):
+    """A pattern was not decided within its CPU time."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(
+            f"{pattern!r} was not decided within {LIMIT_S:g} s of CPU time; a pattern without "
+            "repeats inside repeats takes less"
+        )
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether a pattern matches anywhere in the lines; raises TooSlowError."""
+    return _limited(_first, pattern, text) is not None
+
+
+def last_match(pattern: str, text: str) -> Spans | None:
+    """Return where a pattern with a group matches last in the lines; raises TooSlowError."""
+    return _limited(_last, pattern, text)
+
+
+def _first(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.MULTILINE)
+
+
+def _last(pattern: str, text: str) -> re.Match[str] | None:
+    last = deque(re.finditer(pattern, text, re.MULTILINE), maxlen=1)
+    return last[0] if last else None
+
+
+def _limited(find: _Find, pattern: str, text: str) -> Spans | None:
+    if len(text) > _SHORT_CHARACTERS:
+        return _in_child(find, pattern, text)
+    with _raising(TooSlowError(pattern)):
+        return _spans(find(pattern, text))
+
+
+def _spans(match: re.Match[str] | None) -> Spans | None:
+    if match is None:
+        return None
+    return (*match.span(), *(match.span(1) if match.re.groups else (-1, -1)))
+
+
+@contextmanager
+def _raising(error: TooSlowError) -> Iterator[None]:
+    """Raise the error in the block once it has used its CPU time."""
+
+    def too_slow(_number: int, _frame: FrameType | None) -> None:
+        raise error
+
+    before = signal.signal(signal.SIGVTALRM, too_slow)
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
+    """Search in a process that the kernel ends when its CPU time is over."""
+    receiver, sender = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with suppress(BaseException):
+            signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+            os.write(sender, _SPANS.pack(*(_spans(find(pattern, text)) or (-1,) * 4)))
+        os._exit(0)
+    os.close(sender)
+    try:
+        with os.fdopen(receiver, "rb") as stream:
+            found = stream.read()
+    except BaseException:
+        os.kill(pid, signal.SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM:
+        raise TooSlowError(pattern)
+    if len(found) != _SPANS.size:
+        # Nothing else ends it but the kernel, or an allocation that failed.
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    start, end, start_1, end_1 = _SPANS.unpack(found)
+    return None if start < 0 else (start, end, start_1, end_1)
