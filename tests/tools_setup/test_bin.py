@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT
+from tests.ordinary_user import open_folder
+from tests.tools import ROOT, missing
+from tests.users_pinstudy import AS_NOBODY
 
 # Says where it was found, with what it was called, and what it was told of other places.
 PACKAGES = sysconfig.get_path("purelib")
@@ -143,6 +146,47 @@ def test_an_environment_whose_set_up_did_not_finish_is_not_used(checkout: Path) 
     (checkout / ".venv/requirements.stamp").unlink()
 
     assert "not set up" in call(checkout / "bin/pinstudy", PATH="/nowhere").stderr
+
+
+@pytest.mark.parametrize("barred", [".venv", "home"])
+def test_an_interpreter_that_a_user_may_not_start_is_not_said_to_be_missing(barred: str) -> None:
+    if os.geteuid() != 0:
+        missing("being refused by file modes as another user needs root")
+    with open_folder() as folder:
+        root, home = folder / "checkout", folder / "home"
+        (root / "pinstudy").mkdir(parents=True)
+        (root / "bin").mkdir()
+        shutil.copy(ROOT / "bin/pinstudy", root / "bin/pinstudy")
+        (root / "pinstudy/__main__.py").write_text(MAIN)
+        home.mkdir()
+        shutil.copy("/bin/true", home / "python")
+        (root / ".venv/bin").mkdir(parents=True)
+        (root / ".venv/bin/python").symlink_to(home / "python")
+        (root / ".venv/requirements.stamp").touch()
+        {".venv": root / ".venv", "home": home}[barred].chmod(0o700)
+
+        done = subprocess.run(
+            [root / "bin/pinstudy"],
+            env={"PATH": "/nowhere"},
+            capture_output=True,
+            text=True,
+            check=False,
+            **AS_NOBODY,
+        )
+
+    assert done.returncode == 2
+    assert "not set up" not in done.stderr
+    assert done.stderr.startswith(f"pinstudy: {root}/.venv/bin/python may not be started by this ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_installed_interpreter_that_is_gone_is_not_said_to_lack_packages(prefix: Path) -> None:
+    (prefix / "lib/pinstudy/interpreter").write_text("/nowhere/python3\n")
+
+    done = call(prefix / "bin/pinstudy")
+
+    assert done.returncode == 2
+    assert "/nowhere/python3 may not be started by this user, or is gone: load" in done.stderr
 
 
 def test_an_active_spack_environment_comes_first_in_a_checkout(
