@@ -14,6 +14,7 @@ from runners.advise.search import Search
 from runners.measured import number_or_nan
 from runners.outline import Outline
 from runners.placed_runs import PROVED, UNPROVED, verdict_of
+from runners.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.race.course import standing_of
 from runners.race.race import is_placed
 from runners.race.reading import race_run
@@ -76,12 +77,19 @@ def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
 def _in_vain(record: Mapping[str, Any]) -> int:
     """Return how many threads a program has started that was told another number; 0 if it was not.
 
-    Fewer are a violation; more are none where the OS scheduler places them.
+    Fewer are a violation, or not provable where the kernel does not tell of births; more are
+    neither where the OS scheduler places them.
     """
-    team, status = seen_team(record), record.get("status")
-    fewer = status == PLACEMENT_VIOLATED and team.threads < team.told
-    more = status == OK and verdict_of(record) == PROVED and team.threads > team.told
-    return team.threads if fewer or more else 0
+    team, status, verdict = seen_team(record), record.get("status"), verdict_of(record)
+    looked = status == PLACEMENT_VIOLATED or (status == OK and not _is_seldom_seen(record))
+    more = status == OK and verdict == PROVED and team.threads > team.told
+    return team.threads if (looked and team.threads < team.told) or more else 0
+
+
+def _is_seldom_seen(record: Mapping[str, Any]) -> bool:
+    looks = number_or_nan(record["placement"].get("looks")) if "placement" in record else 0.0
+    long_enough = number_or_nan(record.get("elapsed_s")) >= TOO_SHORT_S
+    return not (long_enough and looks >= FEW_LOOKS)
 
 
 def told_in_vain(started: int, told: int) -> str:
@@ -113,18 +121,21 @@ def _reason(record: Mapping[str, Any]) -> str:
 
 
 def _is_unproved(record: Mapping[str, Any]) -> bool:
-    return record["status"] == OK and verdict_of(record) == UNPROVED
+    """Return whether nothing but its placement speaks against a run."""
+    unavailable = record.get("unavailable")
+    known = not isinstance(unavailable, Mapping) or "race_value" not in unavailable
+    return record["status"] == OK and verdict_of(record) == UNPROVED and known
 
 
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
+    if started := _in_vain(record):
+        by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
+        return by_arguments if request.takes_threads else told_in_vain(started, record["threads"])
     if _is_unproved(record):
         longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
         quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"
         return longer if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S else quieter
-    if started := _in_vain(record):
-        by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
-        return by_arguments if request.takes_threads else told_in_vain(started, record["threads"])
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
     if status == OK:

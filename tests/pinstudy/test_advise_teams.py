@@ -21,7 +21,7 @@ TWO_THREADS = """\
 #include <time.h>
 int main(void) {
 #pragma omp parallel num_threads(2)
-  for (clock_t end = clock() + CLOCKS_PER_SEC / 3; clock() < end;) {}
+  for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) {}
 }
 """
 # Processes that work at the same time, beside one that waits for them: so many, each in a session
@@ -84,7 +84,6 @@ def test_threads_that_are_the_same_whatever_was_told_race_once(tmp_path: Path) -
     _, advice = told(tmp_path, *asked, OMP_NUM_THREADS="2")
     same = [out for out in advice["ruled_out"] if out["why"] == "same threads"]
     assert {out["threads"] for out in same} == {1}
-    assert {out["runs"] for out in same} <= {0, 1}
     shown = pinstudy(tmp_path, "advise", *asked, "./program", OMP_NUM_THREADS="2").stdout
     in_vain = "It starts 2 threads whatever OMP_NUM_THREADS says; write {threads} where it takes"
     assert " ".join(shown.split()).count(in_vain) == 1
@@ -102,7 +101,7 @@ def test_several_processes_are_refused_after_one_run_and_again(tmp_path: Path) -
 def test_a_run_too_short_to_be_proved_is_refused_with_what_helps(tmp_path: Path) -> None:
     build(tmp_path, NOTHING)
     said, advice = told(tmp_path, status=1)
-    assert "could not be proved: only 1 of " in said
+    assert "where its threads ran could not be proved: " in said
     assert "give it a larger size: a run of 1 s or more can be proved" in said
     assert advice["decision"] == "no reference"
     assert [record["warmup"] for record in records(tmp_path)] == [True, True]

@@ -32,6 +32,13 @@ MORE = {
     "threads": 1,
     "placement": {"verdict": "proved", "threads": [{"process": 0}, {"process": 0}]},
 }
+# Where the kernel tells no ordinary user of births, fewer threads are no violation.
+UNTOLD: dict[str, Any] = {
+    "status": "ok",
+    "threads": 8,
+    "elapsed_s": 0.5,
+    "placement": TEAM | {"verdict": "unproved", "looks": 12},
+}
 THREADS = ("/bin/sh", "-t{threads}")
 
 
@@ -50,6 +57,7 @@ THREADS = ("/bin/sh", "-t{threads}")
         ),
         ((), {"objective": "energy"}, NO_NUMBER, "no counters; without it nothing races for"),
         ((), {"metric": "x=(.)"}, NO_NUMBER, "no counters; mend --metric"),
+        ((), {"metric": "x=(.)"}, SHORT | NO_NUMBER, "no counters; mend --metric"),
         ((), {}, {"status": "timeout"}, "timeout; give it more time: --limit"),
         ((), {}, {"status": "failed", "reason": "exit status 3"}, "status 3; see that it works"),
         ((), {}, {"status": "failed", "repetition": 4}, "it had worked before"),
@@ -108,7 +116,7 @@ def search(program: Program, asked: Request, threads: int = 8) -> Search:
 
 
 @pytest.mark.parametrize("program", [LIBGOMP, OTHER])
-@pytest.mark.parametrize("record", [FEW, MORE])
+@pytest.mark.parametrize("record", [FEW, MORE, UNTOLD])
 @pytest.mark.parametrize("threads", [{}, {"threads": "1,4"}])
 def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_with_that(
     program: Program, record: dict[str, Any], threads: dict[str, str]
@@ -128,3 +136,7 @@ def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() 
     assert as_it_starts(search(LIBGOMP, request()), FEW | {"status": "ok"}) is None
     assert as_it_starts(search(LIBGOMP, request(), 2), FEW | {"threads": 2}) is None
     assert as_it_starts(search(LIBGOMP, request(), 2), MORE | {"threads": 2}) is None
+    # Too few looks tell nothing of how many there are.
+    assert as_it_starts(search(LIBGOMP, request()), UNTOLD | {"elapsed_s": 0.01}) is None
+    few = UNTOLD["placement"] | {"looks": 3}
+    assert as_it_starts(search(LIBGOMP, request()), UNTOLD | {"placement": few}) is None
