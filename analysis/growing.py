@@ -31,7 +31,7 @@ from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
 
 _TEXTS = (
-    "study", "study_digest", "case_id", "node_id", "pool", "node_digest",
+    "study", "study_digest", "case_id", "program_digest", "node_id", "pool", "node_digest",
     "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
     "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
     "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus", "vm_accelerator",

@@ -1,4 +1,4 @@
-"""That the records of a results folder are of one study on one node that did not change."""
+"""That records of a results folder are of one study, on one node, of programs that are the same."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.table import one_line
 from configs.errors import UserError
 from configs.words import shown
 from runners.changed_node import changed_between
+from runners.study_programs import changed_programs
+
+_OTHERWISE = (
+    "they are not taken together: move the files of one of the two out of records/ into a folder "
+    "of their own"
+)
 
 
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
@@ -30,6 +37,23 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
         if others:
             raise UserError(
                 f"{folder}: holds runs of before and after node {shown(node)} changed: "
-                f"{changed_between(folder, first, others[0])}; they are not taken together: move "
-                "the files of one of the two out of records/ into a folder of their own"
+                f"{changed_between(folder, first, others[0])}; {_OTHERWISE}"
+            )
+
+
+def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
+    """Raise UserError when the cases of a table were runs of different programs.
+
+    `pinstudy run` refuses that, too. Sizes and thread counts may name scripts of their own. Of
+    records from before schema 4 the program is not known.
+    """
+    keys = ["app", "variant", "size", "threads"]
+    known = frame[[*keys, "program_digest"]].dropna().drop_duplicates()
+    for of, programs in known.groupby(keys, sort=False, observed=True):
+        first, *others = programs["program_digest"].astype(str)
+        if others:
+            app, variant, size, threads = (one_line(str(key)) for key in of)
+            raise UserError(
+                f"{folder}: holds runs of two programs for {app}-{variant}, size {size}, threads "
+                f"{threads}: {changed_programs(folder, first, others[0])}; {_OTHERWISE}"
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.frame import Runs, read_runs
-from analysis.one_node import check_one_node
+from analysis.one_node import check_one_node, check_one_program
 from analysis.published import publication
 from analysis.remarks import folder_remarks
 from analysis.summaries import FILE, read_summaries
@@ -43,7 +43,8 @@ def open_results(source: str) -> Results:
     """Return the results in a folder, or those of `published:NAME`.
 
     The folder may be that of a study with one node. Raises UserError when there are no results,
-    those of several nodes or studies, or of a node that changed, or when they cannot be read.
+    those of several nodes or studies, of a node or program that changed, or when they cannot be
+    read.
     """
     only, *more = sources_below(source)
     if more:
@@ -58,6 +59,7 @@ def open_results(source: str) -> Results:
         return _summaries(folder)
     runs = read_runs(folder)
     check_one_node(runs.frame, folder)
+    check_one_program(runs.frame, folder)
     remarks = tuple(folder_remarks(runs, folder))
     return Results(str(folder), folder, runs, summarise(runs), remarks)
 

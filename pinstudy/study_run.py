@@ -26,6 +26,10 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
 
     for line in session.told_ends:
         say(f"pinstudy: {line}", err=True)
+    if session.aside:
+        before, now = as_typed(session.aside), as_typed(session.folder)
+        kept = f"earlier results are kept; then compare: pinstudy compare {before} {now}"
+        say(f"pinstudy: {kept}", err=True)
     if not quiet:
         _say_what_will_be_done(session)
     try:

@@ -95,13 +95,22 @@ def _get(item: object, name: str) -> str:
 
 
 def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the facts that were written for a digest; None where there are none of this form."""
+    """Return the facts of the node of a digest; None where there are none of this form."""
+    facts = kept_facts(folder / "nodes", digest)
+    try:
+        settled(facts or {})
+    except (LookupError, TypeError, AttributeError):
+        return None
+    return facts
+
+
+def kept_facts(folder: Path, digest: object) -> dict[str, Any] | None:
+    """Return the object in the file that is named by a digest; None where there is none."""
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         return None
     try:
-        with (folder / "nodes" / f"{digest}.json").open("rb") as stream:
+        with (folder / f"{digest}.json").open("rb") as stream:
             facts = json.loads(stream.read(_MAX_BYTES))
-        settled(facts)
-    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError):
         return None
-    return dict(facts)
+    return facts if isinstance(facts, dict) else None

@@ -28,7 +28,7 @@ class History:
     `good` has what a precision is judged by, by case and repetition, without warm-up runs; it is
     kept where the study asks for a `precision`. `race_runs` are the runs of a `race` by case and
     repetition, warm-up runs as -1 downwards. `skipped` are the runs that cannot be made in this
-    attempt.
+    attempt. `programs` are the digests of the programs that the runs were of, by case.
     """
 
     precision: Precision | None = None
@@ -40,12 +40,15 @@ class History:
     temperature_reference_c: dict[str, float] | None = None
     race: Race | None = None
     race_runs: dict[tuple[str, int], RaceRun] = field(default_factory=dict)
+    programs: dict[str, set[str]] = field(default_factory=dict)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Take one record into account; an interrupted run stays to be made."""
         status, case_id = record.get("status"), str(record.get("case_id"))
         repetition = record.get("repetition")
+        if isinstance(program := record.get("program_digest"), str):
+            self.programs.setdefault(case_id, set()).add(program)
         if self.temperature_reference_c is None:
             self.temperature_reference_c = recorded_reference_c(record)
         if status == LEFT_OUT:

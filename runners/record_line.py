@@ -15,8 +15,8 @@ from zlib import crc32
 
 # What a history is made of; the order of a JSON object's fields means nothing to other readers.
 HEAD = (
-    "schema", "study_digest", "node_id", "node_digest", "case_id", "repetition", "warmup", "status",
-    "elapsed_s", "energy_pkg_j", "race_value", "race_seen",
+    "schema", "study_digest", "node_id", "node_digest", "case_id", "program_digest", "repetition",
+    "warmup", "status", "elapsed_s", "energy_pkg_j", "race_value", "race_seen",
     "temperature_reference_c",
 )  # fmt: skip
 CHECKSUM = "crc32"

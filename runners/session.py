@@ -31,6 +31,7 @@ from runners.shards import Shard, write_atomically
 from runners.share import ALL, Share
 from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
+from runners.study_programs import StudyPrograms
 from runners.sysfs import Tree
 from runners.under_way import UnderWay, told_ends
 from runners.workplace import STUDY_FILE, Workplace, results_folder
@@ -48,7 +49,8 @@ Settle = Callable[["Case"], "str | None"]
 class Session:
     """One attempt at a study: what it runs and where it writes.
 
-    `read` is what there was of the shards when they were read. `told_ends` says in lines how
+    `read` is what there was of the shards when they were read; `aside` is where earlier results
+    were moved to begin anew. `told_ends` says in lines how
     earlier attempts ended that could not say so themselves. `left_changed` says after a run which
     settings could not be put back; empty when all were.
     """
@@ -57,6 +59,7 @@ class Session:
     outline: Outline
     folder: Path
     share: Share = ALL
+    aside: Path | None = None
     read: list[Part] = field(default_factory=list)
     told_ends: list[str] = field(default_factory=list)
     left_changed: str = ""
@@ -86,8 +89,7 @@ class Session:
         if study.vm:
             check_emulation(workplace.without_kvm, allow_emulation)
         folder = share.folder or results_folder(results, study, workplace.node)
-        if fresh:
-            set_aside(folder)
+        aside = set_aside(folder) if fresh else None
         read = parts_of(folder / "records")
         outline = workplace.outline(study, results, share)
         if not outline.plan.cases:
@@ -96,7 +98,7 @@ class Session:
         if study.race:
             entrants_of(outline.plan)
         told = told_ends(folder / "records", workplace.node, outline)
-        return cls(workplace, outline, folder, share, read, told)
+        return cls(workplace, outline, folder, share, aside, read, told)
 
     def run(self, progress: Progress) -> None:
         """Make every run that is left; each is recorded before the next one starts.
@@ -154,7 +156,10 @@ class Session:
         engine: Engine | None = None
         try:
             self._catch_up()
+            programs = self.workplace.programs_of(self.outline.plan)
+            programs.check_earlier(self.folder, self.outline.history.programs)
             self._keep_sources()
+            programs.keep(self.folder)
             self._measure_latency(progress)
             collectors = self._collectors()
             engine = self._engine(collectors, shard.attempt)
@@ -163,7 +168,7 @@ class Session:
                 self.outline.history,
                 shard,
                 self._origin(shard.attempt),
-                self._bench(engine, collectors, settle),
+                self._bench(engine, collectors, programs, settle),
                 progress,
             )
         finally:
@@ -236,9 +241,12 @@ class Session:
         consoles = self.folder / "consoles"
         return open_engine(study.vm, self.workplace.without_kvm, collectors, consoles, attempt)
 
-    def _bench(self, engine: Engine, collectors: Collectors, settle: Settle) -> Bench:
+    def _bench(
+        self, engine: Engine, collectors: Collectors, programs: StudyPrograms, settle: Settle
+    ) -> Bench:
         return Bench(
             launch=self.outline.launch,
+            program=programs.measured,
             execute=engine.execute,
             collect=engine.measured,
             settle=settle,

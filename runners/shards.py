@@ -27,7 +27,7 @@ from runners.share import StoppedError
 # 2: `baseline` records, which are of no run; net energy, power and energy-delay products.
 # 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
 # 4: no line without a checksum (`crc32`); `race_seen` of runs that race; placement judged by all
-#    looks, with each thread's masks and CPU time; `cpu_s`.
+#    looks, with each thread's masks and CPU time; `cpu_s`; `program_digest`.
 SCHEMA = 4
 CHECKED_FROM = 4
 

@@ -37,6 +37,7 @@ from runners.shards import Shard
 from runners.share import StoppedError
 from runners.shortage import ShortageError
 from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
+from runners.study_programs import ProgramChangedError
 from runners.temperature_gate import Gate
 from runners.unasked_end import unless_stopped
 from runners.utc import utc_now
@@ -94,7 +95,8 @@ class Bench:
     `idle` measures the node without a program under the case's governor, when `baselines` says
     that it is due. `gate` is what a run waits for, `warnings` are lines that a user should see
     before the first one, `clocks` notices that the node's clock is set or the node sleeps.
-    `limited` gives the case with the time that one of its runs may take.
+    `limited` gives the case with the time that one of its runs may take. `program` says of which
+    program a case's run is, and raises ProgramChangedError when that is another than before.
     """
 
     launch: Callable[[Case], Launch]
@@ -109,6 +111,7 @@ class Bench:
     warnings: tuple[str, ...] = ()
     clocks: ClockWatch = field(default_factory=ClockWatch)
     limited: Callable[[Case, PlannedRun], Case] = lambda case, _: case
+    program: Callable[[Case], Measured] = lambda _: Measured()
 
 
 def run_study(
@@ -194,7 +197,14 @@ def _one_run(
     known: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
     started_at = utc_now("milliseconds")
-    launch = bench.launch(case)
+    launch, program = bench.launch(case), bench.program(case)
+
+    def unfinished(status: str, reason: str) -> dict[str, Any]:
+        record = unfinished_record(origin, planned, case, started_at, status, reason)
+        record |= program.fields
+        shard.append(record)
+        return record
+
     before = bench.state(case)
     began = bench.clocks.now()
     try:
@@ -202,20 +212,21 @@ def _one_run(
         if slept_s := bench.clocks.now().slept_since(began):
             reason = f"the node slept for {duration(slept_s)} meanwhile"
             seen = replace(seen, objection=seen.objection or (SUSPENDED, reason))
-        collected = [waited, bench.clocks.measured(), *bench.collect(case, seen)]
+        collected = [waited, bench.clocks.measured(), program, *bench.collect(case, seen)]
         after = bench.state(case)
+        # A run during which its program changed may be of either.
+        bench.program(case)
     except (KeyboardInterrupt, StoppedError):
-        reason = "stopped by the user or a signal while it ran"
-        shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
+        unfinished(INTERRUPTED, "stopped by the user or a signal while it ran")
         raise
     except ShortageError as error:
-        reason = error.problem
-        shard.append(unfinished_record(origin, planned, case, started_at, INTERRUPTED, reason))
+        unfinished(INTERRUPTED, error.problem)
+        raise
+    except ProgramChangedError as error:
+        unfinished(INTERRUPTED, str(error))
         raise
     except LaunchError as error:
-        record = unfinished_record(origin, planned, case, started_at, FAILED, str(error))
-        shard.append(record)
-        return record
+        return unfinished(FAILED, str(error))
     states = (before, after)
     record = run_record(origin, planned, case, launch, seen, started_at, states, collected)
     record |= known(record)

@@ -19,8 +19,10 @@ from runners.launch import Launch, build_launch
 from runners.node import Node, open_node, whole_node
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
+from runners.program_files import ProgramReader
 from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.share import ALL, Share
+from runners.study_programs import StudyPrograms
 
 LIVE_ROOT = Path("/")
 # The study as it was run last, beside its records.
@@ -95,6 +97,8 @@ class Workplace:
             node = self.node
             history = read_history(folder, study, node.digest, node.node_id, share.pool, node.facts)
         plan = replace(self.plan(study), blocks=share.blocks)
+        if history.programs:
+            self.programs_of(plan).check_earlier(folder, history.programs)
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
         energy = needed and may_have_energy(self.node.root)
@@ -145,6 +149,14 @@ class Workplace:
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
         return build_launch(case, plan.program_of(case), self._inherited, self.tools)
+
+    def programs_of(self, plan: Plan) -> StudyPrograms:
+        """Return the programs of the plan's cases as they are now."""
+        return StudyPrograms.of(plan, self._program_reader)
+
+    @cached_property
+    def _program_reader(self) -> ProgramReader:
+        return ProgramReader(self._inherited)
 
     @cached_property
     def _inherited(self) -> Mapping[str, str]:

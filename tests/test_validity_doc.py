@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "validity.md"
-ATTACKS = range(1, 26)
+ATTACKS = range(1, 27)
 PARTS = ("Attack", "Answer", "Code", "Proof", "Remains")
 STATUSES = {"prevented", "detected", "recorded", "remains"}
 

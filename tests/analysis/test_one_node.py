@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -78,3 +79,51 @@ def test_runs_of_several_nodes_or_studies_in_one_folder_are_refused(
     assert f"holds runs of several {what} ('a', 'b')" in str(done.exception)
     assert done.stdout == ""
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def kept(folder: Path, digest: str, program: str) -> None:
+    """Keep the files of a program beside the records."""
+    files = {"program": {"path": "/opt/lulesh", "sha256": program}}
+    (folder / "programs").mkdir(exist_ok=True)
+    (folder / "programs" / f"{digest}.json").write_text(json.dumps({"files": files}))
+
+
+def test_runs_of_two_builds_are_never_averaged(tmp_path: Path) -> None:
+    first, second = "a" * 64, "b" * 64
+    write(tmp_path, [record(1, 1, program_digest=first), record(2, 1, program_digest=second)])
+    kept(tmp_path, first, "1" * 64)
+    kept(tmp_path, second, "2" * 64)
+
+    with pytest.raises(UserError) as refused:
+        open_results(str(tmp_path))
+
+    assert "two programs for lulesh-serial, size paper, threads 1: " in str(refused.value)
+    assert "'program' was 111111111111, now 222222222222: /opt/lulesh" in str(refused.value)
+
+
+@pytest.mark.parametrize("file", ["", "[]", "{}", '{"files": 1}', '{"files": {"program": 1}}'])
+def test_runs_of_two_builds_are_refused_whatever_is_told_of_them(tmp_path: Path, file: str) -> None:
+    digests = "a" * 64, "../" + "b" * 61
+    write(tmp_path, [record(1, n, program_digest=digest) for n, digest in enumerate(digests, 1)])
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / f"{digests[0]}.json").write_text(file)
+
+    with pytest.raises(UserError, match="which files differ is not known"):
+        open_results(str(tmp_path))
+
+
+def test_variants_sizes_and_thread_counts_are_programs_of_their_own(tmp_path: Path) -> None:
+    others: list[dict[str, Any]] = [
+        {},
+        {"variant": "libgomp"},
+        {"size": "s2"},
+        {"threads": 2},
+        {"app": "lu"},
+    ]
+    runs = [
+        record(1, 1, case_id=f"c{at}", program_digest=f"{at}" * 64, **fields)
+        for at, fields in enumerate(others)
+    ]
+    write(tmp_path, [*runs, record(1, 2, case_id="c0")])
+
+    assert open_results(str(tmp_path)).runs is not None

@@ -1,0 +1,213 @@
+"""Which bytes a program is: digests of its file, of what interprets it, and of its libraries.
+
+Results are of one program. A file is known again by its device, inode and size and by the times, in
+nanoseconds, of the last change of its content and of its state; only where one of these is another
+is it read again. That misses what was changed without a new time: within a tick of the file
+system's clock, for which reason a file that changed seconds ago is read each time; and, on a
+network file system, by another node, until this one's cache shows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from configs.given_file import open_given, read_given
+from runners.libraries import loaded_libraries
+
+PROGRAM = "program"
+# FAT tells times of content by two seconds; the clocks of other file systems tick faster.
+_SETTLED_NS = 2 * 10**9
+_PIECE_BYTES = 1 << 20
+# The kernel reads no more of a script's first line, and follows as many (fs/binfmt_script.c).
+_FIRST_LINE_BYTES = 256
+_MAX_INTERPRETERS = 5
+_SCRIPT = re.compile(r".+\.(?:sh|bash|py|pl|rb|jl|lua|tcl|[rR])")
+_ELF, _SHEBANG = b"\x7fELF", b"#!"
+# What decides which libraries the loader finds, beside folders (ld.so(8)).
+_LOADER_FILES = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
+
+_Stamp = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class ProgramFiles:
+    """The files of a program, by their part in it, such as `program` or `libm.so.6`.
+
+    `unavailable` is why a part, or what a part loads, is not known; empty when all is.
+    """
+
+    paths: Mapping[str, Path]
+    digests: Mapping[str, str]
+    unavailable: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all digests by part: where the files lie makes no other program."""
+        text = json.dumps(dict(self.digests), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is kept of them beside the records."""
+        files = {
+            part: {"path": str(path), "sha256": self.digests[part]}
+            for part, path in self.paths.items()
+            if part in self.digests
+        }
+        return {"files": files, "unavailable": dict(self.unavailable)}
+
+
+def programs_in(program: Path, arguments: Iterable[str]) -> tuple[Path, ...]:
+    """Return a program and those of its arguments that are the path of a program or of a script.
+
+    So a launcher's program is known, and an interpreter's script. What any of them starts in its
+    turn, or opens while it runs, is not.
+    """
+    return (program, *(Path(word) for word in arguments if _names_a_program(word)))
+
+
+class ProgramReader:
+    """Tells which files programs are; what has not changed is not read again."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """`environment` is that in which the programs are started."""
+        self._environment = environment
+        self._digests: dict[Path, tuple[_Stamp, str]] = {}
+        self._known: dict[tuple[Path, ...], tuple[list[_Stamp | None], ProgramFiles]] = {}
+
+    def read(self, programs: tuple[Path, ...]) -> ProgramFiles:
+        """Return the files of `programs_in` a command: their own, interpreters' and libraries'."""
+        known = self._known.get(programs)
+        if known and known[0] == self._stamps(known[1]):
+            return known[1]
+        found = self._files_of(programs)
+        stamps = self._stamps(found)
+        if all(stamp is None or _is_settled(stamp) for stamp in stamps):
+            self._known[programs] = (stamps, found)
+        return found
+
+    def _stamps(self, files: ProgramFiles) -> list[_Stamp | None]:
+        """Return what is another when the answer may be another."""
+        searched = re.split("[:;]", self._environment.get("LD_LIBRARY_PATH", ""))
+        folders = [Path(folder) for folder in searched if folder]
+        return [_stamp_of(path) for path in (*files.paths.values(), *_LOADER_FILES, *folders)]
+
+    def _files_of(self, programs: tuple[Path, ...]) -> ProgramFiles:
+        parts = _Parts()
+        for number, path in enumerate(programs):
+            self._add_program(parts, PROGRAM if number == 0 else f"argument {path.name}", path)
+        digests = {}
+        for part, path in parts.paths.items():
+            try:
+                digests[part] = self._digest(path)
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or str(error)
+                parts.unavailable[part] = f"{path} cannot be read ({why})"
+        return ProgramFiles(parts.paths, digests, parts.unavailable)
+
+    def _add_program(self, parts: _Parts, part: str, path: Path) -> None:
+        """Add a file, its interpreters, and the libraries of the one that the kernel loads."""
+        parts.add(part, path)
+        for _ in range(_MAX_INTERPRETERS):
+            script = path
+            path = _interpreter_of(script, self._environment) or script
+            if path == script:
+                break
+            parts.add(f"interpreter {path.name}", path)
+        if _begins_with(path, _ELF):
+            libraries = loaded_libraries(path, self._environment)
+            if isinstance(libraries, str):
+                parts.unavailable[f"libraries of {path.name}"] = libraries
+            else:
+                for name, library in libraries.items():
+                    parts.add(name, library)
+
+    def _digest(self, path: Path) -> str:
+        """Return the SHA-256 of a file; raises OSError when it cannot be read."""
+        descriptor = open_given(path)
+        try:
+            stamp = _stamp(os.fstat(descriptor))
+            known = self._digests.get(path)
+            if known and known[0] == stamp:
+                return known[1]
+            digest = hashlib.sha256()
+            while piece := os.read(descriptor, _PIECE_BYTES):
+                digest.update(piece)
+            found = digest.hexdigest()
+            if _stamp(os.fstat(descriptor)) == stamp and _is_settled(stamp):
+                self._digests[path] = (stamp, found)
+            return found
+        finally:
+            os.close(descriptor)
+
+
+@dataclass
+class _Parts:
+    paths: dict[str, Path] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+    def add(self, part: str, path: Path) -> None:
+        """Add a file; two programs may load different ones of a name."""
+        known = self.paths.setdefault(part, path)
+        if known != path:
+            self.paths[f"{part} ({path})"] = path
+
+
+def _interpreter_of(path: Path, environment: Mapping[str, str]) -> Path | None:
+    """Return what the kernel starts for a script, or what env(1) then finds; None for others."""
+    first_line = _begin(path, _FIRST_LINE_BYTES).partition(b"\n")[0]
+    if not first_line.startswith(_SHEBANG):
+        return None
+    words = os.fsdecode(first_line[len(_SHEBANG) :]).split()
+    if not words:
+        return None
+    if Path(words[0]).name != "env":
+        return Path(words[0])
+    named = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    found = shutil.which(named[0], path=environment.get("PATH")) if named else None
+    return Path(found) if found else Path(words[0])
+
+
+def _names_a_program(word: str) -> bool:
+    if "/" not in word and not _SCRIPT.fullmatch(word):
+        return False
+    path = Path(word)
+    if _SCRIPT.fullmatch(word):
+        return _stamp_of(path) is not None
+    return _begins_with(path, _ELF) or _begins_with(path, _SHEBANG)
+
+
+def _begins_with(path: Path, magic: bytes) -> bool:
+    return _begin(path, len(magic)).startswith(magic)
+
+
+def _begin(path: Path, most: int) -> bytes:
+    try:
+        return read_given(path, most)
+    except (OSError, ValueError):
+        return b""
+
+
+def _stamp_of(path: Path) -> _Stamp | None:
+    try:
+        return _stamp(path.stat())
+    except (OSError, ValueError):
+        return None
+
+
+def _stamp(status: os.stat_result) -> _Stamp:
+    when = (status.st_mtime_ns, status.st_ctime_ns)
+    return (status.st_dev, status.st_ino, status.st_size, *when)
+
+
+def _is_settled(stamp: _Stamp) -> bool:
+    """Return whether the next change of a file that has this stamp gives it another one."""
+    return max(stamp[3:]) + _SETTLED_NS < time.time_ns()

@@ -1,0 +1,146 @@
+"""The programs of a study: which they are, and that they are those of its earlier records still."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from configs.errors import StudyError, UserError
+from configs.words import printable, shown
+from runners.case import Case
+from runners.changed_node import kept_facts
+from runners.launch import program_arguments
+from runners.measured import Measured
+from runners.plan import Plan
+from runners.program_files import ProgramFiles, ProgramReader, programs_in
+from runners.shards import write_atomically
+
+FOLDER = "programs"
+_MAX_NAMED = 6
+_SHOWN_DIGITS = 12
+_MAX_CHARACTERS = 300
+_WAYS_ON = (
+    "put it back and start the same command again to continue; or start anew with --fresh, which "
+    'keeps what was measured, as the "before" of `pinstudy compare`'
+)
+
+
+class ProgramChangedError(StudyError):
+    """A program of the study is not what it was."""
+
+
+@dataclass(frozen=True)
+class StudyPrograms:
+    """The programs of a study's cases as they are when an attempt begins, and how to look again."""
+
+    reader: ProgramReader
+    by_case: Mapping[str, tuple[Path, ...]]
+    files: Mapping[tuple[Path, ...], ProgramFiles]
+
+    @classmethod
+    def of(cls, plan: Plan, reader: ProgramReader) -> StudyPrograms:
+        """Read the programs of a plan's cases."""
+        by_case = {
+            case.case_id: programs_in(plan.program_of(case), program_arguments(case))
+            for case in plan.cases
+        }
+        files = {programs: reader.read(programs) for programs in set(by_case.values())}
+        return cls(reader, by_case, files)
+
+    def check_earlier(self, folder: Path, recorded: Mapping[str, Collection[str]]) -> None:
+        """Raise UserError when a case's program is not that of its earlier records.
+
+        `recorded` are the digests in these by case; `folder` holds them, and in `programs` what
+        files they are of. Raises StudyError when it cannot be told now.
+        """
+        for case_id, programs in self.by_case.items():
+            now = self.files[programs]
+            for digest in recorded.get(case_id, ()):
+                if digest != now.digest:
+                    before = kept_facts(folder / FOLDER, digest)
+                    _check_known(programs[0], before, now)
+                    raise UserError(
+                        f"{folder}: {programs[0]} is not the program that made the runs there: "
+                        f"{what_changed(before, now.facts())}; {_WAYS_ON}"
+                    )
+
+    def measured(self, case: Case) -> Measured:
+        """Return what the record of a run says of its program, which is looked at once more.
+
+        Raises ProgramChangedError when it has changed since the attempt began, StudyError when that
+        cannot be told.
+        """
+        programs = self.by_case[case.case_id]
+        before, now = self.files[programs], self.reader.read(programs)
+        if now.digest != before.digest:
+            _check_known(programs[0], before.facts(), now)
+            raise ProgramChangedError(
+                f"{programs[0]} has changed while the study ran: "
+                f"{what_changed(before.facts(), now.facts())}; {_WAYS_ON}"
+            )
+        absent = "; ".join(before.unavailable.values())
+        return Measured({"program_digest": now.digest}, {"program_files": absent} if absent else {})
+
+    def keep(self, folder: Path) -> None:
+        """Write which files the programs are beside the records; raises StudyError."""
+        for files in self.files.values():
+            text = json.dumps(files.facts(), indent=2, sort_keys=True) + "\n"
+            write_atomically(folder / FOLDER / f"{files.digest}.json", text.encode())
+
+
+def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFiles) -> None:
+    """Raise StudyError when files cannot be looked at that could be before, as in a shortage."""
+    known = before.get("unavailable") if before else None
+    new = [
+        why
+        for part, why in now.unavailable.items()
+        if not isinstance(known, dict) or part not in known
+    ]
+    if new:
+        raise StudyError(
+            f"{program}: whether it has changed cannot be told: {'; '.join(new)}; start the same "
+            "command again when it can, it continues"
+        )
+
+
+def changed_programs(folder: Path, first: str, second: str) -> str:
+    """Return which files differ between two digests of programs, as their files there tell."""
+    then, now = (kept_facts(folder / FOLDER, digest) for digest in (first, second))
+    return what_changed(then, now)
+
+
+def what_changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
+    """Return in words which files differ between the facts of two programs, if they are known."""
+    then, files = (facts.get("files") if facts else None for facts in (before, now))
+    lines: list[str] = []
+    if isinstance(then, dict) and isinstance(files, dict):
+        lines += _differences(then, files)
+    if not lines:
+        return f"which files differ is not known (expected {FOLDER}/ beside the records)"
+    more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
+    return "; ".join(lines[:_MAX_NAMED]) + more
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Name the parts that are not what they were; both are from files, which may hold anything."""
+    for part in dict.fromkeys([*then, *now]):
+        old, new = (_of_part(files, part) for files in (then, now))
+        if old is None:
+            yield f"{shown(part)} is new: {_text(new, 'path')}"
+        elif new is None:
+            yield f"{shown(part)} is gone: {_text(old, 'path')}"
+        elif old.get("sha256") != new.get("sha256"):
+            was, is_now = (_text(of, "sha256")[:_SHOWN_DIGITS] for of in (old, new))
+            yield f"{shown(part)} was {was}, now {is_now}: {_text(new, 'path')}"
+
+
+def _text(of: Mapping[str, Any] | None, name: str) -> str:
+    return printable(str((of or {}).get(name)))[:_MAX_CHARACTERS]
+
+
+def _of_part(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
+    found = files.get(part)
+    return found if isinstance(found, dict) else None

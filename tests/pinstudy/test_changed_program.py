@@ -1,0 +1,178 @@
+"""A study whose program is another than before, while it runs or between two starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.read_shards import read_records
+from tests.tools import ROOT, need_tool
+
+SOURCE = """\
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+  FILE *starts = fopen("starts", "a");
+  fputs("x", starts);
+  long count = ftell(starts);
+  fclose(starts);
+  if (count == SWAPS_AT) rename("next", "program");
+  usleep(WAITS_US);
+}
+"""
+APP = """\
+# A program that is built while it is studied
+title: a wait
+variants:
+  plain: {program: PROGRAM, runtime: none}
+sizes:
+  only: {arguments: []}
+limit: 5 s
+"""
+STUDY = """\
+# A study for tests
+title: waits
+apps:
+  - {app: wait, variants: plain, sizes: only, threads: 1}
+mappings: [scheduler, {name: other, selection: all, tightness: set}]
+governors: current
+repetitions: 3
+warmup: 0
+order: ORDER
+"""
+
+
+def build(path: Path, waits_us: int = 1000, swaps_at: int = -1) -> None:
+    """Build the program as another file, and put it in place as linkers and installers do."""
+    source = path.with_suffix(".c")
+    text = SOURCE.replace("WAITS_US", str(waits_us)).replace("SWAPS_AT", str(swaps_at))
+    source.write_text(text)
+    made = path.with_suffix(".new")
+    subprocess.run([need_tool("gcc"), "-o", str(made), str(source)], check=True, timeout=60)
+    made.rename(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps/wait.yaml").write_text(APP.replace("PROGRAM", str(tmp_path / "program")))
+    (tmp_path / "waits.yaml").write_text(STUDY.replace("ORDER", "randomised-blocks"))
+    build(tmp_path / "program")
+    return tmp_path
+
+
+def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"} | variables
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def results(folder: Path) -> Path:
+    (found,) = (path for path in folder.glob("results/waits/*") if ".2" not in path.name)
+    return found
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    return list(read_records(results(folder) / "records"))
+
+
+def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> None:
+    build(folder / "program", swaps_at=3)
+    build(folder / "next", waits_us=2000)
+
+    done = pinstudy(folder, "run", "waits.yaml")
+
+    assert done.returncode == 1
+    assert f"{folder}/program has changed while the study ran: 'program' was " in done.stderr
+    assert "put it back and start the same command again to continue" in done.stderr
+    assert '--fresh, which keeps what was measured, as the "before" of `pinstudy co' in done.stderr
+    # The run in which it changed is of neither program.
+    assert Counter(r["status"] for r in records(folder)) == {"ok": 2, "interrupted": 1}
+    assert len({r["program_digest"] for r in records(folder)}) == 1
+    assert (folder / "starts").read_text() == "xxx"
+
+
+@pytest.mark.parametrize("order", ["randomised-blocks", "sequential"])
+def test_a_second_start_with_another_program_is_refused_until_it_is_back(
+    folder: Path, order: str
+) -> None:
+    (folder / "waits.yaml").write_text(STUDY.replace("ORDER", order))
+    build(folder / "program", swaps_at=4)
+    os.link(folder / "program", folder / "first")
+    build(folder / "next", waits_us=2000)
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 1
+
+    for command in ("run", "plan"):
+        again = pinstudy(folder, command, "waits.yaml")
+        assert again.returncode == 2
+        assert "is not the program that made the runs there: 'program'" in again.stderr
+        assert "or start anew with --fresh" in again.stderr
+    assert (folder / "starts").read_text() == "xxxx"
+
+    (folder / "first").replace(folder / "program")
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    assert Counter(r["status"] for r in records(folder)) == {"ok": 6, "interrupted": 1}
+
+
+def test_fresh_keeps_the_runs_of_the_earlier_program_to_compare_with(folder: Path) -> None:
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    build(folder / "program", waits_us=50_000)
+
+    fresh = pinstudy(folder, "run", "waits.yaml", "--fresh")
+
+    assert fresh.returncode == 0, fresh.stderr
+    (told,) = (line for line in fresh.stderr.splitlines() if "pinstudy compare" in line)
+    _, _, typed = told.partition("pinstudy compare ")
+    before, now = typed.split()
+    assert folder / now == results(folder)
+    compared = pinstudy(folder, "compare", before, now)
+    assert compared.returncode == 0, compared.stderr
+    digests = {
+        name: {r["program_digest"] for r in read_records(folder / name / "records")}
+        for name in (before, now)
+    }
+    assert digests[before].isdisjoint(digests[now])
+
+
+def test_what_cannot_be_looked_at_is_not_said_to_have_changed(folder: Path) -> None:
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+
+    again = pinstudy(folder, "run", "waits.yaml", PATH="/nonexistent")
+
+    assert again.returncode == 1
+    assert "whether it has changed cannot be told: ldd could not be asked" in again.stderr
+
+
+def test_a_program_with_the_same_bytes_is_the_same(folder: Path) -> None:
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    build(folder / "program")
+
+    assert pinstudy(folder, "run", "waits.yaml").returncode == 0
+    assert len(records(folder)) == 6
+
+
+def test_which_files_a_program_is_lies_beside_the_records(folder: Path) -> None:
+    pinstudy(folder, "run", "waits.yaml")
+
+    (digest,) = {r["program_digest"] for r in records(folder)}
+    files = json.loads((results(folder) / "programs" / f"{digest}.json").read_text())["files"]
+    assert files["program"]["path"] == str(folder / "program")
+    known = subprocess.run(
+        ["sha256sum", str(folder / "program")], capture_output=True, text=True, check=True
+    )
+    assert files["program"]["sha256"] == known.stdout.split()[0]
+    assert any(part.startswith("libc.") for part in files)

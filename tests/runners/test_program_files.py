@@ -1,0 +1,154 @@
+"""Which files a program is: its own, its interpreter's, its libraries', and those it is told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from runners.program_files import ProgramFiles, ProgramReader, programs_in
+from tests.tools import need_tool
+
+ENVIRONMENT = dict(os.environ)
+
+
+def compiled(path: Path, text: str, *options: str) -> Path:
+    source = path.with_suffix(".c")
+    source.write_text(text)
+    command = [need_tool("gcc"), "-o", str(path), str(source), *options]
+    subprocess.run(command, check=True, timeout=60)
+    return path
+
+
+def script(path: Path, first_line: str, text: str = "true\n") -> Path:
+    path.write_text(f"{first_line}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+def read(program: Path, *arguments: str, reader: ProgramReader | None = None) -> ProgramFiles:
+    reader = reader or ProgramReader(ENVIRONMENT)
+    return reader.read(programs_in(program, arguments))
+
+
+def library(path: Path, value: int) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    return compiled(path, f"int f(void) {{ return {value}; }}\n", "-shared", "-fPIC")
+
+
+def test_a_library_of_the_programs_own_belongs_to_it(tmp_path: Path) -> None:
+    own = library(tmp_path / "lib" / "libown.so", 1)
+    program = compiled(
+        tmp_path / "program", "int f(void); int main(void) { return f(); }\n", str(own)
+    )
+    reader = ProgramReader(ENVIRONMENT)
+    before = read(program, reader=reader)
+    assert before.paths["libown.so"] == own
+    assert {"program", "libc.so.6"} < set(before.digests)
+    assert not before.unavailable
+
+    library(own, 2)
+
+    after = read(program, reader=reader)
+    assert after.digest != before.digest
+    changed = [part for part in after.digests if after.digests[part] != before.digests[part]]
+    assert changed == ["libown.so"]
+
+
+def test_a_library_that_is_found_earlier_than_before_is_another(tmp_path: Path) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    own = library(folders[1] / "libown.so", 1)
+    text = "int f(void); int main(void) { return f(); }\n"
+    program = compiled(tmp_path / "program", text, f"-L{own.parent}", "-lown")
+    reader = ProgramReader(ENVIRONMENT | {"LD_LIBRARY_PATH": ":".join(map(str, folders))})
+    before = read(program, reader=reader)
+
+    library(folders[0] / "libown.so", 2)
+
+    assert read(program, reader=reader).paths["libown.so"] == folders[0] / "libown.so"
+    assert read(program, reader=reader).digest != before.digest
+
+
+def test_a_library_that_is_preloaded_belongs_to_the_program(tmp_path: Path) -> None:
+    own = library(tmp_path / "libpre.so", 1)
+    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n")
+    reader = ProgramReader(ENVIRONMENT | {"LD_PRELOAD": str(own)})
+    assert read(program, reader=reader).paths["libpre.so"] == own
+
+
+def test_a_static_program_is_one_file(tmp_path: Path) -> None:
+    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
+    assert set(read(program).digests) == {"program"}
+
+
+def test_a_script_is_itself_and_its_interpreter_with_libraries(tmp_path: Path) -> None:
+    found = read(script(tmp_path / "run", "#!/bin/sh"))
+    assert found.paths["program"] == tmp_path / "run"
+    assert found.paths["interpreter sh"] == Path("/bin/sh")
+    assert "libc.so.6" in found.digests
+
+
+def test_an_interpreter_that_env_finds_is_the_one_on_the_path(tmp_path: Path) -> None:
+    inner = script(tmp_path / "mine", "#!/bin/sh -e")
+    reader = ProgramReader(ENVIRONMENT | {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    found = read(script(tmp_path / "run", "#!/usr/bin/env -S A=1 mine -x"), reader=reader)
+    assert found.paths["interpreter mine"] == inner
+    assert found.paths["interpreter sh"] == Path("/bin/sh")
+
+
+def test_what_a_launcher_is_told_to_start_belongs_to_it(tmp_path: Path) -> None:
+    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n")
+    run, data = script(tmp_path / "run", "#!/bin/sh"), tmp_path / "data"
+    data.write_text("7\n")
+    plain = tmp_path / "plain.py"
+    plain.write_text("print(1)\n")
+    words = ["-n", "2", str(program), str(run), str(plain), str(data), "missing.py", "a\0b.py"]
+    found = read(Path("/usr/bin/env"), *words)
+    assert {part for part in found.digests if part.startswith("argument")} == {
+        "argument program", "argument run", "argument plain.py"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("first_line", ["#!", "#! ", "#!/no/such/thing", "#!\0", "#!" + "x" * 999])
+def test_an_interpreter_that_is_not_there_has_a_reason_or_is_none(
+    tmp_path: Path, first_line: str
+) -> None:
+    found = read(script(tmp_path / "run", first_line))
+    assert "program" in found.digests
+    assert set(found.paths) - set(found.digests) == set(found.unavailable)
+
+
+def test_two_scripts_that_interpret_each_other_come_to_an_end(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    script(one, f"#!{other}")
+    script(other, f"#!{one}")
+    assert set(read(one).digests) == {"program", "interpreter other", "interpreter one"}
+
+
+def test_a_file_that_is_written_in_place_with_its_old_times_is_noticed(tmp_path: Path) -> None:
+    run = script(tmp_path / "run", "#!/bin/sh", "true 1\n")
+    os.utime(run, ns=(10**18, 10**18))
+    reader = ProgramReader(ENVIRONMENT)
+    before = read(run, reader=reader)
+
+    run.write_text("#!/bin/sh\ntrue 2\n")
+    os.utime(run, ns=(10**18, 10**18))
+
+    assert read(run, reader=reader).digest != before.digest
+
+
+def test_what_has_not_changed_for_seconds_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
+    reader = ProgramReader(ENVIRONMENT)
+    monkeypatch.setattr("time.time_ns", lambda now=time.time_ns: now() + 10 * 10**9)
+    before = read(program, reader=reader)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.read", lambda *_: pytest.fail("it was read again"))
+        assert read(program, reader=reader) is before
