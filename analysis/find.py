@@ -38,6 +38,7 @@ from analysis.verdict.comparisons import (
     differences_from_baselines,
 )
 from analysis.verdict.headline import headline_of
+from analysis.verdict.more_runs import command_for_more
 from analysis.verdict.pareto import pareto_front
 from analysis.verdict.readings import other_reading
 from analysis.verdict.summaries import sample_of_summary
@@ -77,7 +78,9 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     said = _headline_of_race(advice) if raced else headline_of(tables)
-    return Findings(margin, tables, drift, said, len(comparisons), remarks, raced, advice)
+    more = max((each.more or 0 for each in comparisons.values()), default=0)
+    again = command_for_more(results, more)
+    return Findings(margin, tables, drift, said, len(comparisons), remarks, raced, advice, again)
 
 
 def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:

@@ -132,6 +132,7 @@ class Findings:
     `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many the
     Holm correction took together; `headline` answers the question in one or two sentences. Cases
     that `raced` have no verdicts: `advice` is their answer, None when the records give none.
+    `next_command` is what brings an answer that is still open; empty where nothing is known to.
     """
 
     margin: float
@@ -142,3 +143,4 @@ class Findings:
     remarks: tuple[str, ...] = field(default=())
     raced: bool = False
     advice: Advice | None = None
+    next_command: str = ""

@@ -46,7 +46,8 @@ class Runs:
     the name of their pool, and MADE_ON has the node. Where any record has them,
     `l1d_miss_rate_<kind>` and
     `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
-    than the 32 that are kept.
+    than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
+    was a race.
 
     `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -61,6 +62,7 @@ class Runs:
     unusable: int = 0
     more_metrics: bool = False
     raced: bool = False
+    ruled: bool = False
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
@@ -84,9 +86,9 @@ def read_runs(folder: Path) -> Runs:
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
     more = growing.sparse["metrics"].more
-    return Runs(
-        frame, kinds, reasons, growing.refused, growing.unusable, more, growing.raced, repeated
-    )
+    lines = (growing.refused, growing.unusable)
+    ended_by = (growing.raced, growing.ruled)
+    return Runs(frame, kinds, reasons, *lines, more, *ended_by, repeated)
 
 
 def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:

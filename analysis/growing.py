@@ -31,11 +31,11 @@ from runners.statuses import BASELINE
 from runners.topology import KIND_ORDER
 
 _TEXTS = (
-    "study", "study_digest", "case_id", "program_digest", "node_id", "pool", "node_digest",
-    "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy", "mapping", "governor",
-    "selection", "tightness", "mechanism", "cpus", "status", "reason", "governor_read", "driver",
-    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus", "vm_accelerator",
-    "algorithm", "implementation",
+    "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
+    "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
+    "mapping", "governor", "selection", "tightness", "mechanism", "cpus", "status", "reason",
+    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness",
+    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
@@ -96,14 +96,14 @@ class Growing:
 
     `refused` counts lines that are no records, by why, `unusable` records that do not say of which
     row of which table.
-    `raced` tells that the cases of a record raced.
+    `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
     `sparse` has the columns that only some records have.
     """
 
     def __init__(self) -> None:
         self.refused: Counter[str] = Counter()
         self.unusable = 0
-        self.raced = False
+        self.raced = self.ruled = False
         self.reasons = Reasons()
         self._texts = {name: Texts() for name in (*_TEXTS, *_VERDICTS, *_TOLD)}
         self._parts: dict[str, list[NDArray[Any]]] = {}
@@ -124,6 +124,7 @@ class Growing:
                 self.refused[record.why] += 1
             elif record.get("status") != BASELINE:
                 if not self.raced and "repetition_rule" in record:
+                    self.ruled = True
                     self.raced = columns.member(record["repetition_rule"], "race") is not None
                 yield _row(record, self.reasons)
 
@@ -132,6 +133,7 @@ class Growing:
         self.refused += others.refused
         self.unusable += others.unusable
         self.raced |= others.raced
+        self.ruled |= others.ruled
         numbers = {
             name: texts.numbers_of(others._texts[name]) for name, texts in self._texts.items()
         }

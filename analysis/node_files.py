@@ -5,6 +5,7 @@ A results folder may come from anybody: nothing in its files is trusted before i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from analysis.table import one_line
 from configs.words import plural
 from runners.lstopo import picture_path
 
+_KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"
 
 _TURBO = {"True": "on", "False": "off"}
@@ -135,6 +137,12 @@ def _kind_of(kind: Mapping[str, Any], cores: list[dict[str, Any]]) -> str:
     count = sum(_word(core, "kind") == name for core in cores)
     declared = ", declared by hand" if kind.get("declared") is True else ""
     return f"{plural(count, f'{name}-core')} (CPUs {_word(kind, 'cpus')}{declared})"
+
+
+def kinds_option(sheets: Iterable[NodeSheet]) -> str:
+    """Return the option that declares core kinds as they were; empty where none were."""
+    declared = next((sheet.declared for sheet in sheets if sheet.declared), "")
+    return f"--kinds {declared}" if _KINDS.fullmatch(declared) else ""
 
 
 def _declared(kinds: list[dict[str, Any]]) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 from configs.model import AppChoice, Study
 
 # Where the study stands, what it is called in tables, forecasts, what is done beside its runs, on
-# which nodes they are made, and how long a race may take: they change no run.
+# which nodes they are made, how many of them at most, and how long a race may take: they change
+# no run.
 _NOT_ASKED_FOR = (
-    *("path", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
+    *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
     *("implementation", "algorithm", "obtain"),
-    *("within_s", "runs"),
+    *("repetitions", "within_s", "runs"),
 )
 # Keys inside a study's parts that came later: where they are not used, they are left out.
 _LATER = ("placement", "mappings", "oversubscribe", "command", "expect")

@@ -19,17 +19,18 @@ ROOT = CONFIGS.parent
 SUFFIXES = (".yaml", ".yml")
 
 
-def load_study(name_or_path: str | os.PathLike[str]) -> Study:
+def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = None) -> Study:
     """Return a study of the installation by its name, or a user's own by the path of its file.
 
-    Raises ConfigError with every mistake in the files that were read, UserError when there is no
-    such study or its file cannot be read.
+    `repetitions` are made instead of those that the file asks for. Raises ConfigError with every
+    mistake in the files that were read, UserError when there is no such study or its file cannot be
+    read.
     """
     from configs.load import parse_study
     from configs.yaml_text import read_bytes
 
     path = _own_or_installed(os.fspath(name_or_path), "study")
-    return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent))
+    return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent), repetitions)
 
 
 def read_study(data: bytes, path: str) -> Study:
@@ -100,6 +101,13 @@ def display_path(path: Path) -> str:
         return str(path.relative_to(Path.cwd()))
     except (ValueError, OSError):
         return str(path)
+
+
+def study_argument(study: Study) -> str:
+    """Return what names a study on the command line, in any working directory."""
+    path = Path(study.path).absolute()
+    installed = path.parent == CONFIGS / "studies" and path.suffix in SUFFIXES
+    return path.stem if installed else str(path)
 
 
 def is_file_name(text: str) -> bool:

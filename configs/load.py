@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from configs.app import AppSchema
 from configs.digest import study_digest
-from configs.errors import ConfigError, Problem
+from configs.errors import ConfigError, Problem, UserError
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
 from configs.model import (
@@ -26,6 +26,7 @@ from configs.model import (
     Study,
     Vm,
 )
+from configs.repetitions import MOST_REPETITIONS, Repetitions
 from configs.resolve import Resolver, Shelf
 from configs.schema import Strict, load, placed
 from configs.site import SiteSchema
@@ -41,25 +42,44 @@ DEFAULT_ORDER = "randomised-blocks"
 DEFAULT_WAIT_POLICY = "passive"
 
 
-def parse_study(data: bytes, path: str, shelf: Shelf) -> Study:
+def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = None) -> Study:
     """Return the study of a file's bytes; `path` is how messages name the file.
 
-    The study is named as its file. Raises ConfigError with every mistake.
+    The study is named as its file. With `repetitions` each case is run as often, or at most as
+    often, instead of as the file says. Raises ConfigError with every mistake.
     """
     document = parse_yaml(data, path)
     valid, problems = load(StudySchema(), document)
+    if repetitions is not None and isinstance(valid.get("repetitions"), Repetitions):
+        valid["repetitions"] = _instead(valid["repetitions"], repetitions)
     keys = document.value if isinstance(document.value, dict) else ()
     resolver = Resolver(valid, shelf, keys)
     choices, mappings, vm = resolver.resolve()
     problems += placed(document, resolver.mistakes, problems)
     problems += resolver.elsewhere + _name_problems(document, valid.get("name"), "study")
     _raise_any(problems)
-    return _build_study(valid, choices, mappings, vm, path)
+    # Whoever reads it where it is kept must not take it for what was run.
+    told = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
+    study = _build_study(valid, choices, mappings, vm, path)
+    return replace(study, source=told.encode() + data)
+
+
+def _instead(asked: Repetitions, most: int) -> Repetitions:
+    """Return another number of repetitions; raises UserError where there is none to be chosen."""
+    if not 1 <= most <= MOST_REPETITIONS:
+        raise UserError(f"--repetitions {most}: expected a number from 1 to {MOST_REPETITIONS}")
+    if asked.race:
+        raise UserError("--repetitions: in a race the runs decide; give it more 'within' or 'runs'")
+    if asked.precision and most < asked.precision.least:
+        raise UserError(
+            f"--repetitions {most}: the study's min is {asked.precision.least}, expected no less"
+        )
+    return replace(asked, most=most)
 
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    return _parse_named(AppSchema(), App, data, path)
+    return replace(_parse_named(AppSchema(), App, data, path), source=data)
 
 
 def parse_site(data: bytes, path: str) -> Site:

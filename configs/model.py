@@ -227,7 +227,7 @@ class App:
     metrics are what it measures. `implementation` is whose program it is, for captions of tables,
     where several programs have one algorithm; empty where the name says it. Results of apps of one
     `algorithm` are compared with each other; None for the app's own name. `obtain` is the command
-    that gets its programs, for who lacks them.
+    that gets its programs, for who lacks them. `source` is its file as it was read.
     """
 
     name: str
@@ -246,6 +246,7 @@ class App:
     implementation: str = ""
     algorithm: str | None = None
     obtain: str = ""
+    source: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -350,7 +351,7 @@ class Study:
     `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
     `latency` are the pairs of CPUs whose latency is measured beside the cases, a word of
     LATENCY_PLANS. `digest` identifies what the study asks for: the hexadecimal SHA-256 of its
-    canonical form.
+    canonical form. `source` is its file as it was read.
     """
 
     name: str
@@ -374,6 +375,7 @@ class Study:
     race: Race | None = None
     latency: str | None = None
     spread: Spread | None = None
+    source: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def engine(self) -> str:

@@ -31,7 +31,7 @@ class Origin:
     `node` is `virtual` for a test's model; `repetition_rule` is what ends a case's repetitions,
     where that is more than their number; `pool` names the interchangeable nodes over which the
     study's blocks are divided, where they are; `program_uid` is the user of the programs, where
-    that is not pinstudy's own.
+    that is not pinstudy's own; `study_file` names the study for `pinstudy run`, where that runs it.
     """
 
     study: str
@@ -46,6 +46,7 @@ class Origin:
     repetition_rule: dict[str, Any] | None = None
     pool: str | None = None
     program_uid: int | None = None
+    study_file: str | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
@@ -54,6 +55,7 @@ class Origin:
             "repetition_rule": self.repetition_rule,
             "pool": self.pool,
             "program_uid": self.program_uid,
+            "study_file": self.study_file,
         }
         known = {name: value for name, value in self.__dict__.items() if name not in sometimes}
         return {"schema": SCHEMA} | known | {name: it for name, it in sometimes.items() if it}

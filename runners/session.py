@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from configs.errors import StudyError, UserError
+from configs.library import study_argument
 from configs.model import Study
 from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
@@ -34,7 +35,7 @@ from runners.study import Bench, Progress, run_study, set_aside
 from runners.study_programs import StudyPrograms
 from runners.sysfs import Tree
 from runners.under_way import UnderWay, told_ends
-from runners.workplace import STUDY_FILE, Workplace, results_folder
+from runners.workplace import APPS, STUDY_FILE, Workplace, results_folder
 
 if TYPE_CHECKING:
     from runners.c2c import ContendedLines
@@ -216,6 +217,7 @@ class Session:
             repetition_rule=self._repetition_rule(),
             pool=self.share.pool or None,
             program_uid=works_for(),
+            study_file=None if study.spread else study_argument(study),
         )
 
     def _repetition_rule(self) -> dict[str, Any] | None:
@@ -268,11 +270,14 @@ class Session:
         return witness
 
     def _keep_study(self) -> None:
-        study = Path(self.outline.study.path)
-        write_atomically(self.folder / STUDY_FILE, study.read_bytes())
+        """Put the files that say what is run beside the records, as they were read."""
+        study = self.outline.study
+        write_atomically(self.folder / STUDY_FILE, study.source)
+        for app in {choice.app.name: choice.app for choice in study.apps}.values():
+            write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
 
     def _keep_sources(self) -> None:
-        """Put the study's file, and the node's facts and picture, beside the records."""
+        """Put what is run, and the node's facts and picture, beside the records."""
         node = self.workplace.node
         self._keep_study()
         absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))

@@ -25,8 +25,9 @@ from runners.share import ALL, Share
 from runners.study_programs import StudyPrograms
 
 LIVE_ROOT = Path("/")
-# The study as it was run last, beside its records.
+# The study as it was run last, and the apps that it names, beside its records.
 STUDY_FILE = "study.yaml"
+APPS = "apps"
 
 
 @dataclass(frozen=True)

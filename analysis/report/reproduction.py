@@ -8,24 +8,27 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from analysis.advice.raced import rule_of
 from analysis.beside_files import read_limited
-from analysis.node_files import NodeSheet
+from analysis.node_files import NodeSheet, kinds_option
 from analysis.report.left_aside import Places
 from analysis.sources import Results
 from configs.model import PRECISION_OF
 from runners.measured import number_or_nan
 from runners.read_shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
-from runners.workplace import STUDY_FILE
+from runners.workplace import APPS, STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.
 MOST_RECORDS = 10_000
 MOST_STUDY_CHARACTERS = 100_000
+MOST_APPS = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-_KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
+# What configs.load puts before a study that was run with another number than its own.
+_REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 
 
@@ -43,6 +46,7 @@ class CaseCommand:
 class Reproduction:
     """What it takes: commands to type, the study's text (None if not kept), versions, commands.
 
+    `apps` are the texts of the apps' files by name.
     `rules` are in words what ended the repetitions of a case, where a precision did.
     """
 
@@ -53,6 +57,7 @@ class Reproduction:
     versions: dict[str, list[str]] = field(default_factory=dict)
     cases: list[CaseCommand] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
+    apps: dict[str, str] = field(default_factory=dict)
 
 
 def reproduction(
@@ -64,18 +69,30 @@ def reproduction(
     frame = results.runs.frame
     names = [str(name) for name in frame["study"].dropna().unique()]
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
-    declared = next((sheet.declared for sheet in sheets if sheet.declared), "")
-    kinds = f" --kinds {declared}" if _KINDS.fullmatch(declared) else ""
-    data = read_limited(results.folder / STUDY_FILE)
-    text = None if data is None else data.decode("utf-8", "replace")[:MOST_STUDY_CHARACTERS]
+    study = _text_of(results.folder / STUDY_FILE)
+    instead = _REPETITIONS.match(study or "")
+    options = filter(None, [kinds_option(sheets), instead[1] if instead else ""])
     found = Reproduction(
-        commands=[f"bin/pinstudy run {name}.yaml{kinds}", f"bin/pinstudy report results/{name}"],
+        commands=[
+            " ".join([f"bin/pinstudy run {name}.yaml", *options]),
+            f"bin/pinstudy report results/{name}",
+        ],
         study_name=name,
-        study=text,
+        study=study,
         digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
     )
+    for app in frame["app"].dropna().unique()[:MOST_APPS]:
+        text = _text_of(results.folder / APPS / f"{app}.yaml") if _NAME.fullmatch(app) else None
+        if text is not None:
+            found.apps[app] = text
     _read_parts(results, places, found)
     return found
+
+
+def _text_of(path: Path) -> str | None:
+    """Return the text of a file beside records; None where there is none."""
+    data = read_limited(path)
+    return None if data is None else data.decode("utf-8", "replace")[:MOST_STUDY_CHARACTERS]
 
 
 def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
@@ -109,6 +126,7 @@ def _versions(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     if isinstance(runtime, dict):
         found.append(("OpenMP runtime", runtime.get("version")))
     found.append(("program", record.get("build")))
+    found.append(("program and libraries, SHA-256", record.get("program_digest")))
     return [(what, version) for what, version in found if isinstance(version, str) and version]
 
 

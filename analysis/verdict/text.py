@@ -18,6 +18,7 @@ from analysis.verdict.tables import (
 )
 
 QUESTION = "To pin or not to pin?"
+NEXT = "To decide what is undecided, continue the study:"
 
 
 def as_text(findings: Findings, width: int = 100) -> str:
@@ -26,12 +27,18 @@ def as_text(findings: Findings, width: int = 100) -> str:
     for table in findings.tables:
         parts += [table.title, "", *_wrapped(verdict_lines(table), width), ""]
         parts += _tables_of(table, "text")
-    return "\n".join([*parts, "How to read this", *_wrapped(notes(findings), width)])
+    parts += ["How to read this", *_wrapped(notes(findings), width)]
+    return "\n".join([*parts, *_next_step(findings)])
 
 
 def headline_text(findings: Findings, width: int = 100) -> str:
     """Return the question and its answer for a terminal of that many columns."""
-    return "\n".join([QUESTION, *_wrapped(findings.headline, width)])
+    return "\n".join([QUESTION, *_wrapped(findings.headline, width), *_next_step(findings)])
+
+
+def _next_step(findings: Findings) -> list[str]:
+    # On a line of its own, which no terminal's width cuts in two.
+    return [NEXT, f"  {findings.next_command}"] if findings.next_command else []
 
 
 def _wrapped(lines: Sequence[str], width: int) -> list[str]:
@@ -46,7 +53,10 @@ def as_markdown(findings: Findings) -> str:
     for table in findings.tables:
         parts += [f"## {markdown_text(table.title)}", "", *_items(verdict_lines(table)), ""]
         parts += _tables_of(table, "markdown")
-    return "\n".join([*parts, "## How to read this", "", *_items(notes(findings)), ""])
+    parts += ["## How to read this", "", *_items(notes(findings)), ""]
+    if findings.next_command:
+        parts += [NEXT, "", "```sh", findings.next_command, "```", ""]
+    return "\n".join(parts)
 
 
 def _items(lines: Sequence[str]) -> list[str]:
@@ -114,6 +124,7 @@ def as_data(findings: Findings) -> dict[str, Any]:
         "comparisons": findings.comparisons,
         "tables": [_table_data(table) for table in findings.tables],
         "notes": notes(findings),
+        "next_command": findings.next_command or None,
     }
 
 

@@ -16,6 +16,12 @@ from pinstudy.output import say
 @KINDS
 @RESULTS
 @SITE
+@click.option(
+    "--repetitions",
+    type=int,
+    metavar="N",
+    help="Run each case so often instead of as STUDY says; more continue what was made.",
+)
 @click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
 @click.option(
     "--allow-emulation",
@@ -34,6 +40,7 @@ def command(
     kinds: str | None,
     results: Path,
     site: str | None,
+    repetitions: int | None,
     fresh: bool,
     allow_emulation: bool,
     report: bool,
@@ -49,7 +56,7 @@ def command(
     from runners.session import Session
     from runners.workplace import open_workplace
 
-    asked = load_study(study)
+    asked = load_study(study, repetitions)
     check_is_run_here(asked, study)
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(workplace, asked, results, fresh, allow_emulation)

@@ -42,6 +42,10 @@ def test_a_better_estimate_changes_nothing() -> None:
     assert study_of(STUDY, apps).digest == DIGEST
 
 
+def test_how_often_cases_are_run_changes_nothing() -> None:
+    assert study_of(STUDY.replace("repetitions: 10", "repetitions: 11")).digest == DIGEST
+
+
 def test_what_is_done_beside_an_apps_runs_changes_nothing() -> None:
     assert study_of(STUDY, {"lu": LU + b"c2c: true\n"}).digest == DIGEST
 
@@ -49,7 +53,6 @@ def test_what_is_done_beside_an_apps_runs_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("repetitions: 10", "repetitions: 11"),
         ("passive", "active"),
         ("[scheduler, pcores-pin]", "[pcores-pin, scheduler]"),
         ("[serial]", "[libgomp]"),
@@ -74,15 +77,15 @@ def test_how_a_result_is_checked_is_asked_for() -> None:
     digests = {study_of(STUDY, apps).digest for apps in (by_pattern, by_command, by_another)}
 
     assert len(digests) == 3
-    # What an installation without check commands gave for this study.
+    # What an installation without check commands gives, the number of repetitions left out.
     assert study_of(STUDY, by_pattern).digest == (
-        "b85b7503c01067facc867e7cfeaee6b677a38235865518929fba84da8c98e4af"
+        "01f81c540c14bd1736d61bb5cbb5334961be47b0659d2301ece5c62f50d86ede"
     )
 
 
 def test_keys_that_came_later_leave_older_studies_what_they_were() -> None:
-    # What an installation without these keys gave for this study.
-    assert DIGEST == "a170bb19e8170985e8b27e4c79bb024fbaf4af1c7aeb57554ecd8c938e43d298"
+    # What an installation without these keys gives, the number of repetitions left out.
+    assert DIGEST == "e258a0f65f0e2dab91a01c2d6eda2f16ea873dbda51f9007d2ac338da3e9000d"
 
 
 def test_mappings_of_an_entry_and_latency_are_asked_for() -> None:

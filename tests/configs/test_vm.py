@@ -268,7 +268,6 @@ ASKED = {
     ],
     "mappings": [SCHEDULER, PCORES_PIN],
     "governors": ["performance"],
-    "repetitions": 10,
     "warmup": 1,
     "order": "randomised-blocks",
     "seed": 1,

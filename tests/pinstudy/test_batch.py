@@ -458,7 +458,7 @@ def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None
 def test_a_study_that_has_changed_since_is_not_run(place: Place) -> None:
     place.split()
     study = place.folder / "naps.yaml"
-    study.write_text(study.read_text().replace("repetitions: 4", "repetitions: 5"))
+    study.write_text(study.read_text() + "seed: 7\n")
     _, err = place.run(*place.worker(0), status=2)
     assert "has changed since it was submitted" in err
 

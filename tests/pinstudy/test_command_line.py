@@ -200,7 +200,7 @@ def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
     pinstudy(folder, "run", "short.yaml")
-    text = (folder / "short.yaml").read_text().replace("repetitions: 3", "repetitions: 4")
+    text = (folder / "short.yaml").read_text().replace("warmup: 1", "warmup: 2")
     (folder / "short.yaml").write_text(text)
     done = pinstudy(folder, "run", "short.yaml")
     assert done.returncode == 2

@@ -181,9 +181,11 @@ def test_a_picture_that_is_none_is_not_shown(tmp_path: Path, picture: str) -> No
 def test_a_link_to_what_is_nobody_s_business_is_not_shown(tmp_path: Path) -> None:
     folder = make_results(tmp_path / "made", apps=(("lu", 3.0),), threads=(1,), repetitions=2)
     (tmp_path / "secret").write_text("<svg xmlns='http://www.w3.org/2000/svg'>$6$hash</svg>")
+    (folder / "apps").mkdir()
     (tmp_path / "fact.json").write_text('{"kernel": "$6$hash", "cpu_model": "$6$hash"}')
     for name, target in (
         ("study.yaml", "secret"),
+        ("apps/lu.yaml", "secret"),
         (f"nodes/{DIGEST}.lstopo.svg", "secret"),
         (f"nodes/{DIGEST}.json", "fact.json"),
     ):
@@ -193,6 +195,19 @@ def test_a_link_to_what_is_nobody_s_business_is_not_shown(tmp_path: Path) -> Non
     html = write_report(str(folder), None).read_text()
 
     assert "$6$hash" not in html
+
+
+def test_the_files_of_the_apps_stand_beside_the_study(tmp_path: Path) -> None:
+    folder = make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
+    (folder / "apps").mkdir()
+    (folder / "apps/lu.yaml").write_text("# The app\ntitle: <b>LU</b>\n")
+    (folder / "apps/other.yaml").write_text("# Of no run\n")
+
+    again = read(folder).of("again")
+
+    assert "its apps into apps/ beside it" in again
+    assert "The app lu # The app title: <b>LU</b>" in again
+    assert "Of no run" not in again
 
 
 @pytest.mark.parametrize("node", ["", "[]", "{}", '{"topology": 3}', "[" * 100_000, "\xff"])

@@ -1,0 +1,38 @@
+"""The command that continues a study with as many more repetitions as an answer may need."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from analysis.node_files import kinds_option, node_sheets
+from analysis.sources import Results
+from configs.library import display_path
+from configs.repetitions import MOST_REPETITIONS
+from configs.typed import as_typed
+
+
+def command_for_more(results: Results, more: int) -> str:
+    """Return what makes `more` repetitions of each case; empty where nothing is to be made.
+
+    Nothing is where the study was not made by `pinstudy run`, where a precision or a race ends its
+    cases, and where it would take more repetitions than a study can have.
+    """
+    if not more or results.runs is None or results.folder is None or results.runs.ruled:
+        return ""
+    frame = results.runs.frame
+    studies = [str(name) for name in frame["study_file"].dropna().unique()]
+    made = frame["repetition"].max()
+    if len(studies) != 1 or not made + more <= MOST_REPETITIONS:
+        return ""
+    study = studies[0]
+    named = display_path(Path(study)) if "/" in study else study
+    words = [f"pinstudy run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
+    # results/<study>/<node>
+    below = results.folder.absolute().parents[1]
+    if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
+        words.append(f"--results {as_typed(display_path(below))}")
+    words.append(kinds_option(node_sheets(results)))
+    if (frame["vm_accelerator"] == "tcg").any():
+        words.append("--allow-emulation")
+    return " ".join(filter(None, words))

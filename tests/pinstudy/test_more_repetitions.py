@@ -1,0 +1,175 @@
+"""How often cases are run is no part of what a study is: more of it continues the study."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from runners.read_shards import read_records
+from runners.record_line import CHECKSUM, line_of
+from tests.tools import ROOT
+
+APP = """\
+# A program that does nothing
+title: nothing
+variants:
+  plain: {program: /bin/true, runtime: none}
+sizes:
+  only: {arguments: []}
+limit: 5 s
+"""
+STUDY = """\
+# A study for tests
+title: nothings
+apps:
+  - {app: nothing, variants: plain, sizes: only, threads: 1}
+mappings: [scheduler, {name: other, selection: all, tightness: set}]
+governors: current
+repetitions: REPETITIONS
+warmup: 1
+"""
+PRECISE = "{min: 3, max: MOST, until: {ci_half_width: 0.001%}}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "apps/nothing.yaml").write_text(APP)
+    ask(tmp_path, "3")
+    return tmp_path
+
+
+def ask(folder: Path, repetitions: str) -> None:
+    (folder / "nothings.yaml").write_text(STUDY.replace("REPETITIONS", repetitions))
+
+
+def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
+    return subprocess.run(
+        [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def made(folder: Path) -> Counter[str]:
+    """Return how many repetitions of each mapping were made."""
+    (records,) = folder.glob("results/nothings/*/records")
+    return Counter(r["mapping"] for r in read_records(records) if not r["warmup"])
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("3", "5"), (PRECISE.replace("MOST", "3"), PRECISE.replace("MOST", "5"))]
+)
+def test_more_repetitions_in_the_file_continue_the_study(
+    folder: Path, first: str, then: str
+) -> None:
+    ask(folder, first)
+    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+    ask(folder, then)
+
+    done = pinstudy(folder, "run", "nothings.yaml")
+
+    assert done.returncode == 0, done.stderr
+    assert made(folder) == {"scheduler": 5, "other": 5}
+
+
+def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -> None:
+    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+
+    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5")
+
+    assert done.returncode == 0, done.stderr
+    assert "12 runs, 8 of them done already" in done.stdout
+    assert made(folder) == {"scheduler": 5, "other": 5}
+    (kept,) = folder.glob("results/nothings/*/study.yaml")
+    given = (folder / "nothings.yaml").read_text()
+    assert kept.read_text() == f"# Run with --repetitions 5.\n{given}"
+    report = pinstudy(folder, "report", str(kept.parent))
+    assert report.returncode == 0, report.stderr
+    html = kept.with_name("report.html").read_text()
+    assert "bin/pinstudy run nothings.yaml --repetitions 5" in html
+
+
+def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
+    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+
+    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert made(folder) == {"scheduler": 3, "other": 3}
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "option", "said"),
+    [
+        ("3", "0", "--repetitions 0: expected a number from 1 to 10000"),
+        ("3", "10001", "--repetitions 10001: expected a number from 1 to 10000"),
+        ("3", "many", "'many' is not a valid integer"),
+        (PRECISE.replace("MOST", "5"), "2", "--repetitions 2: the study's min is 3"),
+        ("{race: {of: time}}", "5", "in a race the runs decide; give it more 'within' or 'runs'"),
+    ],
+)
+def test_a_number_of_repetitions_that_cannot_be_is_a_mistake(
+    folder: Path, repetitions: str, option: str, said: str
+) -> None:
+    ask(folder, repetitions)
+
+    done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", option)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (folder / "results").exists()
+
+
+def test_what_else_a_study_asks_for_is_what_it_is(folder: Path) -> None:
+    assert pinstudy(folder, "run", "nothings.yaml").returncode == 0
+    (folder / "nothings.yaml").write_text(STUDY.replace("REPETITIONS", "3") + "seed: 9\n")
+
+    assert pinstudy(folder, "run", "nothings.yaml").returncode == 2
+
+
+def noisy(shard: Path) -> None:
+    """Let the runs of a shard have taken times of which more are needed to tell the cases apart."""
+    chance = random.Random(1)
+    lines = []
+    for record in read_records(shard.parent):
+        del record[CHECKSUM]
+        slower = 1.02 if record["mapping"] == "other" else 1.0
+        # The program is too short to be looked at often enough.
+        made = {"elapsed_s": slower * chance.gauss(1.0, 0.03), "placement": {"verdict": "proved"}}
+        lines.append(line_of(record | made))
+    shard.write_bytes(b"".join(lines))
+
+
+def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> None:
+    ask(folder, "12")
+    assert pinstudy(folder, "run", "nothings.yaml", "--results", "a b").returncode == 0
+    (shard,) = folder.glob("a b/nothings/*/records/*.jsonl")
+    noisy(shard)
+
+    verdict = pinstudy(folder, "verdict", str(shard.parents[1])).stdout
+    *_, before, command = verdict.rstrip().splitlines()
+
+    assert before == "To decide what is undecided, continue the study:"
+    words = shlex.split(command)
+    wanted = int(words[4])
+    assert words == [
+        *("pinstudy", "run", "nothings.yaml", "--repetitions", str(wanted), "--results", "a b")
+    ]
+    assert 12 < wanted < 300
+    again = pinstudy(folder, *words[1:])
+    assert again.returncode == 0, again.stderr
+    counts = Counter(r["mapping"] for r in read_records(shard.parent) if not r["warmup"])
+    assert counts == {"scheduler": wanted, "other": wanted}
