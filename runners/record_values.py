@@ -7,7 +7,7 @@ was not measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,7 @@ _POWER = _Range(0, _MAX_W)
 # Parts of a run's CPU time, each rounded by itself.
 _SHARE = _Range(0, 1.01)
 _NUMBERS: Mapping[str, _Range] = {
-    **dict.fromkeys(("task_clock_s", "user_s", "system_s"), _CPU_TIME),
+    **dict.fromkeys(("task_clock_s", "cpu_s", "user_s", "system_s"), _CPU_TIME),
     **dict.fromkeys(("foreign_cpu_s", "steal_s", "quota_throttled_s"), _CPU_TIME),
     **dict.fromkeys(("energy_window_s", "gate_wait_s"), _DURATION),
     **dict.fromkeys(("migrations", "context_switches", "page_faults"), _EVENTS),
@@ -86,27 +86,7 @@ _BY_NAME: Mapping[str, _Range] = {
 }
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-# What says which run a record is of and how long it took, and what is said where it does not.
-_IDENTITY: Mapping[str, tuple[Callable[[object], bool], str]] = {
-    "status": (_is_text, "with a status that is no word"),
-    "case_id": (_is_text, "without a case"),
-    "repetition": (
-        lambda value: type(value) is int and 0 < value < _MAX_COUNT,
-        "with a repetition that is no number from 1",
-    ),
-    "warmup": (
-        lambda value: value is None or isinstance(value, bool),
-        "with a warmup that is neither true nor false",
-    ),
-    "elapsed_s": (
-        lambda value: value is None or value in _TIME,
-        "with a time (elapsed_s) that no run can take",
-    ),
-}
+_RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 # Without the value: of a thousand records each may have another one.
 _WRONG = "what the record says is impossible"
 
@@ -120,34 +100,47 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
         return NoRecord(why)
     wrong = [
         name
-        for name, possible in _NUMBERS.items()
-        if record.get(name) is not None and record[name] not in possible
+        for name in _NUMBERS.keys() & record.keys()
+        if record[name] is not None and record[name] not in _NUMBERS[name]
     ]
-    kept = {name: inner for name in _BY_NAME if (inner := _possible(record, name)) is not None}
+    kept = {
+        name: inner
+        for name in _BY_NAME.keys() & record.keys()
+        if (inner := _possible(record[name], _BY_NAME[name])) is not None
+    }
     if not (wrong or kept):
         return record
     given = record.get("unavailable")
-    reasons = (given if isinstance(given, dict) else {}) | dict.fromkeys([*wrong, *kept], _WRONG)
+    names = sorted([*wrong, *kept])
+    reasons = (given if isinstance(given, dict) else {}) | dict.fromkeys(names, _WRONG)
     rest = {name: value for name, value in record.items() if name not in wrong}
     return rest | kept | {"unavailable": reasons}
 
 
 def _why_none(record: Mapping[str, Any]) -> str:
-    """Return which field keeps this from being a record; empty when none does.
+    """Return what keeps this from being a record; empty when nothing does.
 
     Only runs must say of which case they are and which of its repetitions.
     """
-    is_run = record.get("status") in (*FINAL, INTERRUPTED)
-    for name, (is_sound, why) in _IDENTITY.items():
-        value = record.get(name)
-        if (is_run or value is not None) and not is_sound(value):
-            return why
+    get = record.get
+    status, case_id, repetition = get("status"), get("case_id"), get("repetition")
+    if not isinstance(status, (str, type(None))):
+        return "with a status that is no word"
+    is_run = status in _RUN_STATUSES
+    if (is_run or case_id is not None) and not (isinstance(case_id, str) and case_id):
+        return "without a case"
+    is_count = type(repetition) is int and 0 < repetition < _MAX_COUNT
+    if (is_run or repetition is not None) and not is_count:
+        return "with a repetition that is no number from 1"
+    if not isinstance(get("warmup"), (bool, type(None))):
+        return "with a warmup that is neither true nor false"
+    if get("elapsed_s") is not None and get("elapsed_s") not in _TIME:
+        return "with a time (elapsed_s) that no run can take"
     return ""
 
 
-def _possible(record: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+def _possible(given: object, possible: _Range) -> dict[str, Any] | None:
     """Return an object without the numbers that cannot be; None when nothing is to be changed."""
-    given, possible = record.get(name), _BY_NAME[name]
     if not isinstance(given, dict) or all(value in possible for value in given.values()):
         return None
     return {key: value for key, value in given.items() if value in possible}
