@@ -3,15 +3,21 @@
 The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it needs no file that
 somebody else could plant or leave, is shared by all users, and is gone as soon as its holder is,
 however that ended. Who connects is told the holder's process by the kernel (SO_PEERCRED).
+
+Each network namespace has a table of its own. So a file is locked as well (flock(2)) in a folder of
+the node where all users may write; containers that share neither do not see each other.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import stat
 import struct
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -21,6 +27,10 @@ from runners.share import StoppedError
 _MAX_COMMAND_CHARACTERS = 120
 _MAX_COMMAND_BYTES = 4096
 _COMMAND_LIMIT_S = 1.0
+# In memory, gone with the boot, and everybody's (file-hierarchy(7), Filesystem Hierarchy Standard).
+_FOLDERS = ("run/lock", "dev/shm")
+_FILE = "pinstudy-node.lock"
+_EVERYBODYS = stat.S_ISVTX | 0o777
 # Somebody who only looks whether the lock is taken holds it for some microseconds.
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
@@ -35,33 +45,32 @@ class NodeLock:
 
         Who has the lock is given `wait_s` seconds to end.
         """
-        self._name = _name_of(root)
+        self._root = root
         self._wait_s = wait_s
-        self._socket: socket.socket | None = None
+        self._held: _Held | None = None
 
     def acquire(self) -> None:
         """Take the lock; raises StoppedError that names the holder when somebody has it."""
         end_s = time.monotonic() + self._wait_s
         attempts = 0
         while True:
-            taken = _bind(self._name)
-            if taken is not None:
-                self._socket = taken
+            self._held = _take(self._root)
+            if self._held:
                 return
             attempts += 1
             if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
                 break
             time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
         raise StoppedError(
-            f"another pinstudy is at work on this node ({_holder(self._name)}); two would disturb "
+            f"another pinstudy is at work on this node ({_holder(self._root)}); two would disturb "
             "each other: wait until it has ended, or stop it"
         )
 
     def release(self) -> None:
         """Give the lock back, if it is held."""
-        if self._socket:
-            self._socket.close()
-            self._socket = None
+        if self._held:
+            self._held.release()
+            self._held = None
 
     def __enter__(self) -> NodeLock:
         self.acquire()
@@ -78,11 +87,92 @@ class NodeLock:
 
 def is_locked(root: Path) -> bool:
     """Whether a living process holds the lock of the node."""
-    taken = _bind(_name_of(root))
-    if taken is None:
+    held = _take(root)
+    if held is None:
         return True
-    taken.close()
+    held.release()
     return False
+
+
+def lock_folder(root: Path) -> Path | None:
+    """Return the node's folder where all users may write and none removes another's files.
+
+    None where there is none.
+    """
+    for name in _FOLDERS:
+        with suppress(OSError):
+            mode = (root / name).stat().st_mode
+            if stat.S_ISDIR(mode) and mode & _EVERYBODYS == _EVERYBODYS:
+                return root / name
+    return None
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A name, and a file's descriptor where there is a file, that others cannot have meanwhile."""
+
+    name: socket.socket
+    file: int | None
+
+    def release(self) -> None:
+        self.name.close()
+        if self.file is not None:
+            os.close(self.file)
+
+
+def _take(root: Path) -> _Held | None:
+    """Take name and file, or neither: None when somebody has one of them."""
+    name = _bind(_name_of(root))
+    if name is None:
+        return None
+    folder = lock_folder(root)
+    try:
+        return _Held(name, _lock(folder / _FILE) if folder else None)
+    except BlockingIOError:
+        name.close()
+        return None
+
+
+def _lock(path: Path) -> int | None:
+    """Return the descriptor of the locked file; raises BlockingIOError when somebody has it.
+
+    None where somebody has planted what cannot be locked: the name has to do then.
+    """
+    while True:
+        try:
+            descriptor = _open(path)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                os.close(descriptor)
+                return None
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Its owner may have removed it since it was opened, and others lock the next one.
+            if os.path.samestat(path.lstat(), found):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """Open the file for reading, which is enough for flock(2), and make it if there is none."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        # Without O_CREAT, which the kernel refuses here for a file of somebody else's
+        # (fs.protected_regular, proc(5)).
+        return os.open(path, flags)
+    try:
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o444)
+    except FileExistsError:
+        return os.open(path, flags)
+    os.fchmod(descriptor, 0o444)
+    return descriptor
 
 
 def _name_of(root: Path) -> bytes:
@@ -103,8 +193,18 @@ def _bind(name: bytes) -> socket.socket | None:
     return taken
 
 
-def _holder(name: bytes) -> str:
+def _holder(root: Path) -> str:
     """Return who holds the lock, as far as the kernel tells it."""
+    folder = lock_folder(root)
+    who = _peer(_name_of(root)) or (_locker(folder / _FILE) if folder else None)
+    if who is None:
+        return "the kernel does not tell which process"
+    pid, uid = who
+    return f"process {pid} of user {_user(uid)}{_command(pid)}"
+
+
+def _peer(name: bytes) -> tuple[int, int] | None:
+    """Return process and user of who has the name in this network namespace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:
@@ -112,9 +212,21 @@ def _holder(name: bytes) -> str:
             size = struct.calcsize("3i")
             credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
         except OSError:
-            return "the kernel does not tell which process"
+            return None
     pid, uid, _ = struct.unpack("3i", credentials)
-    return f"process {pid} of user {_user(uid)}{_command(pid)}"
+    return pid, uid
+
+
+def _locker(path: Path) -> tuple[int, int] | None:
+    """Return process and user of who has locked the file; None for one of another PID namespace."""
+    with suppress(OSError, ValueError, IndexError):
+        inode = f":{path.lstat().st_ino}"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            # `->` stands before who only waits for it (proc(5)).
+            if fields[1] == "FLOCK" and fields[5].endswith(inode) and int(fields[4]) > 0:
+                return int(fields[4]), Path(f"/proc/{fields[4]}").stat().st_uid
+    return None
 
 
 def _user(uid: int) -> str:

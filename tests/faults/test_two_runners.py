@@ -19,12 +19,21 @@ from tests.faults.trial import Trial
 from tests.runners.test_study_energy import Quiet
 from tests.tools import ROOT, missing, need_tool
 
+# In namespaces of one's own neither the name of the node's lock nor its file is that of others.
+OWN_FOLDERS = """
+for folder in /run/lock /dev/shm; do
+    [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit 9
+done
+exec "$@"
+"""
+
 
 def apart(trial: Trial) -> subprocess.Popen[str]:
     """Start the study where its node lock is not seen, as on a second node of the same name."""
     pinstudy = [sys.executable, str(ROOT / "pinstudy")]
+    own = [need_tool("unshare"), "--net", "--mount", "sh", "-c", OWN_FOLDERS, "sh"]
     return subprocess.Popen(
-        [need_tool("unshare"), "--net", *pinstudy, "run", "trial.yaml"],
+        [*own, *pinstudy, "run", "trial.yaml"],
         cwd=trial.folder,
         env=os.environ | {"PINSTUDY_RESULTS": str(trial.folder / "results")},
         stdout=subprocess.DEVNULL,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runners.node_lock import lock_folder
+
 
 @pytest.fixture(autouse=True)
 def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,8 +21,13 @@ def without_reports(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def alone_on_the_node() -> Iterator[None]:
-    """Wait for the tests of another checkout that run here at the same time."""
-    path = Path(tempfile.gettempdir()) / f"pinstudy-tests-{os.getuid()}.lock"
+    """Wait for the tests of another checkout that run here at the same time.
+
+    They need not wait for each other in mount and network namespaces of their own, where the
+    folders of runners.node_lock are others.
+    """
+    folder = lock_folder(Path("/")) or Path(tempfile.gettempdir())
+    path = folder / f"pinstudy-tests-{os.getuid()}.lock"
     # Everybody may write there, and its name is known.
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -2,8 +2,8 @@
 
 Ordinary files stand where the kernel has its cpufreq policies and what `tune` changes, so that
 the command line can be tested as a user meets it, reading and writing /sys and /proc, without a
-change to the machine. It is in a network namespace too: the lock of a node is then that of this
-namespace.
+change to the machine. It is in a network namespace too, and has the folders of locks to itself: the
+lock of a node is then that of this namespace.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 KERNEL = Path("/proc/sys/kernel")
 # Keeps the namespace alive, and says when it is ready. Arguments: a file or folder, its place, …
 _HOLD = """
+for folder in /run/lock /dev/shm; do
+    [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit
+done
 while [ $# -gt 0 ]; do mount --bind "$1" "$2" || exit; shift 2; done
 echo ready
 exec sleep infinity

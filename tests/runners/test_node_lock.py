@@ -5,12 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from configs.errors import StudyError
-from runners.node_lock import NodeLock, is_locked
+from runners.node_lock import NodeLock, is_locked, lock_folder
+from tests.tools import missing, need_tool
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLD = """
@@ -98,3 +100,113 @@ def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Pat
         taken.bind(b"\0pinstudy-node-%d-%d" % (found.st_dev, found.st_ino))
         with pytest.raises(StudyError, match="the kernel does not tell which process"):
             NodeLock(tmp_path).acquire()
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Give the folder of a node in which everybody may write."""
+    folder = tmp_path / "run" / "lock"
+    folder.mkdir(parents=True)
+    folder.chmod(0o1777)
+    return folder
+
+
+def started(root: Path, *before: str) -> subprocess.Popen[bytes]:
+    """Start who holds the lock, behind a command that changes how it is run."""
+    command = [*before, sys.executable, "-c", HOLD, str(root)]
+    holder = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
+    return holder
+
+
+def end(holder: subprocess.Popen[bytes]) -> None:
+    holder.kill()
+    holder.communicate()
+
+
+def test_who_holds_it_in_another_network_namespace_is_seen_and_named(
+    tmp_path: Path, shared: Path
+) -> None:
+    if os.geteuid() != 0:
+        missing("a network namespace of its own needs root")
+    holder = started(tmp_path, need_tool("unshare"), "--net")
+    try:
+        assert is_locked(tmp_path)
+        with pytest.raises(StudyError, match=f"process {holder.pid} of user .* -c"):
+            NodeLock(tmp_path).acquire()
+    finally:
+        end(holder)
+    with NodeLock(tmp_path):
+        assert (shared / "pinstudy-node.lock").exists()
+
+
+def test_the_file_is_locked_for_every_user_whatever_the_umask(tmp_path: Path, shared: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with NodeLock(tmp_path):
+            pass
+    finally:
+        os.umask(before)
+    assert (shared / "pinstudy-node.lock").stat().st_mode & 0o777 == 0o444
+
+
+def plant_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def plant_link(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def plant_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def plant_a_link_to_a_file(path: Path) -> None:
+    (path.parent / "victim").touch()
+    path.symlink_to("victim")
+
+
+@pytest.mark.parametrize("plant", [plant_fifo, plant_link, plant_folder, plant_a_link_to_a_file])
+def test_what_somebody_has_planted_leaves_the_name_to_lock(
+    tmp_path: Path, shared: Path, plant: Callable[[Path], None]
+) -> None:
+    plant(shared / "pinstudy-node.lock")
+    with NodeLock(tmp_path):
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
+
+
+def test_a_file_that_was_removed_meanwhile_is_made_anew(tmp_path: Path, shared: Path) -> None:
+    with NodeLock(tmp_path):
+        (shared / "pinstudy-node.lock").unlink()
+    with NodeLock(tmp_path):
+        assert (shared / "pinstudy-node.lock").exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1775])
+def test_a_folder_that_is_not_everybodys_is_not_used(
+    tmp_path: Path, shared: Path, mode: int
+) -> None:
+    shared.chmod(mode)
+    assert lock_folder(tmp_path) is None
+    with NodeLock(tmp_path):
+        assert not list(shared.iterdir())
+    everybodys = tmp_path / "dev" / "shm"
+    everybodys.mkdir(parents=True)
+    everybodys.chmod(0o1777)
+    assert lock_folder(tmp_path) == everybodys
+
+
+def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path) -> None:
+    del shared
+    open_files = Path("/proc/self/fd")
+    before = len(list(open_files.iterdir()))
+    holder = started(tmp_path)
+    try:
+        assert is_locked(tmp_path)
+    finally:
+        end(holder)
+    with NodeLock(tmp_path):
+        pass
+    assert len(list(open_files.iterdir())) == before
