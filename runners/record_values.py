@@ -13,6 +13,7 @@ from typing import Any
 
 from configs.durations import MAX_DURATION_S
 from runners.statuses import FINAL, INTERRUPTED
+from runners.temperature import HIGHEST_C, LOWEST_C
 
 # From here on a float no longer tells whole numbers apart.
 _MAX_COUNT = 2**53
@@ -83,6 +84,7 @@ _BY_NAME: Mapping[str, _Range] = {
     "residency": _SHARE,
     "l1d_miss_rate": _Range(0, 1000),
     "metrics": _Range(-_MAX_METRIC, _MAX_METRIC),
+    "temperature_before_c": _Range(LOWEST_C, HIGHEST_C),
 }
 
 
