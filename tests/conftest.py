@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests import leftovers
 
 # How many of the lines that say why a test failed are kept for the end, and how much of a line.
 KEPT_REASONS = 4
@@ -24,6 +29,27 @@ for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
 # A shell's background job ignores SIGINT, and so would every program that a test starts and stops.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    """Fail the test that leaves a process, a thread or an open file, and not the next one."""
+    # What is older than the test need not be looked through again for what it has forgotten.
+    gc.freeze()
+    before = leftovers.held()
+    yield
+    gc.collect()
+    left = leftovers.held() - before
+    if told := leftovers.describe(left):
+        leftovers.close(left)
+        pytest.fail(told, pytrace=False)
+
+
+@pytest.fixture
+def at_end() -> Iterator[ExitStack]:
+    """What a test enters here is closed when it has ended, also where it fails."""
+    with ExitStack() as stack:
+        yield stack
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

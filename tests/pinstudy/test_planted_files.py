@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,11 @@ def test_processes_that_share_work_import_nothing_from_there(planted: Path) -> N
     assert not (planted.parents[1] / "executed").exists()
 
 
-def test_a_late_record_is_not_written_through_a_link(tmp_path: Path) -> None:
+def test_a_late_record_is_not_written_through_a_link(tmp_path: Path, at_end: ExitStack) -> None:
     precious = tmp_path / "precious"
     precious.write_text("precious\n")
-    shard = Shard(tmp_path / "records", "n")
-    Shard(tmp_path / "records", "n")
+    shard = at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
+    at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
     (tmp_path / LATE).mkdir()
     (tmp_path / LATE / "n-0001.jsonl").symlink_to(precious)
 

@@ -8,6 +8,7 @@ import shutil
 import socket
 import tracemalloc
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -42,54 +43,61 @@ def test_records_are_read_back_in_the_order_of_attempts(tmp_path: Path) -> None:
     assert [r["number"] for r in read_records(tmp_path)] == [1, 2]
 
 
-def test_a_newer_attempt_fences_the_older(tmp_path: Path) -> None:
-    older = Shard(tmp_path, "n")
+def test_a_newer_attempt_fences_the_older(tmp_path: Path, at_end: ExitStack) -> None:
+    older = at_end.enter_context(closing(Shard(tmp_path, "n")))
     older.append(record(number=1))
-    newer = Shard(tmp_path, "n")
+    newer = at_end.enter_context(closing(Shard(tmp_path, "n")))
     with pytest.raises(StudyError, match="a newer pinstudy run works here"):
         older.append(record(number=2))
     newer.append(record(number=3))
     assert [r["number"] for r in read_records(tmp_path)] == [1, 3]
 
 
-def test_what_a_fenced_attempt_has_still_measured_is_kept_aside(tmp_path: Path) -> None:
+def test_what_a_fenced_attempt_has_still_measured_is_kept_aside(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
     folder = tmp_path / "records"
-    older = Shard(folder, "n")
+    older = at_end.enter_context(closing(Shard(folder, "n")))
     older.append(record(number=1))
-    Shard(folder, "n")
+    at_end.enter_context(closing(Shard(folder, "n")))
     with pytest.raises(StoppedError, match=r"kept in .*late/n-0001\.jsonl"):
         older.append(record(number=2))
     assert [r["number"] for r in read_records(folder)] == [1]
     assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
 
 
-def test_who_else_may_not_write_keeps_records_aside_with_the_reason(tmp_path: Path) -> None:
+def test_who_else_may_not_write_keeps_records_aside_with_the_reason(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
     folder = tmp_path / "records"
     reasons = ["", "a newer worker has taken over"]
-    shard = Shard(folder, "n", fenced=lambda: reasons.pop(0))
+    shard = at_end.enter_context(closing(Shard(folder, "n", fenced=lambda: reasons.pop(0))))
     shard.append(record(number=1))
     with pytest.raises(StoppedError, match="a newer worker has taken over; this one stops"):
         shard.append(record(number=2))
     assert [r["number"] for r in read_records(tmp_path / LATE)] == [2]
 
 
-def test_a_late_record_that_cannot_be_kept_is_said_to_be_lost(tmp_path: Path) -> None:
+def test_a_late_record_that_cannot_be_kept_is_said_to_be_lost(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
     folder = tmp_path / "records"
-    shard = Shard(folder, "n", fenced=lambda: "somebody else")
+    shard = at_end.enter_context(closing(Shard(folder, "n", fenced=lambda: "somebody else")))
     (tmp_path / LATE).touch()
     with pytest.raises(StoppedError, match=r"lost, because .* cannot be written"):
         shard.append(record(number=1))
 
 
-def test_an_attempt_may_have_a_number_of_its_own(tmp_path: Path) -> None:
-    assert Shard(tmp_path, "n", attempt=7).attempt == 7
+def test_an_attempt_may_have_a_number_of_its_own(tmp_path: Path, at_end: ExitStack) -> None:
+    assert at_end.enter_context(closing(Shard(tmp_path, "n", attempt=7))).attempt == 7
     assert (tmp_path / "n-0007.jsonl").exists()
     with pytest.raises(StudyError, match="another pinstudy has just started here"):
         Shard(tmp_path, "n", attempt=7)
 
 
-def test_other_nodes_shards_do_not_fence(tmp_path: Path) -> None:
-    one, other = Shard(tmp_path, "n"), Shard(tmp_path, "n-x")
+def test_other_nodes_shards_do_not_fence(tmp_path: Path, at_end: ExitStack) -> None:
+    one = at_end.enter_context(closing(Shard(tmp_path, "n")))
+    other = at_end.enter_context(closing(Shard(tmp_path, "n-x")))
     one.append(record(number=1))
     other.append(record(number=2))
     assert other.attempt == 1
@@ -145,14 +153,15 @@ def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path) -> None:
         Shard(tmp_path / "file" / "records", "n")
 
 
-def test_not_a_number_is_never_written(tmp_path: Path) -> None:
+def test_not_a_number_is_never_written(tmp_path: Path, at_end: ExitStack) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        Shard(tmp_path, "n").append(record(elapsed_s=float("nan")))
+        at_end.enter_context(closing(Shard(tmp_path, "n"))).append(record(elapsed_s=float("nan")))
 
 
-def test_a_full_disk_stops_with_one_line(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, "n")
+def test_a_full_disk_stops_with_one_line(tmp_path: Path, at_end: ExitStack) -> None:
+    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
     full = os.open("/dev/full", os.O_WRONLY)
+    at_end.callback(os.close, full)
     os.dup2(full, shard._descriptor)
     with pytest.raises(StudyError, match="No space left"):
         shard.append(record(number=1))
@@ -175,9 +184,9 @@ def little_room(shard: Shard, kept: int) -> Callable[[int, bytes], int]:
 
 @pytest.mark.parametrize("kept", [1, 10, -1, None])
 def test_a_line_that_did_not_fit_is_glued_to_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int | None, at_end: ExitStack
 ) -> None:
-    shard = Shard(tmp_path, "n")
+    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
     shard.append(record(number=1))
     with monkeypatch.context() as full:
         if kept is None:
@@ -193,8 +202,10 @@ def test_a_line_that_did_not_fit_is_glued_to_no_other(
     assert [r["number"] for r in read_records(tmp_path)] == [1, *whole, 3, 4]
 
 
-def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, "n")
+def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
+    shard = at_end.enter_context(closing(Shard(tmp_path, "n")))
     shard.append(record(number=1))
     with (
         files_of_at_most(shard.path.stat().st_size + 10),
@@ -284,11 +295,13 @@ def test_what_has_taken_a_shards_place_is_named_and_left_there(
 
 
 @pytest.mark.parametrize("put", [put_fifo, put_socket, put_link_to_a_device])
-def test_what_is_no_file_has_no_records(tmp_path: Path, put: Callable[[Path], None]) -> None:
+def test_what_is_no_file_has_no_records(
+    tmp_path: Path, put: Callable[[Path], None], at_end: ExitStack
+) -> None:
     put(tmp_path / "n-0001.jsonl")
     assert list(read_lines(tmp_path)) == []
     assert list(read_part(Part(tmp_path / "n-0001.jsonl", 0, 0))) == []
-    assert Shard(tmp_path, "n").attempt == 2
+    assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 2
 
 
 def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path) -> None:
@@ -311,9 +324,12 @@ def test_records_that_were_moved_meanwhile_are_kept_there(tmp_path: Path) -> Non
     assert [r["number"] for r in read_records(elsewhere)] == [1]
 
 
-def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(tmp_path: Path) -> None:
-    oldest, middle = Shard(tmp_path, "n"), Shard(tmp_path, "n")
-    newest = Shard(tmp_path, "n")
+def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
+    oldest = at_end.enter_context(closing(Shard(tmp_path, "n")))
+    middle = Shard(tmp_path, "n")
+    newest = at_end.enter_context(closing(Shard(tmp_path, "n")))
     middle.close()
     with pytest.raises(StoppedError, match="a newer pinstudy run works here"):
         oldest.append(record(number=1))
@@ -321,10 +337,12 @@ def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(tmp_p
     assert [r["number"] for r in read_records(tmp_path)] == [2]
 
 
-def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(tmp_path: Path) -> None:
+def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
     (tmp_path / "n-0007.jsonl").touch()
     assert list(read_lines(tmp_path)) == []
-    assert Shard(tmp_path, "n").attempt == 8
+    assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 8
 
 
 def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> None:

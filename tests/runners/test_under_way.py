@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +79,8 @@ def test_nothing_is_left_of_an_attempt_that_its_user_was_told_of(
     assert told(tmp_path) == []
 
 
-def test_an_attempt_that_is_at_work_has_not_ended(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, NODE)
+def test_an_attempt_that_is_at_work_has_not_ended(tmp_path: Path, at_end: ExitStack) -> None:
+    shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with UnderWay(TREE) as under_way:
         under_way.begin(shard.path, NODE)
         assert told(tmp_path) == []
@@ -151,9 +151,9 @@ def test_a_file_that_a_power_cut_has_emptied_still_tells_the_attempt(
 
 @pytest.mark.parametrize("full_from_the_start", [True, False])
 def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
-    tmp_path: Path, full_from_the_start: bool
+    tmp_path: Path, full_from_the_start: bool, at_end: ExitStack
 ) -> None:
-    shard = Shard(tmp_path, NODE)
+    shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with ExitStack() as full, pytest.raises(StudyError), UnderWay(TREE) as under_way:
         if full_from_the_start:
             full.enter_context(files_of_at_most(0))
@@ -164,8 +164,10 @@ def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
     assert left(tmp_path) == []
 
 
-def test_the_reason_is_told_where_no_more_files_can_be_opened(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, NODE)
+def test_the_reason_is_told_where_no_more_files_can_be_opened(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
+    shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with ExitStack() as short, pytest.raises(StudyError), UnderWay(TREE) as under_way:
         under_way.begin(shard.path, NODE)
         short.enter_context(no_more_files())
@@ -173,8 +175,8 @@ def test_the_reason_is_told_where_no_more_files_can_be_opened(tmp_path: Path) ->
     assert "gave up (too many open files)" in told(tmp_path)[0]
 
 
-def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path) -> None:
-    shard = Shard(tmp_path, NODE)
+def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path, at_end: ExitStack) -> None:
+    shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with pytest.raises(StudyError), UnderWay(TREE) as under_way:
         under_way.begin(shard.path, NODE)
         (path,) = tmp_path.glob(f"*{SUFFIX}")
@@ -184,11 +186,11 @@ def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path) -> None:
     assert "gave up (xxx" in told(tmp_path)[0]
 
 
-def test_a_planted_link_is_not_written_through(tmp_path: Path) -> None:
+def test_a_planted_link_is_not_written_through(tmp_path: Path, at_end: ExitStack) -> None:
     victim = tmp_path / "victim"
     victim.write_text("kept")
     folder = tmp_path / "records"
-    shard = Shard(folder, NODE)
+    shard = at_end.enter_context(closing(Shard(folder, NODE)))
     shard.path.with_suffix(SUFFIX).symlink_to(victim)
     with UnderWay(TREE) as under_way:
         under_way.begin(shard.path, NODE)

@@ -1,0 +1,72 @@
+"""What a test has forgotten fails that test, and no other one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.tools import ROOT
+
+FORGETS = """\
+import os, socket, subprocess, threading
+
+def test_forgets_a_process():
+    test_forgets_a_process.child = subprocess.Popen(["sleep", "601"], stdout=subprocess.PIPE)
+
+def test_after_a_process():
+    assert test_forgets_a_process.child.returncode == -9
+
+def test_forgets_a_file(tmp_path):
+    test_forgets_a_file.left = (tmp_path / "forgotten").open("w")
+
+def test_forgets_a_socket():
+    test_forgets_a_socket.left = socket.socket()
+
+def test_forgets_a_descriptor():
+    os.open("/dev/null", os.O_RDONLY)
+
+def test_forgets_a_thread():
+    test_forgets_a_thread.over = threading.Event()
+    threading.Thread(target=test_forgets_a_thread.over.wait, name="forgotten").start()
+
+def test_after_a_thread():
+    test_forgets_a_thread.over.set()
+
+def test_fails_with_a_process():
+    child = subprocess.Popen(["sleep", "602"], stdout=subprocess.PIPE)
+    assert child.poll() == 0
+
+def test_drops_a_process_in_a_ring():
+    ring = [subprocess.Popen(["true"])]
+    ring.append(ring)
+    ring[0].wait()
+    ring[0].returncode = None
+
+def test_is_innocent():
+    pass
+"""
+
+
+def test_the_test_that_forgets_is_the_one_that_fails(tmp_path: Path) -> None:
+    file = tmp_path / "test_made.py"
+    file.write_text(FORGETS)
+    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "-c", str(ROOT / "pyproject.toml"), "-p", "no:cacheprovider", str(file)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    told = done.stdout
+    lines = [line for line in told.splitlines() if line.startswith(("ERROR ", "FAILED "))]
+    assert {line.partition("::")[2].split()[0] for line in lines} == {
+        "test_forgets_a_process",
+        "test_forgets_a_file",
+        "test_forgets_a_socket",
+        "test_forgets_a_descriptor",
+        "test_forgets_a_thread",
+        "test_fails_with_a_process",
+        "test_drops_a_process_in_a_ring",
+    }, told
+    for left in (": sleep 601", ": sleep 602", "/forgotten", "open: socket:", "open: /dev/null"):
+        assert left in told
+    assert "thread forgotten is left" in told
