@@ -19,6 +19,7 @@ import pytest
 
 from runners.read_shards import read_records
 from tests.faults.trial import Trial
+from tests.processes import descendants
 from tests.tools import need_tool
 
 RUNS = 150
@@ -31,18 +32,9 @@ REASONS = (
 )
 
 
-def descendants(pid: int) -> list[int]:
-    found = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, path.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
-
-
 def strike(runner: subprocess.Popen[str], chance: random.Random) -> None:
     """Kill one of the processes that the runner has now, or the group of one."""
-    victims = descendants(runner.pid)
+    victims = list(descendants(runner.pid))
     if victims:
         victim = chance.choice(victims)
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tests.faults.trial import Trial
 from tests.runners.test_killed_studies import distinct_settings, scaling
 from tests.tools import ROOT
 from tests.trees import build_tree
+from tests.wait import until
 
 MANY = 200
 
@@ -68,11 +70,18 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
     changed = 0
     kept: set[str] = set()
     records = tmp_path / "records"
-    for _ in range(kills):
+    # The first kill comes while a run is held, whose governor is set.
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    for kill in range(kills):
         runner = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
         assert runner.stdout is not None
         assert runner.stdout.readline(), "the runner has ended by itself"
-        time.sleep(moments.uniform(0, 0.3))
+        if kill == 0:
+            until(lambda: scaling(root) != before)
+            gate.unlink()
+        else:
+            time.sleep(moments.uniform(0, 0.3))
         runner.send_signal(signal.SIGKILL)
         runner.communicate()
         changed += scaling(root) != before

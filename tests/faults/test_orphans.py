@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
-from tests.faults.trial import LIMIT_S, Trial
-from tests.processes import alive, children
+from tests.faults.trial import Trial
+from tests.processes import alive, children, name_of
+from tests.wait import until
 
 
 def witness_of(runner: int) -> int:
     """Return the witness that a runner has now."""
-    deadline = time.monotonic() + LIMIT_S
-    while time.monotonic() < deadline:
-        for pid in children(runner):
-            if (Path("/proc") / str(pid) / "comm").read_text().startswith("pinstudy-witnes"):
-                return pid
-    raise AssertionError("there is no witness")
+
+    def found() -> list[int]:
+        return [pid for pid in children(runner) if name_of(pid).startswith("pinstudy-witnes")]
+
+    return until(found)[0]
 
 
 def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.trial import LIMIT_S, Trial
+from tests.faults.trial import Trial
 from tests.tools import ROOT
+from tests.wait import HANG_S
 
 COMMAND = [sys.executable, str(ROOT / "pinstudy"), "run", "trial.yaml"]
 
@@ -50,7 +51,7 @@ def run(trial: Trial, **streams: int) -> subprocess.CompletedProcess[str]:
         cwd=trial.folder,
         env=os.environ | {"PINSTUDY_RESULTS": str(trial.folder / "results")},
         text=True,
-        timeout=LIMIT_S,
+        timeout=HANG_S,
         check=False,
         stdout=given["stdout"],
         stderr=given["stderr"],
@@ -106,7 +107,7 @@ def test_closed_streams_are_no_files_of_the_study(tmp_path: Path, closed: str) -
         cwd=tmp_path,
         env=os.environ | {"PINSTUDY_RESULTS": str(tmp_path / "results")},
         capture_output=True,
-        timeout=LIMIT_S,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from runners.read_shards import read_records
 from runners.statuses import FINAL
 from tests.processes import alive
 from tests.tools import ROOT
+from tests.wait import HANG_S, until
 
 APP = """\
 # A program that writes down that it was started
@@ -36,7 +36,6 @@ governors: current
 repetitions: REPETITIONS
 warmup: 1
 """
-LIMIT_S = 120.0
 
 
 class Trial:
@@ -65,7 +64,7 @@ class Trial:
 
     def ends(self, runner: subprocess.Popen[str]) -> tuple[int, str]:
         """Wait for a command; return its exit status and what it said on stderr."""
-        _, said = runner.communicate(timeout=LIMIT_S)
+        _, said = runner.communicate(timeout=HANG_S)
         return runner.returncode, said
 
     def run(self, **variables: str) -> tuple[int, str]:
@@ -90,10 +89,7 @@ class Trial:
 
     def wait_for_start_after(self, starts: int) -> None:
         """Wait until the program was started once more than so often."""
-        deadline = time.monotonic() + LIMIT_S
-        while self.starts() <= starts:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: self.starts() > starts)
 
     def assert_none_twice(self) -> None:
         """No run counts as made twice, and all are good."""
@@ -109,10 +105,7 @@ class Trial:
 
     def assert_no_process_left(self) -> None:
         """Whatever had the study's environment is gone, or is about to."""
-        deadline = time.monotonic() + 10
-        while left := self.processes():
-            assert time.monotonic() < deadline, left
-            time.sleep(0.02)
+        until(lambda: not self.processes())
 
     def processes(self) -> list[str]:
         """Return the processes of the study: its folder is in their variables."""

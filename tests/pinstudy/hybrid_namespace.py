@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runners.node import safe_name
+from tests.processes import end
 from tests.tools import missing, need_tool
+from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
@@ -47,6 +49,7 @@ class Namespace:
         self.state = self._states / safe_name(os.uname().nodename)
         self.command = pinstudy()
         self.environment: dict[str, str] = {}
+        self._started: list[subprocess.Popen[str]] = []
         self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
         if user:
             self._enter += ["--user", "--preserve-credentials"]
@@ -57,7 +60,7 @@ class Namespace:
         Its process number is that of pinstudy itself.
         """
         environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self._enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
             env=environment | {"PINSTUDY_STATE": str(self._states)} | self.environment,
             stdout=subprocess.PIPE,
@@ -65,11 +68,18 @@ class Namespace:
             text=True,
             start_new_session=apart,
         )
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End whatever was started and still runs."""
+        for process in self._started:
+            end(process)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a pinstudy command to its end."""
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANG_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def settings(self) -> dict[str, str]:
@@ -107,9 +117,11 @@ def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
             break
     else:
         missing("no mount namespace can be made here: run the tests as root")
+    namespace = Namespace(folder, holder.pid, bool(user))
     try:
-        yield Namespace(folder, holder.pid, bool(user))
+        yield namespace
     finally:
+        namespace.end()
         holder.kill()
         holder.communicate()
 

@@ -8,30 +8,29 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runners.read_shards import read_records
+from tests.held import WAIT_AT_GATE, Gate
+from tests.processes import ended
 from tests.trees import build_tree
+from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
 # Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
-# time, for where idle threads are proves nothing. While a file beside it is there, only the first
-# four runs end: what a test does meanwhile is in time.
-PROGRAM = """\
+# time, for where idle threads are proves nothing.
+PROGRAM = f"""\
 #!/bin/sh
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' /proc/self/status)
-[ "$1" = broken ] && { echo 'no such mesh' >&2; exit 3; }
+[ "$1" = broken ] && {{ echo 'no such mesh' >&2; exit 3; }}
 takes=0.4
 [ "$cpus" = "$2" ] && takes=0.15
 echo "takes: $takes s"
-echo >>"$0.runs"
-while [ -e "$0.held" ] && [ $(wc -l <"$0.runs") -gt 4 ]; do sleep 0.02; done
-timeout $takes sh -c 'while :; do :; done'
+{WAIT_AT_GATE}timeout $takes sh -c 'while :; do :; done'
 exit 0
 """
 
@@ -65,7 +64,7 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
         env=kept | variables,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -101,7 +100,8 @@ def test_the_best_way_to_run_a_program_is_found_and_kept(folder: Path, cpus: lis
 def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     # Nobody has said that it has one thread: the first run shows it.
     asked = ("--no-report", "--runs", "10", "--metric", r"takes: (\S+)", "./busy.sh")
-    (folder / "busy.sh.held").touch()
+    gate = Gate(folder / "busy.sh")
+    gate.close(after=4)
     runner = subprocess.Popen(
         command("advise", *asked),
         cwd=folder,
@@ -109,19 +109,14 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        deadline = time.monotonic() + 60
-        while len(good_runs(folder)) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    with ended(runner):
+        gate.wait_for_run(runner)
         runner.send_signal(signal.SIGINT)
-        _, errors = runner.communicate(timeout=30)
-    finally:
-        runner.kill()
+        _, errors = runner.communicate(timeout=HANG_S)
     assert runner.returncode == 130
     assert "the same command continues" in errors
     assert "Traceback" not in errors
-    (folder / "busy.sh.held").unlink()
+    gate.open()
     done = pinstudy(folder, "advise", "--within", "1 min", *asked)
     assert done.returncode == 0, done.stderr
     good = good_runs(folder)

@@ -8,10 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,9 @@ from runners.batch.fence import Fence
 from runners.read_shards import read_records
 from runners.shards import LATE
 from tests.faults.small_disk import mounted
+from tests.held import Gate, held_nap
+from tests.processes import command_line, descendants, end
+from tests.wait import HANG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,7 +33,7 @@ variants:
   plain: {program: PROGRAM, runtime: none}
 sizes:
   short: {arguments: '0.05', estimate: 50 ms}
-  long: {arguments: '30', estimate: 30 s}
+  long: {arguments: '600.5', estimate: 30 s}
 """
 STUDY = """\
 # A study for tests
@@ -50,6 +51,25 @@ engine: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """
+# Runs pinstudy, whose wait for a signal that may follow its program's lasts until a file is there;
+# another file says that it waits.
+WAITS_FOR_SIGNAL = f"""\
+import runpy, sys, time
+from pathlib import Path
+from types import SimpleNamespace
+sys.path[0] = {str(ROOT)!r}
+from runners import unasked_end
+
+over, *sys.argv[1:] = sys.argv[1:]
+
+def sleep(_seconds):
+    Path(over + ".awaited").touch()
+    while not Path(over).exists():
+        time.sleep(0.01)
+
+unasked_end.time = SimpleNamespace(sleep=sleep)
+runpy.run_path({str(ROOT / "pinstudy")!r}, run_name="__main__")
+"""
 # What Slurm answers: an id that counts up; all jobs that were submitted as files say they are.
 SBATCH = """\
 #!/bin/sh
@@ -58,13 +78,6 @@ cd "$(dirname "$0")"
 id=$(( $(cat id 2>/dev/null || echo 40) + 1 ))
 echo "$id" > id
 echo "$id"
-"""
-# While a file beside it is there, only the first run ends: what a test does meanwhile is in time.
-NAP = """\
-#!/bin/sh
-echo >>"$0.runs"
-while [ -e "$0.held" ] && [ $(wc -l <"$0.runs") -gt 1 ]; do sleep 0.02; done
-exec sleep "$1"
 """
 SQUEUE = """\
 #!/bin/sh
@@ -89,20 +102,26 @@ STARTED: list[subprocess.Popen[str]] = []
 def _none_left() -> Iterator[None]:
     yield
     while STARTED:
-        STARTED.pop().kill()
+        end(STARTED.pop())
 
 
 @dataclass
 class Place:
-    """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run."""
+    """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run.
+
+    The runs of the study wait at the gate.
+    """
 
     folder: Path
+    gate: Gate
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, python: Sequence[str] = (str(ROOT / "pinstudy"),)
+    ) -> subprocess.Popen[str]:
         """Start pinstudy; its signals are as a shell leaves them."""
         environment = os.environ | {"PATH": f"{self.folder / 'slurm'}:{os.environ['PATH']}"}
         process = subprocess.Popen(
-            [sys.executable, str(ROOT / "pinstudy"), *arguments],
+            [sys.executable, *python, *arguments],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
@@ -115,7 +134,7 @@ class Place:
     def run(self, *arguments: str, status: int = 0) -> tuple[str, str]:
         """Run pinstudy to its end; return what it prints."""
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANG_S)
         assert process.returncode == status, out + err
         assert "Traceback" not in err
         return out, err
@@ -151,26 +170,16 @@ class Place:
         """Let the queue have these jobs."""
         (self.folder / "slurm/queue").write_text("".join(f"{line}\n" for line in lines))
 
-    def wait_for(self, status: str, many: int = 1) -> None:
-        """Wait until so many runs of this status are recorded."""
-        wait_until(lambda: sum(record["status"] == status for record in self.records()) >= many)
+    def wait_for(self, status: str, worker: subprocess.Popen[str]) -> None:
+        """Wait until this worker has recorded a run of this status."""
+        until(lambda: any(record["status"] == status for record in self.records()), worker)
 
-    @contextmanager
-    def held_in_the_second_run(self) -> Iterator[None]:
-        """Let no run but the first one end meanwhile."""
-        held = self.folder / "nap.sh.held"
-        held.touch()
-        try:
-            yield
-        finally:
-            held.unlink()
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    def start_and_hold(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a worker; return when its first run is recorded and its second one is held."""
+        self.gate.close(after=1)
+        process = self.start(*arguments)
+        self.gate.wait_for_run(process)
+        return process
 
 
 def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -> Place:
@@ -178,13 +187,12 @@ def make_place(folder: Path, size: str = "short", mapping: str = "pcores-pin") -
     for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
         (folder / "slurm" / name).write_text(text)
         (folder / "slurm" / name).chmod(0o755)
-    (folder / "nap.sh").write_text(NAP)
-    (folder / "nap.sh").chmod(0o755)
+    gate = held_nap(folder / "nap.sh")
     (folder / "apps").mkdir()
     (folder / "apps/nap.yaml").write_text(APP.replace("PROGRAM", str(folder / "nap.sh")))
     (folder / "naps.yaml").write_text(STUDY.replace("SIZE", size).replace("MAPPING", mapping))
     (folder / "there.yaml").write_text(SITE)
-    return Place(folder)
+    return Place(folder, gate)
 
 
 @pytest.fixture
@@ -312,9 +320,9 @@ def test_a_signal_that_kills_soon_stops_the_run_in_flight(tmp_path: Path, name: 
     place = make_place(tmp_path, size="long")
     place.split()
     process = place.start(*place.worker(0))
-    wait_for_sleep(process.pid)
+    wait_for_sleep(process)
     process.send_signal(signal.Signals[name])
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 75, err
     assert [record["status"] for record in place.records()] == ["interrupted"]
     (told,) = place.status()
@@ -331,12 +339,13 @@ def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
     place = make_place(tmp_path, size="long")
     (tmp_path / "nap.sh").write_text('#!/bin/sh\nsleep "$1"\n')
     place.split()
-    process = place.start(*place.worker(0))
-    wait_for_sleep(process.pid)
+    process = place.start(*place.worker(0), python=("-c", WAITS_FOR_SIGNAL, str(tmp_path / "over")))
+    wait_for_sleep(process)
     os.kill(pid_of(process.pid, first), signal.Signals[name])
-    time.sleep(0.05)
+    until((tmp_path / "over.awaited").exists, process)
     process.send_signal(signal.Signals[name])
-    _, err = process.communicate(timeout=20)
+    (tmp_path / "over").touch()
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 75, err
     assert [record["status"] for record in place.records()] == ["interrupted"]
 
@@ -345,55 +354,40 @@ def test_a_program_that_fails_by_itself_has_failed(tmp_path: Path) -> None:
     place = make_place(tmp_path, size="long")
     place.split()
     process = place.start(*place.worker(0))
-    wait_for_sleep(process.pid)
-    os.kill(pid_of(process.pid, "30"), signal.SIGTERM)
-    place.wait_for("failed")
+    wait_for_sleep(process)
+    os.kill(pid_of(process.pid, "600.5"), signal.SIGTERM)
+    place.wait_for("failed", process)
     process.terminate()
-    process.communicate(timeout=20)
+    process.communicate(timeout=HANG_S)
     assert place.records()[0]["status"] == "failed"
 
 
 def pid_of(ancestor: int, word: str) -> int:
-    """Return the process among the descendants whose command line has this word, or file."""
-    # Not a part of another word: perf has the program's number in its line, which may be any.
+    """Return the last process among the descendants whose command line has this word, or file."""
     names = (word, f"pinstudy-{word}")
-    found = [
+    return [
         pid
-        for pid, line in processes_below(ancestor)
-        if any(Path(part).name in names for part in line.split())
-    ]
-    return found[-1]
+        for pid in descendants(ancestor)
+        if any(Path(part).name in names for part in command_line(pid))
+    ][-1]
 
 
-def wait_for_sleep(pid: int) -> None:
-    """Wait until the program of a run is there."""
-    wait_until(lambda: any("30" in line.split() for _, line in processes_below(pid)))
-
-
-def processes_below(pid: int) -> Iterator[tuple[int, str]]:
-    """Yield the descendants of a process with their command lines."""
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            try:
-                raw = Path(f"/proc/{child}/cmdline").read_bytes()
-            except OSError:
-                continue
-            yield int(child), raw.replace(b"\0", b" ").decode()
-            yield from processes_below(int(child))
+def wait_for_sleep(worker: subprocess.Popen[str]) -> None:
+    """Wait until the program of a run sleeps."""
+    sleeping = ["sleep", "600.5"]
+    until(lambda: any(command_line(pid) == sleeping for pid in descendants(worker.pid)), worker)
 
 
 @pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
 def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name: str) -> None:
     place.split()
-    with place.held_in_the_second_run():
-        process = place.start(*place.worker(0))
-        place.wait_for("ok")
-        process.send_signal(signal.Signals[name])
-    _, err = process.communicate(timeout=60)
+    process = place.start_and_hold(*place.worker(0))
+    process.send_signal(signal.Signals[name])
+    place.gate.open()
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 75, err
     assert f"time is up ({name})" in err
-    assert {record["status"] for record in place.records()} == {"ok"}
-    assert len(place.records()) <= 2
+    assert [record["status"] for record in place.records()] == ["ok", "ok"]
     place.run(*place.worker(0))
     assert len(good(place.records())) == 4
 
@@ -412,16 +406,15 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
     place: Place,
 ) -> None:
     place.split()
-    with place.held_in_the_second_run():
-        older = place.start(*place.worker(0))
-        place.wait_for("ok")
-        # As on a node that is lost to its batch system: the older goes on while a newer starts.
-        place.fence.claim_next("split-there-0001-w000", {"node": "another"})
-    _, err = older.communicate(timeout=60)
+    older = place.start_and_hold(*place.worker(0))
+    # As on a node that is lost to its batch system: the older goes on while a newer starts.
+    place.fence.claim_next("split-there-0001-w000", {"node": "another"})
+    place.gate.open()
+    _, err = older.communicate(timeout=HANG_S)
     assert older.returncode == 75, err
     assert "a newer worker has taken over" in err
     late = list(read_records(place.folder / "results/naps/split-there" / LATE))
-    assert len(late) <= 1
+    assert len(late) == 1
     place.run(*place.worker(0))
     assert set(good(place.records()).values()) == {1}
     assert len(good(place.records())) == 4
@@ -430,28 +423,26 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
 def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place: Place) -> None:
     place.split()
     place.split("--again")
-    with place.held_in_the_second_run():
-        older = place.start(*place.worker(1, submission=1))
-        place.wait_for("ok")
-        newer = place.start(*place.worker(0, submission=2))
-        wait_until(lambda: place.fence.newest("split-there-submission") == 2)
+    older = place.start_and_hold(*place.worker(1, submission=1))
+    newer = place.start(*place.worker(0, submission=2))
+    until(lambda: place.fence.newest("split-there-submission") == 2, newer)
+    place.gate.open()
     # Both stand on one node here: the newer waits until the older has seen it and ended.
-    _, err = older.communicate(timeout=60)
+    _, err = older.communicate(timeout=HANG_S)
     assert older.returncode == 75, err
     assert "taken over split-there-submission" in err
-    _, err = newer.communicate(timeout=60)
+    _, err = newer.communicate(timeout=HANG_S)
     assert newer.returncode == 0, err
     assert set(good(place.records()).values()) == {1}
 
 
 def test_two_workers_do_not_measure_each_other_on_one_node(place: Place) -> None:
     place.split()
-    with place.held_in_the_second_run():
-        first = place.start(*place.worker(0))
-        place.wait_for("ok")
-        _, err = place.run(*place.worker(1), status=75)
+    first = place.start_and_hold(*place.worker(0))
+    _, err = place.run(*place.worker(1), status=75)
+    place.gate.open()
     assert "another pinstudy is at work on this node" in err
-    first.communicate(timeout=60)
+    first.communicate(timeout=HANG_S)
     assert first.returncode == 0
 
 

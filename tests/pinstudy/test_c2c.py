@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.runners.c2c_recordings import need_perf
 from tests.runners.test_c2c import LINE, install_sampling_perf
 from tests.runners.test_c2c_perf import LOCAL
 from tests.tools import ROOT, need_tool
+from tests.wait import HANG_S, until
 
 APP = """\
 # Python, whose start touches enough memory
@@ -26,7 +26,6 @@ variants:
 sizes:
   small: {arguments: small, estimate: 50 ms}
 c2c: true
-limit: 60 s
 """
 STUDY = """\
 # A study for tests
@@ -42,7 +41,7 @@ collect: [c2c]
 PROGRAM = f"""\
 #!/bin/sh
 echo x >> "$0.runs"
-[ "$(wc -l < "$0.runs")" = 3 ] && [ -e "$0.hang" ] && exec sleep 60
+[ "$(wc -l < "$0.runs")" = 3 ] && [ -e "$0.hang" ] && exec sleep 600
 exec {sys.executable} -S -c pass
 """
 
@@ -75,7 +74,7 @@ def command(*more: str) -> list[str]:
 
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command(*more), cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command(*more), cwd=folder, capture_output=True, text=True, timeout=HANG_S, check=False
     )
 
 
@@ -121,11 +120,10 @@ def test_stopping_it_leaves_no_file_and_the_next_command_makes_it(folder: Path) 
         for line in running.stderr:
             if line.startswith("perf c2c"):
                 break
-        while made(folder) < 3 * len("x\n"):
-            time.sleep(0.01)
+        until(lambda: made(folder) == 3 * len("x\n"), running)
         running.send_signal(signal.SIGINT)
         said = running.stderr.read()
-        assert running.wait(60) == 130
+        assert running.wait(HANG_S) == 130
     assert "the same command continues" in said
     assert not files(folder)
     assert runs(folder) == 2

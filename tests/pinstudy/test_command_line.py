@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,8 +18,11 @@ import pytest
 from configs.version import VERSION
 from runners.read_shards import read_records
 from tests.faults.small_disk import mounted
+from tests.held import Gate, held_nap
+from tests.processes import ended
 from tests.tools import need_tool
 from tests.trees import build_tree
+from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,11 +31,10 @@ NAP = """\
 title: a nap
 variants:
   plain: {program: /bin/sleep, runtime: none}
+  held: {program: PROGRAM, runtime: none}
 sizes:
   short: {arguments: '0.02', estimate: 20 ms}
-  long: {arguments: '0.4', estimate: 0.4 s}
   bad: {arguments: never}
-limit: 5 s
 """
 # Long enough to be looked at, and at work all the time: what sleeps decides nothing.
 WORK = """\
@@ -47,7 +50,7 @@ STUDY = """\
 # A study for tests
 title: naps
 apps:
-  - {app: nap, variants: plain, sizes: SIZE, threads: 1}
+  - {app: nap, variants: VARIANT, sizes: SIZE, threads: 1}
 mappings: [scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin]
 governors: current
 repetitions: 3
@@ -58,13 +61,42 @@ warmup: 1
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "apps").mkdir()
-    (tmp_path / "apps" / "nap.yaml").write_text(NAP)
+    (tmp_path / "apps" / "nap.yaml").write_text(NAP.replace("PROGRAM", str(tmp_path / "nap.sh")))
+    for name, variant, size in (
+        ("short", "plain", "short"),
+        ("held", "held", "short"),
+        ("bad", "plain", "bad"),
+    ):
+        text = STUDY.replace("VARIANT", variant).replace("SIZE", size)
+        (tmp_path / f"{name}.yaml").write_text(text)
     (tmp_path / "apps" / "work.yaml").write_text(WORK)
-    for size in ("short", "long", "bad"):
-        (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
-    work = STUDY.replace("SIZE", "loop").replace("app: nap", "app: work")
-    (tmp_path / "work.yaml").write_text(work)
+    work = STUDY.replace("app: nap, variants: VARIANT", "app: work, variants: plain")
+    (tmp_path / "work.yaml").write_text(work.replace("SIZE", "loop"))
     return tmp_path
+
+
+@pytest.fixture
+def gate(folder: Path) -> Gate:
+    """Where the runs of held.yaml wait."""
+    return held_nap(folder / "nap.sh")
+
+
+@contextmanager
+def held_in_a_run(
+    folder: Path, gate: Gate, done: int, *options: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Start held.yaml, let so many runs end, and hold the next one."""
+    gate.close(after=done)
+    process = subprocess.Popen(
+        command("run", "held.yaml", *options),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with ended(process):
+        gate.wait_for_run(process)
+        yield process
 
 
 def command(*arguments: str) -> list[str]:
@@ -79,7 +111,7 @@ def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -133,24 +165,19 @@ def test_software_counters_are_measured_and_the_rest_has_reasons(folder: Path) -
     assert not counted or median(counted) < 0.02
 
 
-def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(folder: Path) -> None:
-    runner = subprocess.Popen(
-        command("run", "long.yaml", "--kinds", two_kinds()),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = time.monotonic() + 60
-    while len(records(folder)) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    runner.send_signal(signal.SIGKILL)
-    runner.wait()
+def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(
+    folder: Path, gate: Gate
+) -> None:
+    kinds = two_kinds()
+    with held_in_a_run(folder, gate, 3, "--kinds", kinds):
+        pass
+    gate.open()
     before = {r["run_id"] for r in records(folder)}
-    done = pinstudy(folder, "run", "long.yaml", "--kinds", two_kinds())
+    assert len(before) == 3
+    done = pinstudy(folder, "run", "held.yaml", "--kinds", kinds)
     assert done.returncode == 0
-    where = f"was ended from outside before run {len(before) + 1} of 20 (nap-plain long x1 "
-    kept = f"was recorded: {len(before)} runs of it kept, that one is made again"
+    where = "was ended from outside before run 4 of 20 (nap-held short x1 "
+    kept = "was recorded: 3 runs of it kept, that one is made again"
     assert where in done.stderr.splitlines()[0]
     assert done.stderr.splitlines()[0].endswith(kept)
     made = records(folder)
@@ -162,27 +189,17 @@ def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(fold
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
-    folder: Path, number: signal.Signals
+    folder: Path, gate: Gate, number: signal.Signals
 ) -> None:
-    runner = subprocess.Popen(
-        command("run", "long.yaml"),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    deadline = time.monotonic() + 60
-    while not any(r["status"] == "ok" for r in records(folder)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(0.15)
-    runner.send_signal(number)
-    _, errors = runner.communicate(timeout=30)
+    with held_in_a_run(folder, gate, 1) as runner:
+        runner.send_signal(number)
+        _, errors = runner.communicate(timeout=HANG_S)
+    gate.open()
     assert runner.returncode == 130
     assert "Traceback" not in errors
-    assert [r["status"] for r in records(folder)].count("interrupted") <= 1
-    time.sleep(0.1)
-    assert pinstudy(folder, "run", "long.yaml").returncode == 0
+    statuses = [r["status"] for r in records(folder) if r["status"] != "left-out"]
+    assert statuses == ["ok", "interrupted"]
+    assert pinstudy(folder, "run", "held.yaml").returncode == 0
     finished = [r for r in records(folder) if r["status"] == "ok"]
     assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in finished}) == len(finished)
 

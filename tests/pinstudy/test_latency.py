@@ -15,7 +15,9 @@ import pytest
 from runners.latency_program import PROGRAM
 from runners.programs import find_program
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
+from tests.processes import ended
 from tests.trees import Machine, build_tree, singles
+from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +28,7 @@ def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -144,7 +146,7 @@ def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -164,11 +166,12 @@ def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    assert process.stderr is not None
-    first = process.stderr.readline()
-    assert ", about " in first
-    os.killpg(process.pid, signal.SIGINT)
-    _, rest = process.communicate(timeout=60)
+    with ended(process):
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        assert ", about " in first
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=HANG_S)
 
     assert process.returncode == 130
     assert "Traceback" not in rest

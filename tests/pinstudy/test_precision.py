@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,22 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
+from tests.held import WAIT_AT_GATE, Gate
+from tests.processes import ended
+from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Every other run of the size `wild` takes 15 times as long as the one before.
-PROGRAM = """\
+# Every other run of the size `wild` takes 40 times as long as the one before.
+PROGRAM = f"""\
 #!/bin/sh
-case $1 in
-  steady) exec sleep 0.3;;
+{WAIT_AT_GATE}case $1 in
+  steady) exec sleep 0.8;;
   bad) exit 1;;
 esac
 runs=$(cat "$0.runs" 2>/dev/null || echo 0)
 echo $((runs + 1)) > "$0.runs"
-[ $((runs % 2)) = 0 ] && exec sleep 0.3
+[ $((runs % 2)) = 0 ] && exec sleep 0.8
 exec sleep 0.02
 """
 APP = """\
@@ -34,12 +35,11 @@ title: a nap
 variants:
   plain: {program: PROGRAM, runtime: none}
 sizes:
-  steady: {arguments: steady, estimate: 0.3 s}
-  wild: {arguments: wild, estimate: 0.16 s}
+  steady: {arguments: steady, estimate: 0.8 s}
+  wild: {arguments: wild, estimate: 0.4 s}
   bad: {arguments: bad, estimate: 1 ms}
-limit: 5 s
 """
-# Three naps of 0.3 s are known to 40 %, however busy the node; those that vary by 15 are not.
+# Three naps of 0.8 s are known to 40 %, however busy the node; those that vary by 40 are not.
 STUDY = """\
 # A study for tests
 title: naps
@@ -69,7 +69,7 @@ def command(*arguments: str) -> list[str]:
 
 def pinstudy(folder: Path, *arguments: str) -> str:
     done = subprocess.run(
-        command(*arguments), cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command(*arguments), cwd=folder, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -85,19 +85,21 @@ def repetitions(folder: Path) -> Counter[str]:
 
 def test_a_killed_study_ends_each_case_where_it_would_have_ended(folder: Path) -> None:
     assert "12 to 24 runs; expected time:" in pinstudy(folder, "plan", "naps.yaml")
+    gate = Gate(folder / "nap.sh")
+    # After the block at which the steady case ends, and within a later one.
+    made = 3 + 3 * 3 + 1
+    gate.close(after=made)
     runner = subprocess.Popen(
         command("run", "naps.yaml"),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
-    deadline = time.monotonic() + 60
-    # After the block at which the steady case ends, and within a later one.
-    while len(records(folder)) < 3 + 3 * 3 + 1:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    runner.send_signal(signal.SIGKILL)
-    runner.wait()
+    with ended(runner):
+        gate.wait_for_run(runner)
+    gate.open()
+    assert len(records(folder)) == made
     cut = repetitions(folder)
     told = pinstudy(folder, "run", "naps.yaml")
     assert sum(cut.values()) < sum(repetitions(folder).values())

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +15,17 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
+from tests.held import Gate, held_nap
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
+from tests.wait import HANG_S
 
-NAP = """\
+APP = """\
 title: a nap
 variants:
-  plain: {program: /bin/sleep, runtime: none}
+  plain: {program: PROGRAM, runtime: none}
 sizes:
   short: {arguments: '0.005', estimate: 5 ms}
   long: {arguments: '0.3', estimate: 0.3 s}
-limit: 5 s
 """
 STUDY = """\
 title: naps
@@ -34,7 +36,8 @@ governors: [performance, powersave]
 repetitions: 5
 warmup: 0
 """
-KILLS = 20
+# The first ones hit a run whose settings are changed, the others whatever is at random moments.
+HELD_KILLS, KILLS = 5, 20
 
 
 @pytest.fixture
@@ -42,11 +45,19 @@ def node(tmp_path: Path) -> Iterator[Namespace]:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two CPUs")
     (tmp_path / "apps").mkdir()
-    (tmp_path / "apps" / "nap.yaml").write_text(NAP)
+    held_nap(tmp_path / "nap.sh")
+    app = APP.replace("PROGRAM", str(tmp_path / "nap.sh"))
+    (tmp_path / "apps" / "nap.yaml").write_text(app)
     for size in ("short", "long"):
         (tmp_path / f"{size}.yaml").write_text(STUDY.replace("SIZE", size))
     with hybrid_namespace(tmp_path) as namespace:
         yield namespace
+
+
+@pytest.fixture
+def gate(node: Namespace) -> Gate:
+    """Where the program of the studies is held; open until a test closes it."""
+    return Gate(node.folder / "nap.sh")
 
 
 def study(name: str) -> tuple[str, ...]:
@@ -59,12 +70,16 @@ def records(node: Namespace) -> list[dict[str, Any]]:
     return [record for folder in folders for record in read_records(folder)]
 
 
-def wait_for_a_run(node: Namespace, governor: str) -> None:
-    """Wait until a run under this governor has been recorded, and so another is on its way."""
-    deadline = time.monotonic() + 30
-    while not any(r.get("governor") == governor for r in records(node)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def hold_a_run(node: Namespace, gate: Gate, running: subprocess.Popen[str], governor: str) -> None:
+    """Hold a run under this governor; the first one has been recorded."""
+    gate.wait_for_run(running)
+    while set(governors(node)) != {governor}:
+        gate.let_go()
+        gate.wait_for_run(running)
+
+
+def governors(node: Namespace) -> list[str]:
+    return [path.read_text().strip() for path in node.cpufreq.glob(f"*/{GOVERNOR}")]
 
 
 def doctor_on(node: Namespace, name: str) -> dict[str, Any]:
@@ -92,16 +107,23 @@ def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) 
 
 
 def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_on(
-    node: Namespace,
+    node: Namespace, gate: Gate
 ) -> None:
     before = node.settings()
     moments = random.Random(11)
-    changed, longest_s = 0, 1.2
-    for _ in range(KILLS):
+    changed = 0
+    for kill in range(KILLS):
+        if kill < HELD_KILLS:
+            gate.close(after=1)
+        elif kill == HELD_KILLS:
+            gate.open()
         running = node.start(*study("long"), apart=True)
-        deadline = time.monotonic() + moments.uniform(0.0, longest_s)
-        while running.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
+        if kill < HELD_KILLS:
+            hold_a_run(node, gate, running, "performance")
+        else:
+            at = time.monotonic() + moments.uniform(0.0, 1.2)
+            while running.poll() is None and time.monotonic() < at:
+                time.sleep(0.005)
         all_made = running.poll() is not None
         if not all_made:
             os.killpg(running.pid, signal.SIGKILL)
@@ -109,22 +131,21 @@ def test_after_a_kill_the_next_command_puts_everything_back_and_the_study_goes_o
         if all_made:
             break
         changed += node.settings() != before
-        # A busy machine is slower to begin.
-        longest_s *= 1.0 if changed else 1.3
         done = node.run("apps")
         assert done.returncode == 0
         assert node.settings() == before, done.stderr
         # A torn one, of before anything was changed, goes with the next journal.
         assert not list(node.state.glob("[!.]*"))
-    assert changed >= 3, "the kills came when nothing was changed"
+    assert changed >= HELD_KILLS
     keys = [(r["case_id"], r["repetition"]) for r in records(node) if r["status"] == "ok"]
     assert len(keys) == len(set(keys)), "a run was made twice"
 
 
-def test_the_next_command_says_who_had_left_settings_changed(node: Namespace) -> None:
+def test_the_next_command_says_who_had_left_settings_changed(node: Namespace, gate: Gate) -> None:
     before = node.settings()
+    gate.close(after=1)
     running = node.start(*study("long"))
-    wait_for_a_run(node, "performance")
+    hold_a_run(node, gate, running, "performance")
     running.kill()
     running.communicate()
     done = node.run("mappings")
@@ -135,21 +156,23 @@ def test_the_next_command_says_who_had_left_settings_changed(node: Namespace) ->
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_study_puts_everything_back_before_it_ends(
-    node: Namespace, number: signal.Signals
+    node: Namespace, gate: Gate, number: signal.Signals
 ) -> None:
     before = node.settings()
+    gate.close(after=1)
     running = node.start(*study("long"))
-    wait_for_a_run(node, "performance")
+    hold_a_run(node, gate, running, "performance")
     running.send_signal(number)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=HANG_S)
     assert running.returncode == 130, err
     assert node.settings() == before
     assert list(node.state.iterdir()) == []
 
 
-def test_two_studies_do_not_interleave(node: Namespace) -> None:
+def test_two_studies_do_not_interleave(node: Namespace, gate: Gate) -> None:
+    gate.close(after=1)
     first = node.start(*study("long"))
-    wait_for_a_run(node, "powersave")
+    hold_a_run(node, gate, first, "powersave")
     second = node.run(*study("short"))
     assert second.returncode == 1
     assert f"process {first.pid}" in second.stderr and "run long.yaml" in second.stderr
@@ -157,24 +180,22 @@ def test_two_studies_do_not_interleave(node: Namespace) -> None:
     # Commands that only look are not kept from it.
     assert node.run("tables", "results/long", "--no-files").returncode == 0
     assert first.poll() is None
-    _, err = first.communicate(timeout=60)
+    gate.open()
+    _, err = first.communicate(timeout=HANG_S)
     assert first.returncode == 0, err
     assert {record["study"] for record in records(node)} == {"long"}
 
 
-def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace) -> None:
+def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, gate: Gate) -> None:
+    gate.close()
     running = node.start(*study("long"))
-    assert running.stderr is not None
-    for line in running.stderr:
-        if line.startswith("["):
-            time.sleep(0.15)  # the announced run, of 0.3 s, is on its way
-            for policy in node.cpufreq.glob("policy*"):
-                (policy / EPP).write_text("performance\n")
-        if any(r["status"] == "settings-changed" for r in records(node)):
-            break
-    running.communicate(timeout=60)
+    gate.wait_for_run(running)
+    for policy in node.cpufreq.glob("policy*"):
+        (policy / EPP).write_text("performance\n")
+    gate.open()
+    running.communicate(timeout=HANG_S)
     changed = [r for r in records(node) if r["status"] == "settings-changed"]
-    assert changed
+    assert len(changed) == 1
     assert (
         "epp was balance_performance before the run and performance after it"
         in (changed[0]["reason"])
@@ -185,14 +206,18 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace) 
     }
 
 
-def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(node: Namespace) -> None:
+def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(
+    node: Namespace, gate: Gate
+) -> None:
     before = node.settings()
     last = max(os.sched_getaffinity(0))
+    gate.close(after=1)
     running = node.start(*study("long"))
-    wait_for_a_run(node, "performance")
+    hold_a_run(node, gate, running, "performance")
     gone = node.cpufreq / f"policy{last}" / "scaling_max_freq"
     gone.rename(node.folder / "away")
-    out, err = running.communicate(timeout=60)
+    gate.open()
+    out, err = running.communicate(timeout=HANG_S)
     assert running.returncode == 1
     assert "could not be put back" in err and "scaling_max_freq is missing" in err
     assert "pinstudy restore" in err

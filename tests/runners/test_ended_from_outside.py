@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,8 +17,9 @@ from runners.perf_events import perf_command
 from runners.perf_process import PerfProcess
 from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
-from tests.processes import alive, children
+from tests.processes import alive, children, name_of, wait_until_gone
 from tests.tools import need_tool
+from tests.wait import HANG_S, until
 
 EVENTS = "task-clock,context-switches"
 
@@ -29,44 +29,58 @@ def parent(pid: int) -> int:
 
 
 def perf_of_this_process() -> int:
-    return next(
-        pid
-        for pid in children(os.getpid())
-        if Path(f"/proc/{pid}/comm").read_text().strip().startswith("perf")
-    )
+    return next(pid for pid in children(os.getpid()) if name_of(pid).startswith("perf"))
 
 
 class Struck:
-    """A program with a child of its own, of which something is killed while it runs."""
+    """A program with children of its own, of which something is killed while it runs.
 
-    def __init__(self, victim: Callable[[int], int], number: int = signal.SIGKILL) -> None:
+    What is not killed runs until the victim is gone.
+    """
+
+    def __init__(
+        self, folder: Path, victim: Callable[[int], int], number: int = signal.SIGKILL
+    ) -> None:
+        self._gate = folder / "gate"
         self._victim, self._number = victim, number
         self.processes: list[int] = []
 
     def run(self, launcher: tuple[str, ...] = ()) -> Observation:
         witness = find_program(WITNESS)
         assert witness, "the witness is not built; run `make setup`"
-        program = ("/bin/sh", "-c", "sleep 33 & sleep 0.4; true")
+        os.mkfifo(self._gate)
+        program = ("/bin/sh", "-c", f"sleep 600 & cat {self._gate}; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
         build = partial(perf_command, need_tool("perf"), EVENTS)
-        return execute(launch, 20.0, Harness(witness, build), self._strike)
+        strikes: list[threading.Thread] = []
+
+        def strike(program: int) -> None:
+            strikes.append(threading.Thread(target=self._strike, args=(program,)))
+            strikes[0].start()
+
+        try:
+            return execute(launch, HANG_S, Harness(witness, build), strike)
+        finally:
+            strikes[0].join()
 
     def _strike(self, program: int) -> None:
-        def later() -> None:
-            while len(children(program)) < 2:
-                time.sleep(0.005)
-            self.processes = [program, parent(program), *children(program)]
-            self.processes.append(perf_of_this_process())
-            os.kill(self._victim(program), self._number)
+        until(lambda: len(children(program)) == 2)
+        self.processes = [program, parent(program), *children(program)]
+        self.processes.append(perf_of_this_process())
+        victim = self._victim(program)
+        os.kill(victim, self._number)
+        until(lambda: not alive(abs(victim)))
+        self._let_go()
 
-        threading.Thread(target=later).start()
+    def _let_go(self) -> None:
+        # Opened for both sides: that waits for nobody, and lets whoever reads go on.
+        gate = os.open(self._gate, os.O_RDWR)
+        self._gate.unlink()
+        os.close(gate)
 
     def assert_nothing_is_left(self) -> None:
         assert len(self.processes) == 5
-        deadline = time.monotonic() + 5
-        while left := [pid for pid in self.processes if alive(pid)]:
-            assert time.monotonic() < deadline, left
-            time.sleep(0.01)
+        wait_until_gone(self.processes)
 
 
 def itself(program: int) -> int:
@@ -78,30 +92,36 @@ def its_group(program: int) -> int:
 
 
 @pytest.mark.parametrize("victim", [itself, its_group])
-def test_a_program_that_is_killed_says_so_and_leaves_nothing(victim: Callable[[int], int]) -> None:
-    struck = Struck(victim)
+def test_a_program_that_is_killed_says_so_and_leaves_nothing(
+    tmp_path: Path, victim: Callable[[int], int]
+) -> None:
+    struck = Struck(tmp_path, victim)
     assert struck.run().ending.signal == signal.SIGKILL
     struck.assert_nothing_is_left()
 
 
-def test_a_child_that_is_killed_is_the_programs_own_business() -> None:
-    struck = Struck(lambda program: children(program)[0])
+def test_a_child_that_is_killed_is_the_programs_own_business(tmp_path: Path) -> None:
+    struck = Struck(tmp_path, lambda program: children(program)[0])
     assert struck.run().ending.exit_code == 0
     struck.assert_nothing_is_left()
 
 
 @pytest.mark.parametrize("launched", [False, True])
-def test_a_witness_that_is_killed_takes_program_and_children_with_it(launched: bool) -> None:
+def test_a_witness_that_is_killed_takes_program_and_children_with_it(
+    tmp_path: Path, launched: bool
+) -> None:
     launcher = (need_tool("taskset"), "-c", str(min(os.sched_getaffinity(0)))) if launched else ()
-    struck = Struck(parent)
+    struck = Struck(tmp_path, parent)
     with pytest.raises(LaunchError, match=r"^pinstudy-witness was ended by SIGKILL"):
         struck.run(launcher)
     struck.assert_nothing_is_left()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(number: int) -> None:
-    struck = Struck(lambda _: perf_of_this_process(), number)
+def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
+    tmp_path: Path, number: int
+) -> None:
+    struck = Struck(tmp_path, lambda _: perf_of_this_process(), number)
     seen = struck.run()
     assert seen.ending.exit_code == 0
     assert seen.perf_output == ""
@@ -128,7 +148,6 @@ def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
 
     perf = PerfProcess(build, os.getpid())
     try:
-        time.sleep(0.2)
         assert perf.problem == ""
         assert perf.finish() == ""
         assert perf.problem == "perf ended with status 3 while it counted"

@@ -7,11 +7,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,8 +18,9 @@ from runners.orphans import end_orphans
 from runners.processes import parse_task
 from runners.programs import WITNESS, find_program
 from tests.ordinary_user import NOBODY, open_folder
-from tests.processes import alive, children
+from tests.processes import alive, children, name_of
 from tests.tools import ROOT, missing, need_tool
+from tests.wait import until
 
 # A runner: its program has a child in a session of its own, as a daemon has.
 RUNNER = """
@@ -33,18 +32,6 @@ command = "setsid sleep 300 & echo started; exec sleep 300"
 launch = Launch(tuple(sys.argv[3:]), ("/bin/sh", "-c", command), {"PATH": "/usr/bin:/bin"}, {}, ())
 execute(launch, 300.0, Harness(Path(sys.argv[1]), None), lambda pid: print(pid, flush=True))
 """
-LIMIT_S = 30.0
-
-
-def wait_until(true: Any, what: str) -> None:  # noqa: ANN401 - any function of nothing
-    deadline = time.monotonic() + LIMIT_S
-    while not true():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
-def name_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 class Study:
@@ -58,10 +45,9 @@ class Study:
         task = parse_task(Path(f"/proc/{self.program}/stat").read_text())
         assert task is not None
         self.witness = task.parent
-        wait_until(lambda: children(self.program), "there is no daemon")
+        until(lambda: children(self.program))
         self.daemon = children(self.program)[0]
-        for pid in (self.program, self.daemon):
-            wait_until(lambda pid=pid: name_of(pid) == "sleep", "it does not sleep")
+        until(lambda: name_of(self.program) == name_of(self.daemon) == "sleep")
 
     @property
     def left(self) -> list[int]:
@@ -104,7 +90,7 @@ def test_an_orphan_is_ended_with_all_that_descends_from_it() -> None:
         assert len(lost.left) == 3
         (line,) = [line for line in end_orphans() if f"sleep ({lost.program})" in line]
         assert f"sleep ({lost.daemon})" in line
-        wait_until(lambda: not lost.left, "something is left")
+        until(lambda: not lost.left)
     assert not any(str(lost.program) in line for line in end_orphans())
 
 

@@ -1,0 +1,77 @@
+"""Programs of tests that run until they are let go: what a test does meanwhile is in time."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+from tests.wait import until
+
+# What a shell script of a test does first: say that it was started, and wait at its gate when more
+# have started than are free to pass. A process that waits for the other side of a FIFO uses no CPU
+# and starts nothing.
+WAIT_AT_GATE = """\
+echo >>"$0.starts"
+[ -p "$0.gate" ] && [ $(wc -l <"$0.starts") -gt $(cat "$0.free") ] && read _ <"$0.gate"
+"""
+NAP = f"""\
+#!/bin/sh
+{WAIT_AT_GATE}exec sleep "$1"
+"""
+
+
+class Gate:
+    """Where the runs of a script wait that begins with WAIT_AT_GATE; it is open at first."""
+
+    def __init__(self, program: Path) -> None:
+        self._starts = program.with_name(f"{program.name}.starts")
+        self._gate = program.with_name(f"{program.name}.gate")
+        self._free = program.with_name(f"{program.name}.free")
+        self._known = 0
+
+    @property
+    def starts(self) -> int:
+        """How often the program was started."""
+        return self._starts.read_text().count("\n") if self._starts.exists() else 0
+
+    def close(self, after: int = 0) -> None:
+        """Let so many runs pass that start from now on, and every later one wait."""
+        self._known = self.starts + after
+        self._free.write_text(f"{self._known}\n")
+        if not self._gate.exists():
+            os.mkfifo(self._gate)
+
+    def wait_for_run(self, of: subprocess.Popen[str]) -> None:
+        """Wait until a run of this process is held that was not there at the last call."""
+        until(lambda: self.starts > self._known, of)
+        self._known = self.starts
+
+    def let_go(self) -> None:
+        """Let the run end that was waited for."""
+        # Opened without waiting: that fails (ENXIO) until the run has come to the gate.
+        until(self._entered)
+
+    def open(self) -> None:
+        """Let this run and all others end."""
+        # Both sides: it is opened at once, also where no run is there.
+        gate = os.open(self._gate, os.O_RDWR)
+        self._gate.unlink()
+        os.close(gate)
+
+    def _entered(self) -> bool:
+        try:
+            os.close(os.open(self._gate, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            return False
+        return True
+
+
+def held_nap(path: Path) -> Gate:
+    """Write a script that naps for its argument's seconds when its gate lets it; return that."""
+    path.write_text(NAP)
+    path.chmod(0o755)
+    return Gate(path)
