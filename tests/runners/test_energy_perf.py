@@ -17,6 +17,7 @@ from runners.perf_events import read_permission
 from runners.perf_output import parse_perf_output
 from runners.perf_power import PowerPmu, power_command, why_forbidden
 from runners.perf_process import PerfStat
+from tests.processes import wait_until_gone
 from tests.runners.power_pmu_trees import install_failing_perf, install_perf, joules_row
 from tests.tools import ROOT, missing, need_tool
 
@@ -106,20 +107,24 @@ def test_a_meter_starts_anew_for_every_run(tmp_path: Path) -> None:
 
 def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
     perf = real_perf()
+    before = time.monotonic()
     stat = PerfStat(partial(power_command, perf, CLOCK), held=True)
     try:
         assert stat.problem == ""
         began = time.monotonic()
         time.sleep(0.2)
+        at_least_s = time.monotonic() - began
         stat.disable()
-        counted_s = time.monotonic() - began
-        time.sleep(0.3)
+        at_most_s = time.monotonic() - before
+        # Longer than what the start of perf has added to the upper bound.
+        time.sleep(at_most_s - at_least_s + 0.3)
         rows = parse_perf_output(stat.finish()).rows
     finally:
         stat.close()
     assert [row.event for row in rows] == ["cpu-clock"]
     # Milliseconds; the clock of a whole CPU runs whether the CPU works or not.
-    assert rows[0].value == pytest.approx(1e3 * counted_s, abs=50)
+    assert rows[0].value is not None
+    assert 1e3 * at_least_s - 1 <= rows[0].value <= 1e3 * at_most_s + 1
 
 
 def test_real_perf_ends_with_whoever_started_it() -> None:
@@ -129,7 +134,7 @@ def test_real_perf_ends_with_whoever_started_it() -> None:
         "from runners.perf_process import PerfStat\n"
         f"pmu = PowerPmu({{'package': 'cpu-clock'}}, ({CPU},))\n"
         f"stat = PerfStat(partial(power_command, {real_perf()!r}, pmu), held=True)\n"
-        "print(stat._process.pid, flush=True); time.sleep(60)"
+        "print(stat._process.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True
@@ -138,10 +143,7 @@ def test_real_perf_ends_with_whoever_started_it() -> None:
         perf = Path("/proc") / starter.stdout.readline().strip()
         assert "cpu-clock" in (perf / "cmdline").read_text()
         starter.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while perf.exists() and "Z" not in (perf / "stat").read_text().split():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until_gone([int(perf.name)])
 
 
 def test_real_perf_tells_what_is_no_energy() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from runners.foreign_tasks import ForeignTasksMeter
 from runners.measured import Measured
 from runners.sysfs import Tree
 from tests.runners.proc_trees import process
+from tests.wait import until
 
 OWN = 500
 
@@ -122,15 +123,28 @@ def test_a_real_process_that_burns_a_cpu_is_named() -> None:
     # Its parent ends, so that it does not descend from this process.
     burn = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\n"
     burn += f"os.sched_setaffinity(0, [{cpu}])\nopen('/proc/self/comm', 'w').write('burner-x')\n"
-    burn += "print(flush=True)\nend = time.time() + 1.2\nwhile time.time() < end: pass\n"
+    burn += "print(os.getpid(), flush=True)\nwhile True: pass\n"
     meter = ForeignTasksMeter(Tree(Path("/")))
     with subprocess.Popen([sys.executable, "-c", burn], stdout=subprocess.PIPE) as burner:
         assert burner.stdout is not None
-        burner.stdout.readline()
-        meter.start()
-        time.sleep(0.6)
-        meter.stop()
+        pid = int(burner.stdout.readline())
+        try:
+            before_s = cpu_s(pid)
+            meter.start()
+            started_s = cpu_s(pid)
+            until(lambda: cpu_s(pid) >= started_s + 0.3)
+            burnt_s = cpu_s(pid) - started_s
+            meter.stop()
+            at_most_s = cpu_s(pid) - before_s
+        finally:
+            os.kill(pid, signal.SIGKILL)
         found = meter.reading((cpu,)).fields["foreign_tasks"]
     burnt = [task["cpu_s"] for task in found if task["command"] == "burner-x"]
     assert len(burnt) == 1
-    assert 0.05 <= burnt[0] <= 0.8
+    assert burnt_s - 0.001 <= burnt[0] <= at_most_s + 0.001
+
+
+def cpu_s(pid: int) -> float:
+    """Return how long a process has run, in user and kernel mode (proc(5): stat, 14 and 15)."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

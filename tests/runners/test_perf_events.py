@@ -26,6 +26,7 @@ from runners.perf_events import (
 )
 from runners.perf_output import parse_perf_output
 from tests.tools import need_tool
+from tests.wait import HANG_S
 
 
 def test_the_default_events_can_be_unscaled_and_need_one_programmable_counter() -> None:
@@ -191,9 +192,9 @@ def test_a_real_perf_understands_the_command_and_counts_late_threads_and_childre
         )
         os.write(control[1], b"enable\n")
         assert os.read(acknowledge[0], 4) == b"ack\n"
-        child.communicate(b"\n", timeout=30)
+        child.communicate(b"\n", timeout=HANG_S)
         counting.send_signal(signal.SIGINT)
-        counting.wait(10)
+        counting.wait(HANG_S)
         rows = parse_perf_output(os.pread(output, 1 << 16, 0).decode())
     assert rows.unparsed == ()
     assert [row.event for row in rows.rows] == list(DEFAULT_EVENTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,38 +11,55 @@ from runners.vm.clock import QUESTIONS, ClockReading, compare, read_clock
 AHEAD_S = 1000.0
 
 
-def guest(there_s: list[float], back_s: list[float]) -> Callable[[], float]:
-    """Return a guest whose clock is ahead, and whose answers take so long on each way."""
-    ways = list(zip(there_s, back_s, strict=True))
+class Host:
+    """A host whose time passes only while a question is on its way."""
 
-    def ask() -> float:
-        there, back = ways.pop(0)
-        time.sleep(there)
-        now = time.monotonic() + AHEAD_S
-        time.sleep(back)
-        return now
+    def __init__(self) -> None:
+        self.now_s = 500.0
 
-    return ask
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def guest(self, there_s: list[float], back_s: list[float]) -> Callable[[], float]:
+        """Return a guest whose clock is ahead, and whose answers take so long on each way."""
+        ways = list(zip(there_s, back_s, strict=True))
+
+        def ask() -> float:
+            there, back = ways.pop(0)
+            self.now_s += there
+            now = self.now_s + AHEAD_S
+            self.now_s += back
+            return now
+
+        return ask
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    made = Host()
+    monkeypatch.setattr("runners.vm.clock.time", made)
+    return made
 
 
 @pytest.mark.parametrize(
     ("there_s", "back_s"), [(0.0, 0.0), (0.02, 0.02), (0.04, 0.0), (0.0, 0.04)]
 )
-def test_the_true_offset_is_within_what_the_reading_says(there_s: float, back_s: float) -> None:
-    reading = read_clock(guest([there_s] * QUESTIONS, [back_s] * QUESTIONS))
-    assert abs(reading.offset_s - AHEAD_S) <= reading.uncertainty_s
-    assert reading.uncertainty_s >= (there_s + back_s) / 2
+def test_the_true_offset_is_within_what_the_reading_says(
+    host: Host, there_s: float, back_s: float
+) -> None:
+    reading = read_clock(host.guest([there_s] * QUESTIONS, [back_s] * QUESTIONS))
+    assert abs(reading.offset_s - AHEAD_S) <= reading.uncertainty_s + 1e-9
+    assert reading.uncertainty_s == pytest.approx((there_s + back_s) / 2)
 
 
-def test_the_quickest_answer_counts() -> None:
+def test_the_quickest_answer_counts(host: Host) -> None:
     slow = [0.1] * QUESTIONS
-    slow[2] = 0.0
-    asked_at = time.monotonic()
-    reading = read_clock(guest(slow, [0.0] * QUESTIONS))
-    # The others may be wrong by 50 ms at least.
-    assert reading.uncertainty_s < 0.05
-    assert abs(reading.offset_s - AHEAD_S) <= reading.uncertainty_s
-    assert 0.2 <= reading.host_s - asked_at <= time.monotonic() - asked_at
+    slow[2] = 0.02
+    asked_at = host.now_s
+    reading = read_clock(host.guest(slow, [0.0] * QUESTIONS))
+    assert reading.uncertainty_s == pytest.approx(0.01)
+    assert reading.offset_s == pytest.approx(AHEAD_S + 0.01)
+    assert reading.host_s - asked_at == pytest.approx(0.2 + 0.01)
 
 
 def check(window_s: float, drift_s: float, uncertainty_s: float = 0.0005) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -165,7 +164,12 @@ def test_whatever_a_console_holds_one_printable_line_of_bounded_length_comes_of_
     assert len(problem) <= 302
 
 
-def test_the_end_of_a_huge_console_is_found_at_once(tmp_path: Path) -> None:
+def bytes_read() -> int:
+    """Return how much this process has read so far (proc(5): io)."""
+    return int(Path("/proc/self/io").read_text().partition("rchar:")[2].split()[0])
+
+
+def test_of_a_huge_console_only_the_end_is_read(tmp_path: Path) -> None:
     file = tmp_path / "console.log"
     with file.open("wb") as console:
         console.write(b"Kernel panic - an old one, of an earlier boot\n")
@@ -173,9 +177,9 @@ def test_the_end_of_a_huge_console_is_found_at_once(tmp_path: Path) -> None:
         console.truncate(512 << 20)
         console.seek(0, os.SEEK_END)
         console.write(b"\n" + LOCKUP.encode())
-    before = time.monotonic()
+    before = bytes_read()
     assert "BUG: soft lockup" in console_problem(file)
-    assert time.monotonic() - before < 5
+    assert bytes_read() - before < 8 << 20
 
 
 def test_a_line_without_end_is_cut(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from runners.vm import keeper
-from tests.processes import alive
+from tests.processes import alive, wait_until_gone
+from tests.wait import HANG_S
 
 KEEPER = str(Path(keeper.__file__))
 LONG = ("/bin/sleep", "600")
@@ -38,15 +39,6 @@ kept = subprocess.Popen(
 print(kept.pid, kept.stdout.readline().decode().strip(), flush=True)
 time.sleep(600)
 """
-
-
-def gone(pid: int) -> bool:
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        if not alive(pid):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @contextmanager
@@ -87,7 +79,7 @@ def test_the_process_that_it_names_is_the_command() -> None:
 def test_closing_its_standard_input_ends_both() -> None:
     with kept(*LONG) as (process, qemu):
         let_go(process)
-        assert process.wait(10) == 0
+        assert process.wait(HANG_S) == 0
         assert not alive(qemu)
 
 
@@ -110,13 +102,13 @@ def test_a_starter_that_dies_leaves_nothing(how: signal.Signals) -> None:
         assert alive(keeper_pid) and alive(qemu)
         starter.send_signal(how)
         starter.wait()
-    assert gone(qemu) and gone(keeper_pid)
+    wait_until_gone((qemu, keeper_pid))
 
 
 def test_a_keeper_that_is_killed_takes_its_qemu_with_it() -> None:
     with kept(*LONG) as (process, qemu):
         process.kill()
-        assert gone(qemu)
+        wait_until_gone((qemu,))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -126,7 +118,7 @@ def test_signals_of_a_terminal_are_the_starter_s(number: signal.Signals) -> None
         time.sleep(0.2)
         assert process.poll() is None and alive(qemu)
         let_go(process)
-        assert process.wait(10) == 0
+        assert process.wait(HANG_S) == 0
         assert not alive(qemu)
 
 
@@ -136,19 +128,19 @@ def test_a_qemu_that_answers_nothing_is_ended_too(how: str) -> None:
         if how == "stopped":
             os.kill(qemu, signal.SIGSTOP)
         let_go(process)
-        assert process.wait(10) == 0
+        assert process.wait(HANG_S) == 0
         assert not alive(qemu)
 
 
 def test_the_keeper_ends_with_its_qemu() -> None:
     with kept("/bin/sleep", "0.1") as (process, _):
-        assert process.wait(10) == 0
+        assert process.wait(HANG_S) == 0
 
 
 def test_the_qemu_that_somebody_kills_is_not_waited_for() -> None:
     with kept(*LONG) as (process, qemu):
         os.kill(qemu, signal.SIGKILL)
-        assert process.wait(10) == 0
+        assert process.wait(HANG_S) == 0
 
 
 def test_a_command_that_is_not_there_starts_nothing_and_is_told() -> None:
@@ -156,7 +148,7 @@ def test_a_command_that_is_not_there_starts_nothing_and_is_told() -> None:
         [sys.executable, "-I", KEEPER, "/no/such/qemu"],
         stdin=subprocess.PIPE,
         capture_output=True,
-        timeout=10,
+        timeout=HANG_S,
         check=False,
     )
     assert done.stdout == b""
@@ -170,7 +162,7 @@ def test_open_descriptors_are_the_qemu_s_too_and_its_words_go_to_the_standard_er
         os.write(descriptor, b"a kernel")
         script = f"cat /proc/self/fd/{descriptor}; cat; echo ' and no input'"
         with kept("/bin/sh", "-c", script, pass_fds=[descriptor]) as (process, _):
-            assert process.wait(10) == 0
+            assert process.wait(HANG_S) == 0
             assert process.stdout and process.stderr
             assert process.stdout.read() == b""
             assert process.stderr.read() == b"a kernel and no input\n"

@@ -17,6 +17,7 @@ from configs.cpulist import format_cpulist
 from configs.model import Mapping
 from runners.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
+from tests.wait import until
 
 # Threads that wake up all the time, as those of a guest's CPUs do; the first thread is as QEMU's
 # main loop. A line on the standard input lets a thread of a virtual CPU start another one.
@@ -80,10 +81,8 @@ class StandIn:
 
     def settle(self) -> None:
         """Wait until the threads that wake up have run where they may."""
-        until = time.monotonic() + 20
-        while not all(_last_cpu(thread) in mask_of(thread) for thread in self.threads.values()):
-            assert time.monotonic() < until, "the kernel has not moved the threads"
-            time.sleep(0.005)
+        threads = self.threads.values()
+        until(lambda: all(_last_cpu(thread) in mask_of(thread) for thread in threads))
 
 
 def _last_cpu(thread: int) -> int:
