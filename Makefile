@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -114,6 +114,10 @@ bench: ## Measure the cost of measuring, speed and load; benchmarks/RESULTS.md k
 fidelity: ## Compare our own programs with the originals; benchmarks/RESULTS.md keeps it; options in ARGS=
 	@tools/setup.sh fidelity
 	@.venv/bin/python -m benchmarks fidelity $(if $(ARGS),--options "$(ARGS)")
+
+noise: ## Simulate the verdict's statistics under like and unlike noise: 15 min; options in ARGS=
+	@tools/setup.sh test
+	@.venv/bin/python -m benchmarks noise $(if $(ARGS),--options "$(ARGS)")
 
 fuzz: ## Fuzz parsers and commands; --seconds N for each and targets in ARGS=
 	@tools/setup.sh fuzz

@@ -27,8 +27,10 @@ from analysis.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
+from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.table import one_line
 from analysis.verdict.answers import Between, Rules, verdicts_of
+from analysis.verdict.attempts import look_of
 from analysis.verdict.baselines import baselines_of
 from analysis.verdict.comparisons import (
     Case,
@@ -36,6 +38,8 @@ from analysis.verdict.comparisons import (
     compare_all,
     difference_between,
     differences_from_baselines,
+    questions_by,
+    with_shapes,
 )
 from analysis.verdict.headline import headline_of
 from analysis.verdict.more_runs import command_for_more
@@ -53,9 +57,9 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
 
     `margin` is the share up to which two cases count as equivalent; `baseline` names the mapping
     that others are compared with, by default the one that leaves threads to the OS scheduler. The
-    Holm correction takes all comparisons of the results together. Cases that raced are not compared
-    in this way: their advice is the answer. Raises UserError when there is no case with a mapping
-    of that name.
+    comparisons of each question, a baseline and an objective, are tested together. Cases that raced
+    are not compared in this way: their advice is the answer. Raises UserError when there is no case
+    with a mapping of that name.
     """
     raced = results.runs is not None and results.runs.raced
     cases: list[Case] = [
@@ -67,10 +71,14 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
         case_id: of for case_id, of in baselines_of(cases, baseline).items() if case_id not in fixed
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values)
-    comparisons = compare_all(differences, margin, _apart(baselines, values))
+    look = look_of(results.runs.frame) if results.runs and not raced else 1
+    question = questions_by(baselines)
+    comparisons = compare_all(differences, margin, question, _apart(baselines, values), look)
     samples = _samples(cases, values)
-    found = [_case_finding(case, baselines, samples, comparisons, values) for case in cases]
-    rules = Rules(margin, _between(cases, values), len(comparisons), _mixed(results), fixed, raced)
+    slow = _slow(values)
+    comparisons = with_shapes(comparisons, baselines, values, samples, slow)
+    found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
+    rules = Rules(margin, _between(cases, values), look, _mixed(results), fixed, raced)
     tables = _tables(found, rules)
     remarks = results.remarks
     if results.is_published:
@@ -78,9 +86,22 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     said = _headline_of_race(advice) if raced else headline_of(tables)
-    more = max((each.more or 0 for each in comparisons.values()), default=0)
+    questions = len({question(key) for key in comparisons})
+    more = max((each.more.most for each in comparisons.values() if each.more), default=0)
     again = command_for_more(results, more)
-    return Findings(margin, tables, drift, said, len(comparisons), remarks, raced, advice, again)
+    return Findings(
+        margin,
+        tables,
+        drift,
+        said,
+        len(comparisons),
+        questions,
+        look,
+        remarks,
+        raced,
+        advice,
+        again,
+    )
 
 
 def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
@@ -151,12 +172,21 @@ def _samples(cases: Sequence[Case], values: Mapping[str, Values]) -> dict[Key, S
     return found
 
 
+def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
+    found = {
+        case_id: slow_runs(of_case.of["time"][of_case.known("time")])
+        for case_id, of_case in values.items()
+    }
+    return {case_id: slow for case_id, slow in found.items() if slow is not None}
+
+
 def _case_finding(
     case: Case,
     baselines: Mapping[str, Case],
     samples: Mapping[Key, Sample],
     comparisons: Mapping[Key, Comparison],
     values: Mapping[str, Values],
+    slow: Mapping[str, SlowRuns],
 ) -> CaseFinding:
     case_id = case["case_id"]
     mine = {name: samples[case_id, name] for name in OBJECTIVES if (case_id, name) in samples}
@@ -175,6 +205,7 @@ def _case_finding(
             if (case_id, name) in comparisons
         },
         outliers=_outliers(mine, values[case_id]) if case_id in values else (),
+        slow=slow.get(case_id),
     )
 
 

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.statistics.decision import Word
+from analysis.statistics.decision import Forecast, Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
+from analysis.statistics.unlike import SlowRuns
 from analysis.table import one_line
 from runners.placed_runs import PlacedRuns
 
@@ -34,9 +36,13 @@ class Comparison:
     """A case against its baseline in one objective.
 
     `difference` is of logarithms, case - baseline. `p_different` and `p_outside` (the margin) are
-    Holm-corrected over all comparisons of the results. `word` is the outcome; `more` says about how
-    many more repetitions would decide when it is undecided, None when no sensible number would.
-    `apart`: no attempt made runs of both, so that the node may have changed between them.
+    corrected: by Holm over the comparisons of the question (one baseline and objective), and for
+    the look. `word` is the outcome; `more` says how many more repetitions would decide when it is
+    undecided, None when that cannot be told. `apart`: no attempt made runs of both, so that the
+    node may have changed between them. `mean_ratio` is that of the means in the tables, None where
+    a mean is not known. `spread_times` is how many times the baseline's spread the case's is, None
+    where they need not differ; `p_slow` is that of equal shares of slow runs, None where no run of
+    both was slow.
     """
 
     objective: Objective
@@ -44,8 +50,21 @@ class Comparison:
     p_different: float
     p_outside: float
     word: Word
-    more: int | None = None
+    more: Forecast | None = None
     apart: bool = False
+    mean_ratio: float | None = None
+    spread_times: float | None = None
+    p_slow: float | None = None
+
+    def parted(self, margin: float) -> bool:
+        """Whether mean and typical value disagree: by more than the margin and by chance's reach.
+
+        The ratio of the means is then outside the 95 % interval of the typical ratio.
+        """
+        if self.mean_ratio is None or self.difference.estimand == "mean":
+            return False
+        away = abs(math.log(self.mean_ratio) - self.difference.log_ratio)
+        return away > math.log1p(margin) and self.mean_ratio not in self.difference.interval()
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,7 @@ class CaseFinding:
 
     `facts` is its row of `analysis.summary.summarise`. `samples` has the objectives that were
     measured, `comparisons` those that can be compared with the baseline's; a baseline has none.
+    `slow` counts its slow runs, None where too few runs tell.
     """
 
     case_id: str
@@ -78,6 +98,7 @@ class CaseFinding:
     samples: Mapping[Objective, Sample]
     comparisons: Mapping[Objective, Comparison]
     outliers: tuple[Outlier, ...] = ()
+    slow: SlowRuns | None = None
     on_front: bool = False
 
     @property
@@ -101,7 +122,8 @@ class Verdict:
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
     scheduler), `no difference`, `undecided` or `not compared`. `best` is the case that is
     recommended, None when none is. `sentences` say it in words, the answer first. `also` has the
-    cases that do as well as the best, cannot be told from it, or may be better.
+    cases that do as well as the best, cannot be told from it, or may be better. `parted`: mean and
+    typical value of a case disagree.
     """
 
     objective: Objective
@@ -110,6 +132,7 @@ class Verdict:
     best: CaseFinding | None
     sentences: tuple[str, ...]
     also: tuple[CaseFinding, ...] = ()
+    parted: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,9 +152,11 @@ class TableFindings:
 class Findings:
     """What results mean.
 
-    `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many the
-    Holm correction took together; `headline` answers the question in one or two sentences. Cases
-    that `raced` have no verdicts: `advice` is their answer, None when the records give none.
+    `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many there
+    are, in so many `questions`, each of which has a Holm correction of its own; `look` is 1 for a
+    study that was not continued after all its repetitions were made; `headline` answers the
+    question in one or two sentences. Cases that `raced` have no verdicts: `advice` is their answer,
+    None when the records give none.
     `next_command` is what brings an answer that is still open; empty where nothing is known to.
     """
 
@@ -140,6 +165,8 @@ class Findings:
     drift: Drift | None
     headline: tuple[str, ...]
     comparisons: int = 0
+    questions: int = 0
+    look: int = 1
     remarks: tuple[str, ...] = field(default=())
     raced: bool = False
     advice: Advice | None = None

@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = {
     "cost": Benchmark("The cost of measuring", "benchmarks.cost"),
+    "noise": Benchmark("Statistics under simulated noise", "benchmarks.noise"),
     "detection": Benchmark("Differences that are found", "benchmarks.detection"),
     "load": Benchmark("Many runs, cases and shards", "benchmarks.load"),
     "fidelity": Benchmark("Our own programs beside the originals", "benchmarks.fidelity"),

@@ -113,7 +113,7 @@ def compared(
             differences[str(at), "time"] = difference
             if _are_apart(case, others):
                 apart.add(str(at))
-    found = compare_all(differences, margin, apart)
+    found = compare_all(differences, margin, lambda _: "this experiment", apart)
     return [
         Against(case, others, found[str(at), "time"]) if (str(at), "time") in found else None
         for at, (case, others) in enumerate(pairs)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from analysis.findings import Comparison
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
-from analysis.verdict.phrases import WIDEST, change, rounded
-from configs.words import plural
+from analysis.verdict.phrases import WIDEST, change, needed, rounded
 
 # No clock of a run's time is worth more.
 MOST_DECIMALS = 3
@@ -86,6 +85,4 @@ def _says(comparison: Comparison, subject: Subject, here: str, margin: float) ->
 def _more(comparison: Comparison) -> str:
     if not comparison.difference.standard_error > 0:
         return ""
-    if comparison.more is None:
-        return "; even a thousand repetitions might not decide"
-    return f"; about {plural(comparison.more, 'more repetition')} would decide"
+    return "".join(f"; {said}" for said in needed(comparison))

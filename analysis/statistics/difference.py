@@ -1,22 +1,26 @@
 """How two cases differ: the ratio of their values, its interval and its tests.
 
-Ratios are compared as differences of logarithms. Two mappings that do the same are exchangeable
-within a block, so the paired difference is symmetric about 0 whatever the noise looks like:
-skewness cancels, and Student's t keeps its level without normal noise (Efron, "Student's t-Test
-Under Symmetry Conditions", 1969; the simulations of tests/analysis/statistics check it).
+Ratios are compared as differences of logarithms. Verdicts speak of the typical ratio: a trimmed
+mean of those of pairs, or the difference of two trimmed means (analysis.statistics.trimmed).
+Published means have no runs to trim, and races compare means by rules of their own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from analysis.statistics.interval import LEVEL, Interval
+from analysis.statistics.trimmed import Centre, centre_of, cut_of
+from analysis.statistics.units import with_units
 
 Array = NDArray[np.float64]
+# What a difference is of: typical values (trimmed means), or means.
+Estimand = Literal["typical", "mean"]
 
 # No clock tells runs apart by less: what is left of equal times after a logarithm, and no spread.
 _ROUNDING = 1e-12
@@ -26,7 +30,9 @@ _ROUNDING = 1e-12
 class Difference:
     """log(a / b), its standard error and degrees of freedom, from `n` repetitions of each.
 
-    `paired` says whether runs were compared within their blocks.
+    `paired` says whether runs were compared within their blocks. `cut` is how many values were
+    taken from each end of each sample, 0 for means and for fewer than seven values. `units` is how
+    many boots or days made the pairs; the error has the variance between them in it.
     """
 
     log_ratio: float
@@ -34,22 +40,50 @@ class Difference:
     df: float
     n: int
     paired: bool
+    estimand: Estimand = "mean"
+    cut: int = 0
+    units: int = 1
 
     @classmethod
-    def of_pairs(cls, log_a: Array, log_b: Array) -> Difference:
-        """Compare runs that share their blocks: arrays of equal length, two values or more."""
+    def of_pairs(
+        cls, log_a: Array, log_b: Array, units: NDArray[np.intp] | None = None
+    ) -> Difference:
+        """Compare runs that share their blocks: arrays of equal length, two values or more.
+
+        The typical ratio is the trimmed mean of the pairs' log ratios, its error Yuen's. `units`
+        numbers the boot or day of each pair.
+        """
         each = np.asarray(log_a) - np.asarray(log_b)
-        n = len(each)
-        error = _spread(each) / n**0.5
-        return cls(float(each.mean()), error, n - 1, n, paired=True)
+        cut = cut_of(len(each))
+        centre = centre_of(each, cut)
+        variance, df = _variance(centre), centre.df
+        count = 1 if units is None else len(np.unique(units))
+        if units is not None and count > 1 and variance > 0:
+            variance, df = with_units(each, centre, units)
+        return cls(centre.value, variance**0.5, df, len(each), True, "typical", cut, count)
+
+    @classmethod
+    def of_runs(cls, log_a: Array, log_b: Array) -> Difference:
+        """Compare runs that share no blocks: arrays of two values or more (Yuen 1974).
+
+        Both are trimmed, or neither where one of them has too few values for it.
+        """
+        least = min(len(log_a), len(log_b))
+        a, b = (
+            centre_of(np.asarray(logs), cut_of(len(logs)) if cut_of(least) else 0)
+            for logs in (log_a, log_b)
+        )
+        return cls._unpaired(
+            a.value - b.value, (_variance(a), a.df), (_variance(b), b.df), least, "typical",
+            cut_of(least),
+        )  # fmt: skip
 
     @classmethod
     def welch(cls, log_a: Array, log_b: Array) -> Difference:
-        """Compare runs that share no blocks: arrays of two values or more (Welch 1947)."""
+        """Compare the means of runs that share no blocks: two values or more (Welch 1947)."""
+        a, b = (centre_of(np.asarray(logs), 0) for logs in (log_a, log_b))
         return cls._unpaired(
-            float(np.mean(log_a) - np.mean(log_b)),
-            (_spread(np.asarray(log_a)) ** 2 / len(log_a), len(log_a)),
-            (_spread(np.asarray(log_b)) ** 2 / len(log_b), len(log_b)),
+            a.value - b.value, (_variance(a), a.df), (_variance(b), b.df), min(a.n, b.n), "mean"
         )
 
     @classmethod
@@ -62,19 +96,29 @@ class Difference:
         """
         return cls._unpaired(
             float(np.log(mean_a) - np.log(mean_b)),
-            ((sd_a / mean_a) ** 2 / n_a, n_a),
-            ((sd_b / mean_b) ** 2 / n_b, n_b),
+            ((sd_a / mean_a) ** 2 / n_a, n_a - 1),
+            ((sd_b / mean_b) ** 2 / n_b, n_b - 1),
+            min(n_a, n_b),
+            "mean",
         )
 
     @classmethod
-    def _unpaired(cls, log_ratio: float, a: tuple[float, int], b: tuple[float, int]) -> Difference:
-        """`a` and `b` are (variance of the mean, n)."""
-        (of_a, n_a), (of_b, n_b) = a, b
+    def _unpaired(
+        cls,
+        log_ratio: float,
+        a: tuple[float, float],
+        b: tuple[float, float],
+        n: int,
+        estimand: Estimand,
+        cut: int = 0,
+    ) -> Difference:
+        """`a` and `b` are (variance, degrees of freedom)."""
+        (of_a, df_a), (of_b, df_b) = a, b
         variance = of_a + of_b
         # Welch and Satterthwaite's approximate degrees of freedom.
-        squares = of_a**2 / (n_a - 1) + of_b**2 / (n_b - 1)
-        df = variance**2 / squares if squares > 0 else float(min(n_a, n_b) - 1)
-        return cls(log_ratio, variance**0.5, df, min(n_a, n_b), paired=False)
+        squares = of_a**2 / df_a + of_b**2 / df_b
+        df = variance**2 / squares if squares > 0 else float(min(df_a, df_b))
+        return cls(log_ratio, variance**0.5, df, n, False, estimand, cut)
 
     @property
     def ratio(self) -> float:
@@ -112,10 +156,10 @@ class Difference:
         return float(stats.t.sf(nearest, self.df))
 
 
-def _spread(values: Array) -> float:
-    """Return the standard deviation of logarithms; 0 for what only their rounding makes."""
-    spread = float(values.std(ddof=1))
-    return spread if spread > _ROUNDING else 0.0
+def _variance(centre: Centre) -> float:
+    """Return a centre's variance; 0 for what only the rounding of logarithms makes."""
+    deviation = float(np.std(centre.winsorised, ddof=1))
+    return centre.variance if deviation > _ROUNDING else 0.0
 
 
 def _exp(value: float) -> float:

@@ -85,7 +85,7 @@ def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
         of_mean = _intervals(rows, np.mean, resamples, seed)
         of_median = _intervals(rows, _median, resamples, seed)
     sds = rows.std(axis=1, ddof=1) if n > 1 else np.full(len(rows), np.nan)
-    medians, scores = _median(rows, axis=1), _scores(rows)
+    medians, scores = _median(rows, axis=1), modified_scores(rows)
     return [
         Sample(
             n,
@@ -160,7 +160,7 @@ def _bootstrap(
     return np.array(found.low, dtype=float), np.array(found.high, dtype=float)
 
 
-def _scores(rows: Array) -> Array:
+def modified_scores(rows: Array) -> Array:
     """Return the modified z-scores of the values of each row; 0 where there are too few of them.
 
     Without spread in the middle half, the mean absolute deviation takes the median one's place.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
-from analysis.statistics.decision import Word, decide
+from analysis.statistics.decision import LEAST_TO_DECIDE, Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
 from analysis.verdict.not_compared import not_compared
@@ -24,7 +24,7 @@ Between = Callable[[str, str, Objective], Difference | None]
 class Rules:
     """What verdicts are made by: the equivalence margin, and how any two cases differ.
 
-    `comparisons` is how many were tested together; `mixed` says why nothing can be concluded of
+    `look` is which look at the results this is; `mixed` says why nothing can be concluded of
     results that are of several nodes or studies, and is empty for others. `fixed_time` are the
     cases of programs that run as long as they are told. Cases that `raced` have no verdicts: those
     that were worse ended early, by other rules.
@@ -32,7 +32,7 @@ class Rules:
 
     margin: float
     between: Between
-    comparisons: int
+    look: int
     mixed: str = ""
     fixed_time: frozenset[str] = frozenset()
     raced: bool = False
@@ -51,6 +51,16 @@ def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ..
 
 
 def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
+    found = _answered(cases, objective, rules)
+    parted = found.answer != "not compared" and any(
+        case.comparisons[objective].parted(rules.margin)
+        for case in cases
+        if objective in case.comparisons
+    )
+    return replace(found, parted=parted)
+
+
+def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -> Verdict:
     governor = cases[0].governor
     baseline = next((case for case in cases if case.is_baseline), None)
     compared = [case for case in cases if objective in case.comparisons]
@@ -62,9 +72,7 @@ def _verdict(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) -
         why = not_compared(cases, baseline, objective)
         return Verdict(objective, governor, "not compared", None, (why,))
     lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
-    ground = Ground(
-        objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.comparisons
-    )
+    ground = Ground(objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look)
     best = _best(compared, objective)
     if best is not None:
         as_good = _as_good(best, compared, objective, rules)
@@ -110,7 +118,7 @@ def _as_good(
             continue
         difference = rules.between(case.case_id, best.case_id, objective)
         word: Word = "undecided"
-        if difference is not None:
+        if difference is not None and difference.n >= LEAST_TO_DECIDE:
             outside, different = difference.p_outside(rules.margin), difference.p_different
             word = decide(difference.log_ratio, different, outside)
         # What is undecided against the baseline can be no more than undecided here.

@@ -1,14 +1,25 @@
-"""Every case against its baseline, in every objective, all tested together."""
+"""Every case against its baseline, in every objective; those of a question tested together."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from analysis.findings import OBJECTIVES, Comparison, Objective
-from analysis.statistics.decision import decide, more_repetitions
+from analysis.statistics.decision import (
+    LEAST_TO_DECIDE,
+    Word,
+    decide,
+    more_repetitions,
+    share_of_look,
+)
 from analysis.statistics.difference import Difference
 from analysis.statistics.holm import holm
+from analysis.statistics.sample import Sample
+from analysis.statistics.unlike import SlowRuns, any_slow, p_of_shares, spread_times
 from analysis.verdict.summaries import difference_of_summaries
 from analysis.verdict.values import Values, difference_of
 
@@ -58,23 +69,87 @@ def difference_between(
 
 
 def compare_all(
-    differences: Mapping[Key, Difference], margin: float, apart: Collection[str] = ()
+    differences: Mapping[Key, Difference],
+    margin: float,
+    question: Callable[[Key], Hashable],
+    apart: Collection[str] = (),
+    look: int = 1,
 ) -> dict[Key, Comparison]:
-    """Return the comparisons of differences that are tested together.
+    """Return the comparisons of differences, those of one question tested together.
 
-    `apart` are the cases of which no attempt made runs together with their baseline's.
+    `apart` are the cases of which no attempt made runs together with their baseline's. `look` is
+    which look at the results this is: later ones are tested at what the first leaves of the level.
     """
+    questions: dict[Hashable, list[Key]] = {}
+    for key in differences:
+        questions.setdefault(question(key), []).append(key)
+    return {
+        key: comparison
+        for keys in questions.values()
+        for key, comparison in _of_question(
+            {key: differences[key] for key in keys}, margin, apart, look
+        )
+    }
+
+
+def questions_by(baselines: Mapping[str, Case]) -> Callable[[Key], tuple[str, Objective]]:
+    """Return which question a comparison belongs to: one baseline and objective.
+
+    That is what one answer chooses among.
+    """
+    return lambda key: (str(baselines[key[0]]["case_id"]), key[1])
+
+
+def _of_question(
+    differences: Mapping[Key, Difference], margin: float, apart: Collection[str], look: int
+) -> Iterator[tuple[Key, Comparison]]:
     different = holm([difference.p_different for difference in differences.values()])
     outside = holm([difference.p_outside(margin) for difference in differences.values()])
-    found: dict[Key, Comparison] = {}
-    for (key, difference), p_different, p_outside in zip(
-        differences.items(), different, outside, strict=True
-    ):
-        word = decide(difference.log_ratio, p_different, p_outside)
+    for (key, difference), *p_values in zip(differences.items(), different, outside, strict=True):
+        p_different, p_outside = (min(1.0, p / share_of_look(look)) for p in p_values)
+        word: Word = "undecided"
+        if difference.n >= LEAST_TO_DECIDE:
+            word = decide(difference.log_ratio, p_different, p_outside)
         more = None
         if word == "undecided":
-            more = more_repetitions(difference, margin, len(differences))
-        found[key] = Comparison(
-            key[1], difference, p_different, p_outside, word, more, key[0] in apart
+            more = more_repetitions(difference, margin, len(differences), look)
+        yield (
+            key,
+            Comparison(key[1], difference, p_different, p_outside, word, more, key[0] in apart),
         )
+
+
+def with_shapes(
+    comparisons: Mapping[Key, Comparison],
+    baselines: Mapping[str, Case],
+    values: Mapping[str, Values],
+    samples: Mapping[Key, Sample],
+    slow: Mapping[str, SlowRuns],
+) -> dict[Key, Comparison]:
+    """Return the comparisons with what else differs: means, spreads and shares of slow runs.
+
+    The tests of shares are corrected over the question, as the others are.
+    """
+    found: dict[Key, Comparison] = {}
+    for (case_id, objective), comparison in comparisons.items():
+        other = str(baselines[case_id]["case_id"])
+        sample, theirs = samples.get((case_id, objective)), samples.get((other, objective))
+        ratio = sample.mean / theirs.mean if sample and theirs else None
+        times = None
+        if case_id in values and other in values:
+            logs = [np.log(v.of[objective][v.known(objective)]) for v in
+                    (values[case_id], values[other])]  # fmt: skip
+            times = spread_times(*logs)
+        found[case_id, objective] = replace(comparison, mean_ratio=ratio, spread_times=times)
+    question = questions_by(baselines)
+    questions: dict[tuple[str, Objective], dict[Key, float]] = {}
+    for key in found:
+        other = str(baselines[key[0]]["case_id"])
+        pair = slow.get(key[0]), slow.get(other)
+        if key[1] == "time" and pair[0] and pair[1] and any_slow(pair):
+            of_question = questions.setdefault(question(key), {})
+            of_question[key] = p_of_shares(pair[0], pair[1])
+    for of_question in questions.values():
+        for key, p in zip(of_question, holm(list(of_question.values())), strict=True):
+            found[key] = replace(found[key], p_slow=p)
     return found

@@ -66,7 +66,9 @@ def _answer(objective: Objective, verdicts: Verdicts, lacking: int) -> str:
         depends = "it depends: " if sum(answer in _DECIDED for answer in words) > 1 else ""
         of = f"{depends}{', '.join(parts)} of {len(verdicts)} settings (table and governor)"
     more = f"; {lacking} more could not be compared" if lacking else ""
-    return f"For {NOUNS[objective]}: {of}{_hedge(verdicts)}{more}."
+    parted = sum(verdict.parted for _, verdict in verdicts)
+    means = f"; the means say otherwise in {plural(parted, 'setting')}" if parted else ""
+    return f"For {NOUNS[objective]}: {of}{_hedge(verdicts)}{means}{more}."
 
 
 def _settings(count: int) -> str:

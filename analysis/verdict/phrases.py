@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.findings import CaseFinding, Objective
+from analysis.findings import CaseFinding, Comparison, Objective
+from analysis.statistics.decision import LEAST_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
@@ -97,14 +98,19 @@ class Change:
 
 
 def change(difference: Difference, of: Objective | Quantity, level: float = LEVEL) -> Change:
-    """Return a difference in words, with the interval of that level."""
+    """Return a difference in words, with the interval of that level.
+
+    Of an objective it is said whether the typical value differs or the mean.
+    """
     interval, what = difference.interval(level), quantity(of)
+    if not isinstance(of, Quantity):
+        what = replace(what, noun=f"{difference.estimand} {what.noun}")
     shown = _range(interval, what) if difference.standard_error > 0 else ""
     return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
 
 
 def change_of_means(ratio: float, of: Objective | Quantity) -> Change:
-    """Return a ratio of means in words, where there is no interval."""
+    """Return a ratio of means in words, without an interval."""
     return _change(ratio, 0.0, quantity(of))
 
 
@@ -257,3 +263,15 @@ def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
     """Return how many cases come after those that a sentence names; nothing when none do."""
     return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []
+
+
+def needed(comparison: Comparison) -> list[str]:
+    """Return how many more repetitions would decide, in a list; empty where nobody can tell."""
+    difference, more = comparison.difference, comparison.more
+    if more is not None:
+        return [f"{more.half} to {more.most} more repetitions would decide"]
+    if difference.units > 1:
+        return ["more boots or days would tell more than more repetitions"]
+    if difference.n >= LEAST_TO_FORECAST:
+        return ["even a thousand repetitions might not decide"]
+    return []

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from analysis.findings import Comparison
 from analysis.table import one_line
-from analysis.verdict.comparisons import Case, Key, compare_all, differences_from_baselines
+from analysis.verdict.comparisons import (
+    Case,
+    Key,
+    compare_all,
+    differences_from_baselines,
+    questions_by,
+)
 
 
 def other_reading(
@@ -23,7 +29,8 @@ def other_reading(
     """Return in a remark which words change under the other reading; nothing without any word."""
     if not comparisons:
         return ()
-    other = compare_all(differences_from_baselines(cases, baselines, {}, sd_is_error=True), margin)
+    differences = differences_from_baselines(cases, baselines, {}, sd_is_error=True)
+    other = compare_all(differences, margin, questions_by(baselines))
     rows = {case["case_id"]: case for case in cases}
     changed = [
         f"{_row(rows[key[0]])}: {comparison.word} -> {other[key].word}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
-from analysis.statistics.decision import ALPHA, Word
+from analysis.statistics.decision import (
+    ALPHA,
+    LEAST_TO_DECIDE,
+    Word,
+)
 from analysis.table import one_line
 from analysis.verdict.explanation import explanation
 from analysis.verdict.not_compared import mean_change
@@ -19,18 +24,24 @@ from analysis.verdict.phrases import (
     listed,
     name,
     names,
+    needed,
     sentence,
 )
 from analysis.verdict.start_up import start_up, start_ups
+from analysis.verdict.tables import UNITS
+from analysis.verdict.unlike import of_units, parted, slow, spreads
 from analysis.verdict.unplaced import not_placed, rests_on, unusable
 from configs.words import plural
+
+# Values that differ by a smaller share are equal: no clock tells them apart.
+SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class Ground:
     """What a verdict stands on: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be; `comparisons` is how many were tested together.
+    `lacking` are the cases that could not be; `look` is which look at the results this is.
     """
 
     objective: Objective
@@ -38,7 +49,7 @@ class Ground:
     compared: tuple[CaseFinding, ...]
     lacking: tuple[CaseFinding, ...]
     margin: float
-    comparisons: int
+    look: int
 
     def having(self, word: Word) -> list[CaseFinding]:
         """Return the cases with that word, the smallest ratio first."""
@@ -58,6 +69,13 @@ class Ground:
         """Return the rows and changes of some cases, and how many more there are."""
         shown = [self.change(case) for case in cases[:MOST_NAMED]]
         return "; ".join([*shown, *and_others(cases)])
+
+    @property
+    def noun(self) -> str:
+        """What is compared, with what of it: `typical time`, or `mean time` of published means."""
+        estimands = {self.comparison(case).difference.estimand for case in self.compared}
+        estimand = "typical" if "typical" in estimands else "mean"
+        return f"{estimand} {NOUNS[self.objective]}"
 
     @property
     def within(self) -> str:
@@ -151,10 +169,14 @@ def _open(ground: Ground) -> str:
     cases = ground.having("undecided")
     if not cases:
         return ""
-    cases.sort(key=lambda case: ground.comparison(case).more or float("inf"))
+    cases.sort(key=lambda case: _nearness(ground.comparison(case)))
     needs = [_in_doubt(ground, case) for case in cases[:MOST_NAMED]]
     said = "; ".join([*needs, *and_others(cases)])
     return f"Undecided against {name(ground.baseline)}, with 95 % intervals: {said}."
+
+
+def _nearness(comparison: Comparison) -> float:
+    return comparison.more.most if comparison.more else math.inf
 
 
 def _in_doubt(ground: Ground, case: CaseFinding) -> str:
@@ -163,16 +185,33 @@ def _in_doubt(ground: Ground, case: CaseFinding) -> str:
     difference = comparison.difference
     found = change(difference, ground.objective)
     if not difference.standard_error > 0:
-        return f"{name(case)} {found}"
+        return f"{name(case)} {found.what} ({_without_spread(ground, case)})"
     why = [found.bracket]
-    if 1.0 not in difference.interval():
-        why[0] += f", not enough among {ground.comparisons} comparisons (Holm)"
-    more = comparison.more
-    if more is None:
-        why.append("even a thousand repetitions might not decide")
-    else:
-        why.append(f"about {plural(more, 'more repetition')} would decide")
+    if difference.n < LEAST_TO_DECIDE:
+        why.append("two runs decide nothing")
+    elif 1.0 not in difference.interval():
+        why[0] += f", not enough among {plural(len(ground.compared), 'comparison')} (Holm)"
+        if ground.look > 1:
+            why[0] += f" at look {ground.look}"
+    why += needed(comparison)
     return f"{name(case)} {found.what} ({'; '.join(why)})"
+
+
+def _without_spread(ground: Ground, case: CaseFinding) -> str:
+    """Return what values without any spread are: equal ones, which no test has a measure for."""
+    mine, theirs = (of.samples[ground.objective] for of in (case, ground.baseline))
+    if mine.sd > SAME * mine.mean or theirs.sd > SAME * theirs.mean:
+        return "no interval: most pairs of runs have the very same ratio"
+    unit = UNITS[ground.objective]
+    if abs(mine.mean - theirs.mean) <= SAME * theirs.mean:
+        return (
+            f"{mine.mean:.6g} {unit} in each of {mine.n} and of {theirs.n} runs: equal, as far as "
+            "the clock tells them apart"
+        )
+    return (
+        f"{mine.mean:.6g} {unit} in each of {mine.n} runs against {theirs.mean:.6g} {unit} in each "
+        f"of {theirs.n}: equal times have no spread to test by, and a coarse clock makes them"
+    )
 
 
 def undecided(ground: Ground) -> tuple[str, ...]:
@@ -193,7 +232,7 @@ def _known(ground: Ground, word: Word) -> str:
         return ""
     reference = name(ground.baseline)
     if word == "equivalent":
-        start = f"The same {NOUNS[ground.objective]} as under {reference} {ground.within}"
+        start = f"The same {ground.noun} as under {reference} {ground.within}"
     else:
         start = f"{sentence(word)} than {reference}"
     return f"{start}, with 95 % intervals: {ground.changes(cases)}."
@@ -205,7 +244,7 @@ def no_difference(ground: Ground) -> tuple[str, ...]:
     take = ("has", "have") if ground.objective == "edp" else ("takes", "take")
     first = (
         f"No mapping gains: {names(same)} {take[len(same) > 1]} "
-        f"the same {NOUNS[ground.objective]} as {name(ground.baseline)}, {ground.within}."
+        f"the same {ground.noun} as {name(ground.baseline)}, {ground.within}."
     )
     said = (first, _known(ground, "worse"), _why_worse(ground), *_caveats(ground, same))
     return tuple(filter(None, said))
@@ -234,11 +273,16 @@ def _why_worse(ground: Ground) -> str:
 
 def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
     """Return what limits a verdict: lost runs of these cases, other attempts, cases left over."""
+    comparisons = [ground.comparison(case) for case in ground.compared]
     said = (
+        parted(ground.objective, ground.margin, ground.baseline, ground.compared),
+        spreads(ground.objective, ground.baseline, ground.compared),
+        slow(ground.baseline, ground.compared) if ground.objective == "time" else "",
         _lost(ground, cases),
         rests_on([ground.baseline, *cases[:MOST_NAMED]]),
         start_ups(ground.compared, ground.baseline),
         _apart(ground),
+        of_units(comparisons),
         _lacking(ground),
         not_placed(ground.lacking),
     )

@@ -93,10 +93,18 @@ def comparison_table(table: TableFindings) -> Table | None:
         ]
     columns.append(Column("Pareto front", right=False))
     return Table(
-        caption=f"{table.title}: ratios to the baseline",
+        caption=f"{table.title}: ratios of {_estimands(table)} to the baseline",
         columns=tuple(columns),
         cells=tuple(_comparison_row(case, objectives) for case in table.cases),
         exact=tuple(exact_comparisons(case) for case in table.cases),
+    )
+
+
+def _estimands(table: TableFindings) -> str:
+    """Return what the ratios are of, as nouns."""
+    found = {c.difference.estimand for case in table.cases for c in case.comparisons.values()}
+    return " and ".join(
+        noun for word, noun in (("typical", "typical values"), ("mean", "means")) if word in found
     )
 
 
@@ -134,9 +142,9 @@ def ratio_interval(difference: Difference) -> str:
 
 def word_of(comparison: Comparison) -> str:
     """Return a comparison's word, with how many more repetitions would decide."""
-    if comparison.word != "undecided":
+    if comparison.word != "undecided" or not comparison.more:
         return comparison.word
-    return f"undecided (+{comparison.more})" if comparison.more else "undecided"
+    return f"undecided (+{comparison.more.half} to {comparison.more.most})"
 
 
 def _head(case: CaseFinding) -> tuple[str, ...]:
@@ -160,6 +168,7 @@ def interval_of(interval: Interval | None, decimals: int) -> str:
 def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
     """Return what a case's runs say in one objective, unrounded; None for what they do not say."""
     sample = case.samples[objective]
+    slow = case.slow if objective == "time" else None
     return _identity(case) | {
         "objective": objective,
         "unit": UNITS[objective],
@@ -172,6 +181,9 @@ def exact_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
         "median_high": sample.median_interval.high if sample.median_interval else None,
         "sd": _or_none(sample.sd),
         "cv": _or_none(sample.cv),
+        "slow_runs": slow.count if slow else None,
+        "slow_least": slow.least if slow and slow.count else None,
+        "slow_most": slow.most if slow and slow.count else None,
         "outliers": [
             {"repetition": outlier.repetition, "value": outlier.value, "score": outlier.score}
             for outlier in case.outliers
@@ -197,15 +209,23 @@ def exact_comparisons(case: CaseFinding) -> dict[str, Any]:
             f"{objective}_ratio": difference.ratio,
             f"{objective}_ratio_low": interval.low,
             f"{objective}_ratio_high": _or_none(interval.high),
+            f"{objective}_estimand": difference.estimand,
+            f"{objective}_cut_from_each_end": difference.cut,
+            f"{objective}_boots_or_days": difference.units,
             f"{objective}_paired": difference.paired,
             f"{objective}_n": difference.n,
             f"{objective}_df": difference.df,
             f"{objective}_p_different": comparison.p_different,
             f"{objective}_p_outside_margin": comparison.p_outside,
             f"{objective}_word": comparison.word,
-            f"{objective}_more_repetitions": comparison.more,
+            f"{objective}_more_repetitions_half": comparison.more.half if comparison.more else None,
+            f"{objective}_more_repetitions": comparison.more.most if comparison.more else None,
+            f"{objective}_mean_ratio": comparison.mean_ratio,
+            f"{objective}_spread_times": comparison.spread_times,
             f"{objective}_in_other_attempts": comparison.apart,
         }
+    if "time" in case.comparisons:
+        found["time_p_slow"] = case.comparisons["time"].p_slow
     return found
 
 

@@ -8,6 +8,11 @@ from typing import Any
 
 from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
 from analysis.render import markdown_text, render
+from analysis.statistics.decision import ALPHA, share_of_look
+from analysis.statistics.difference import Difference
+from analysis.statistics.sample import OUTLIER_SCORE
+from analysis.statistics.trimmed import LEAST_TRIMMED
+from analysis.statistics.unlike import LEAST_LONGER, least_to_see, unseen
 from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.phrases import NOUNS, governor, listed
 from analysis.verdict.tables import (
@@ -16,6 +21,7 @@ from analysis.verdict.tables import (
     exact_statistics,
     statistics_tables,
 )
+from configs.words import plural
 
 QUESTION = "To pin or not to pin?"
 NEXT = "To decide what is undecided, continue the study:"
@@ -100,18 +106,72 @@ def _joined(verdict: Verdict) -> str:
 
 def notes(findings: Findings) -> list[str]:
     """Return how the words came about, what drifted, and what the results' readers should know."""
-    lines = [_of_words(findings)] if findings.comparisons else []
+    lines = list(_of_words(findings)) if findings.comparisons else []
     lines += drift_sentences(findings.drift)
     return [*lines, *findings.remarks]
 
 
-def _of_words(findings: Findings) -> str:
-    count = findings.comparisons
-    together = "the one comparison" if count == 1 else f"all {count} comparisons together (Holm)"
+def _of_words(findings: Findings) -> Iterator[str]:
+    """Yield what the words and intervals are of, and under what conditions they hold."""
+    found = [c for table in findings.tables for case in table.cases for c in
+             case.comparisons.values()]  # fmt: skip
+    differences = [comparison.difference for comparison in found]
+    typical = [of for of in differences if of.estimand == "typical"]
+    if typical:
+        yield (
+            "typical: the mean of the middle 60 % of the log ratios of pairs of runs (20 % "
+            "trimmed; of runs without pairs, of each case's log values); means and standard "
+            "deviations in tables are of all runs"
+        )
+    if few := [of for of in typical if not of.cut]:
+        yield (
+            f"{plural(len(few), 'comparison')} of fewer than {LEAST_TRIMMED} runs: nothing is "
+            "trimmed, and a slow run widens the interval"
+        )
+    if len(typical) < len(differences):
+        yield "published means are compared as such: words of them need noise that is alike"
+    yield (
+        f"a ratio's 95 % interval is of that comparison alone, on this node, {_boots(differences)} "
+        "and for these builds; words take all comparisons of a table, governor and objective "
+        f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
+        f"difference, up to 9 where noise is most unlike; {_asked(findings.questions)}; "
+        f"equivalent: within {findings.margin * 100:g} %, as often wrong"
+    )
+    if findings.look > 1:
+        yield (
+            f"this is look {findings.look} at a study that was continued: words are at "
+            f"{share_of_look(findings.look) * ALPHA:.2g} instead of "
+            f"{share_of_look(1) * ALPHA:.2g}, so that all looks together are wrong no more often"
+        )
+    if any(comparison.more for comparison in found):
+        yield (
+            "(+N to M): about so many more repetitions decide in half and in four fifths of such "
+            "studies; continuing is a new look, and counts as one"
+        )
+    if typical:
+        yield _of_slow_runs(min(of.n for of in typical))
+
+
+def _asked(questions: int) -> str:
+    return "here is one" if questions == 1 else f"here are {questions}, each by itself"
+
+
+def _boots(differences: Sequence[Difference]) -> str:
+    several = max(difference.units for difference in differences) > 1
+    return "over its boots or days" if several else "in this boot"
+
+
+def _of_slow_runs(n: int) -> str:
+    """Say what a slow run is, and how often so few runs hold none of a mode of one in ten."""
+    said = (
+        f"slow: at least {LEAST_LONGER * 100:g} % longer than the case's median, and by more than "
+        f"{OUTLIER_SCORE} deviations"
+    )
+    if n >= least_to_see():
+        return said
     return (
-        f"a ratio's 95 % interval is of that comparison alone; words take {together}, so that at "
-        "most about 5 of 100 studies call a difference that is none; equivalent: within "
-        f"{findings.margin * 100:g} %; (+N): about N more repetitions would decide"
+        f"{said}; {plural(n, 'run')} of a case hold none of a mode of one run in ten in "
+        f"{unseen(n) * 100:.0f} of 100 studies, {least_to_see()} runs in 5"
     )
 
 
@@ -122,6 +182,8 @@ def as_data(findings: Findings) -> dict[str, Any]:
         "headline": list(findings.headline),
         "margin": findings.margin,
         "comparisons": findings.comparisons,
+        "questions": findings.questions,
+        "look": findings.look,
         "tables": [_table_data(table) for table in findings.tables],
         "notes": notes(findings),
         "next_command": findings.next_command or None,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from analysis.findings import OBJECTIVES, Objective
 from analysis.frame import good_runs
 from analysis.statistics.difference import Difference
+from analysis.verdict.attempts import units_of
 
 Array = NDArray[np.float64]
 
@@ -25,13 +26,15 @@ LEAST_PAIRED = 2 / 3
 class Values:
     """One case's good runs in the order of their blocks; `of` has NaN where nothing was measured.
 
-    `block`, `order` and `attempt` are NaN for runs that were made without a plan.
+    `block`, `order` and `attempt` are NaN for runs that were made without a plan. `unit` is the
+    boot or day.
     """
 
     block: Array
     order: Array
     attempt: Array
     repetition: Array
+    unit: NDArray[np.intp]
     of: Mapping[Objective, Array]
 
     def known(self, objective: Objective) -> NDArray[np.intp]:
@@ -51,16 +54,19 @@ def values_by_case(
     codes, case_ids = pd.factorize(good["case_id"])
     names = ("block", "order", "attempt", "repetition", *measures.values())
     numbers = {name: _numbers(good, name) for name in names}
+    units = units_of(good)
     # By case, then by block: one sort and one cut for all cases, of which there may be thousands.
     by_case = np.lexsort((numbers["repetition"], numbers["block"], codes))
     cuts = np.flatnonzero(np.diff(codes[by_case])) + 1
     parts = {name: np.split(column[by_case], cuts) for name, column in numbers.items()}
+    unit_parts = np.split(units[by_case], cuts)
     return {
         str(case_id): Values(
             parts["block"][at],
             parts["order"][at],
             parts["attempt"][at],
             parts["repetition"][at],
+            unit_parts[at],
             {name: parts[measure][at] for name, measure in measures.items()},
         )
         for at, case_id in enumerate(case_ids)
@@ -87,8 +93,8 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
     at_a, at_b = at_a[together], at_b[together]
     least = max(2, LEAST_PAIRED * min(len(a), len(b)))
     if len(at_a) >= least and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
-        return Difference.of_pairs(a[at_a], b[at_b])
-    return Difference.welch(a, b)
+        return Difference.of_pairs(a[at_a], b[at_b], case.unit[mine][at_a])
+    return Difference.of_runs(a, b)
 
 
 def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:

@@ -40,7 +40,7 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
     assert lines[0] == "To pin or not to pin?"
     assert lines[1].startswith("  For time: to pin")
     assert "Pin each thread on the P-cores (#2 pcores-pin)" in done.stdout
-    assert "ratios to the baseline" in done.stdout
+    assert "ratios of typical values to the baseline" in done.stdout
     assert (folder / "verdict.md").read_text().startswith("# To pin or not to pin?")
     assert f"written: {folder / 'verdict.md'}" in done.stderr
 

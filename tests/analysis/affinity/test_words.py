@@ -9,17 +9,17 @@ import pytest
 
 from analysis.affinity.words import Subject, says, speed_ratio, time_ratio
 from analysis.findings import Comparison
-from analysis.statistics.decision import Word
+from analysis.statistics.decision import Forecast, Word
 from analysis.statistics.difference import Difference
 
 SUBJECT = Subject("Two threads", "left alone", "they take left alone")
 
 
 def difference(ratio: float, error: float = 0.01) -> Difference:
-    return Difference(math.log(ratio), error, 9, 10, paired=True)
+    return Difference(math.log(ratio), error, 9, 10, paired=True, estimand="typical")
 
 
-def comparison(ratio: float, word: Word, more: int | None = None) -> Comparison:
+def comparison(ratio: float, word: Word, more: Forecast | None = None) -> Comparison:
     return Comparison("time", difference(ratio), 0.0, 1.0, word, more)
 
 
@@ -47,9 +47,9 @@ def test_without_spread_there_is_no_interval() -> None:
         (comparison(2.0, "worse"), "Two threads take 2.000 times (1.955 to 2.046) the time here "),
         (comparison(1.0, "equivalent"), "Two threads are as fast here as left alone, within 1 %: "),
         (
-            comparison(1.03, "undecided", 7),
-            "Whether two threads are faster here or left alone is undecided: 3.0 % more time "
-            "(0.7 to 5.4 %); about 7 more repetitions would decide",
+            comparison(1.03, "undecided", Forecast(7, 20)),
+            "Whether two threads are faster here or left alone is undecided: 3.0 % more typical "
+            "time (0.7 to 5.4 %); 7 to 20 more repetitions would decide",
         ),
         (comparison(1.0, "undecided"), "even a thousand repetitions might not decide"),
     ],

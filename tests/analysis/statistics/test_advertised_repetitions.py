@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.analysis.statistics import noise
+from benchmarks.noise import shapes as noise
 from tests.analysis.statistics.test_simulated_studies import words
 from tests.tools import ROOT
 

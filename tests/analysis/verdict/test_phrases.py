@@ -17,29 +17,34 @@ from tests.analysis.made_cases import case
 
 
 def of(ratio: float, error: float) -> Difference:
-    return Difference(math.log(ratio), error, 9, 10, paired=True)
+    return Difference(math.log(ratio), error, 9, 10, paired=True, estimand="typical")
 
 
 @pytest.mark.parametrize(
     ("ratio", "error", "said"),
     [
         # Student's t of 9 degrees of freedom is 2.262 at 95 %.
-        (0.9, 0.001, "10.00 % less time (9.80 to 10.20 %)"),
-        (0.9, 0.02, "10.0 % less time (5.8 to 14.0 %)"),
-        (1.03, 0.02, "3.0 % more time (1.6 % less to 7.8 % more)"),
-        (1.000001, 0.002, "about the same time (0.45 % less to 0.45 % more)"),
-        (1.0, 0.000001, "about the same time (within 0.01 %)"),
-        (2.5, 0.02, "2.50 times the time (2.39 to 2.62 times)"),
-        (1e6, 0.02, "1000000 times the time (956000 to 1046000 times)"),
-        (0.05, 0.02, "1/20 of the time (1/21 to 1/19)"),
-        (1e-6, 0.02, "1/1000000 of the time (1/1050000 to 1/956000)"),
-        (0.5, 10.0, "50 % less time (wider than a factor of 1000)"),
-        (0.5, 0.8, "50 % less time (1/12 to 3.1 times)"),
-        (1.3, 0.0, "30.0 % more time (no interval: these runs show no spread)"),
+        (0.9, 0.001, "10.00 % less typical time (9.80 to 10.20 %)"),
+        (0.9, 0.02, "10.0 % less typical time (5.8 to 14.0 %)"),
+        (1.03, 0.02, "3.0 % more typical time (1.6 % less to 7.8 % more)"),
+        (1.000001, 0.002, "about the same typical time (0.45 % less to 0.45 % more)"),
+        (1.0, 0.000001, "about the same typical time (within 0.01 %)"),
+        (2.5, 0.02, "2.50 times the typical time (2.39 to 2.62 times)"),
+        (1e6, 0.02, "1000000 times the typical time (956000 to 1046000 times)"),
+        (0.05, 0.02, "1/20 of the typical time (1/21 to 1/19)"),
+        (1e-6, 0.02, "1/1000000 of the typical time (1/1050000 to 1/956000)"),
+        (0.5, 10.0, "50 % less typical time (wider than a factor of 1000)"),
+        (0.5, 0.8, "50 % less typical time (1/12 to 3.1 times)"),
+        (1.3, 0.0, "30.0 % more typical time (no interval: these runs show no spread)"),
     ],
 )
 def test_a_difference_in_words(ratio: float, error: float, said: str) -> None:
     assert str(change(of(ratio, error), "time")) == said
+
+
+def test_what_is_known_of_means_only_is_said_to_be_of_means() -> None:
+    published = Difference.from_summary(9.0, 0.1, 10, 10.0, 0.1, 10)
+    assert change(published, "energy").what == "10.00 % less mean package energy"
 
 
 @pytest.mark.parametrize(

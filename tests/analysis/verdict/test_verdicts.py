@@ -24,7 +24,7 @@ def test_the_fastest_mapping_is_recommended_with_its_gain(tmp_path: Path) -> Non
     time = verdict(findings)
     assert (time.answer, time.best and time.best.mapping) == ("pin", "pcores-pin")
     assert time.sentences[0].startswith("Pin each thread on the P-cores (#3 pcores-pin): ")
-    assert "less time than under #1 scheduler (95 % interval" in time.sentences[0]
+    assert "less typical time than under #1 scheduler (95 % interval" in time.sentences[0]
     assert "widened for the choice among 3; 10 pairs of runs" in time.sentences[0]
     comparison = next(c for c in only_table(findings).cases if c.number == 3).comparisons["time"]
     assert 0.90 in comparison.difference.interval()
@@ -73,7 +73,10 @@ def test_equal_mappings_make_no_difference(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4})
     time = verdict(found(tmp_path, study))
     assert (time.answer, time.best) == ("no difference", None)
-    assert "#2 pcores-set and #3 pcores-pin take the same time as #1 scheduler" in time.sentences[0]
+    assert (
+        "#2 pcores-set and #3 pcores-pin take the same typical time as #1 scheduler"
+        in (time.sentences[0])
+    )
     assert time.sentences[1].startswith("Worse than #1 scheduler, with 95 % intervals: #4 ecores-")
 
 
@@ -83,11 +86,26 @@ def test_threads_are_left_to_the_scheduler_when_all_else_is_worse(tmp_path: Path
     assert time.sentences[0].startswith("Leave the threads to the OS scheduler (#1 scheduler)")
 
 
-def test_too_few_noisy_runs_are_undecided_and_say_how_many_are_missing(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=4, noise=0.04)
+def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=10, noise=0.04)
     time = verdict(found(tmp_path, study))
     assert time.answer == "undecided"
-    assert "more repetition" in time.sentences[0]
+    assert re.search(r"; \d+ to \d+ more repetitions would decide", time.sentences[0])
+
+
+def test_fewer_than_ten_runs_do_not_say_how_many_are_missing(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=9, noise=0.04)
+    time = verdict(found(tmp_path, study))
+    assert time.answer == "undecided"
+    assert "repetition" not in time.sentences[0]
+
+
+def test_two_runs_decide_nothing_and_carry_no_headline(tmp_path: Path) -> None:
+    findings = found(tmp_path, Study(FASTER_ON_P, repetitions=2, noise=0.00001))
+    assert set(words(findings).values()) == {"undecided"}
+    assert "two runs decide nothing" in verdict(findings).sentences[0]
+    assert findings.headline[0].startswith("For time: undecided")
+    assert "gain" not in " ".join(findings.headline)
 
 
 def test_the_margin_is_the_users(tmp_path: Path) -> None:

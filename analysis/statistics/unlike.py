@@ -1,0 +1,91 @@
+"""In what the runs of two cases are unlike beside their typical values: slow runs, and spreads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from analysis.statistics.decision import ALPHA
+from analysis.statistics.sample import LEAST_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
+
+Array = NDArray[np.float64]
+
+# A slow run takes at least so much longer than its case's median, as a share: less is no mode of
+# its own that anybody would act on. It is beyond the case's noise as well, by its modified z-score.
+LEAST_LONGER = 0.03
+# Spreads differ when one is at least twice the other and a test agrees.
+LEAST_TIMES = 2.0
+
+
+@dataclass(frozen=True)
+class SlowRuns:
+    """How many of a case's `n` runs were slow, and how much longer than its median they took.
+
+    `least` and `most` are shares, 0.08 for 8 % longer; both 0 without any.
+    """
+
+    count: int
+    n: int
+    least: float = 0.0
+    most: float = 0.0
+
+
+def slow_runs(times: Array) -> SlowRuns | None:
+    """Return the slow runs of a case; None for fewer than five, which have no noise to exceed.
+
+    Slow is a run that takes at least 3 % longer than the median of its case and stands more than
+    3.5 deviations above it (modified z-score, Iglewicz and Hoaglin 1993).
+    """
+    if len(times) < LEAST_FOR_INTERVALS:
+        return None
+    longer = times / float(np.median(times)) - 1
+    scores = modified_scores(np.asarray(times, dtype=float)[None, :])[0]
+    slow = longer[(longer >= LEAST_LONGER) & (scores > OUTLIER_SCORE)]
+    if not len(slow):
+        return SlowRuns(0, len(times))
+    return SlowRuns(len(slow), len(times), float(slow.min()), float(slow.max()))
+
+
+def p_of_shares(a: SlowRuns, b: SlowRuns) -> float:
+    """Return the exact p-value of "as many runs are slow in both" (Boschloo 1970)."""
+    if not (a.count or b.count) or (a.count == a.n and b.count == b.n):
+        return 1.0
+    table = [[a.count, b.count], [a.n - a.count, b.n - b.count]]
+    return float(stats.boschloo_exact(table).pvalue)
+
+
+def unseen(n: int, share: float = 0.1) -> float:
+    """Return how often n runs hold none of a mode that this share of runs is in."""
+    return float((1 - share) ** n)
+
+
+def spread_times(log_a: Array, log_b: Array) -> float | None:
+    """Return how many times the spread of b that of a is; None where they need not differ.
+
+    Spreads are standard deviations of logarithms. They differ when one is twice the other or more,
+    and the test of Brown and Forsythe (1974) says so at 5 %.
+    """
+    spreads = [float(np.std(logs, ddof=1)) for logs in (log_a, log_b)]
+    if min(len(log_a), len(log_b)) < LEAST_FOR_INTERVALS or min(spreads) <= 0:
+        return None
+    times = spreads[0] / spreads[1]
+    if 1 / LEAST_TIMES < times < LEAST_TIMES:
+        return None
+    # Without a p-value, where most values of both are equal, spreads need not differ.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = float(stats.levene(log_a, log_b, center="median").pvalue)
+    return times if p <= ALPHA else None
+
+
+def least_to_see(share: float = 0.1, chance: float = 0.95) -> int:
+    """Return how many runs hold one of a mode of this share, with this chance."""
+    return int(np.ceil(np.log(1 - chance) / np.log(1 - share)))
+
+
+def any_slow(found: Sequence[SlowRuns | None]) -> bool:
+    """Return whether any of these cases has a slow run."""
+    return any(slow is not None and slow.count for slow in found)

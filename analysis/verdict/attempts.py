@@ -1,0 +1,62 @@
+"""What attempts at a study are to its statistics: boots and days, and looks at its results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.frame import good_runs
+from runners.statuses import INTERRUPTED, LEFT_OUT
+
+# An attempt that begins so long after the one before it in the same boot is of another day.
+PAUSE_S = 8 * 3600.0
+
+
+def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
+    """Return the number of the boot or day of each run; 0 for runs that tell no attempt.
+
+    Attempts of one boot that follow each other within eight hours are of one unit: a study that was
+    killed and continued at once has not seen another state of the node.
+    """
+    attempts = runs["attempt"].to_numpy(dtype=float, na_value=np.nan)
+    started = runs["started_s"].to_numpy(dtype=float, na_value=np.nan)
+    boots = runs["boot_id"].astype(object).to_numpy()
+    found = np.zeros(len(runs), dtype=np.intp)
+    last: dict[object, tuple[int, float]] = {}
+    count = 0
+    for attempt in np.unique(attempts[np.isfinite(attempts)]):
+        at = attempts == attempt
+        times = started[at][np.isfinite(started[at])]
+        begin, end = (times.min(), times.max()) if len(times) else (np.nan, np.nan)
+        boot = next((boot for boot in boots[at] if isinstance(boot, str)), None)
+        unit, until = last.get(boot, (0, np.nan))
+        if not unit or begin - until > PAUSE_S:
+            count += 1
+            unit = count
+        last[boot] = unit, end if np.isfinite(end) else until
+        found[at] = unit
+    return found
+
+
+def units_in(frame: pd.DataFrame) -> int:
+    """Return how many boots or days the good runs are of."""
+    return len(np.unique(units_of(good_runs(frame))))
+
+
+def look_of(frame: pd.DataFrame) -> int:
+    """Return which look at its results a study is at: 1 where it was not continued.
+
+    A study has been looked at where an attempt ended with as many repetitions of every case, and a
+    later one went on to more. One that was killed within a block was not finished, and whoever
+    continues it is taken not to have chosen to by its results.
+    """
+    made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, LEFT_OUT])]
+    made = made[made["attempt"].notna() & made["repetition"].notna()]
+    if made.empty:
+        return 1
+    most = made.groupby(["attempt", "case_id"], observed=True)["repetition"].max()
+    by_attempt = most.unstack("case_id").sort_index().astype(float).cummax().ffill()
+    least, largest = by_attempt.min(axis=1, skipna=False), by_attempt.max(axis=1)
+    complete = (least == largest) & (largest < largest.iloc[-1])
+    return 1 + int(largest[complete].nunique())

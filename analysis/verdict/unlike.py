@@ -1,0 +1,119 @@
+"""In what two cases are unlike, in sentences: means, spreads, slow runs, boots and days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.findings import CaseFinding, Comparison, Objective
+from analysis.statistics.decision import ALPHA
+from analysis.verdict.phrases import (
+    MOST_NAMED,
+    NOUNS,
+    and_others,
+    change_of_means,
+    listed,
+    name,
+    names,
+    rounded,
+)
+
+# The middle 60 % hold slow runs where one in five or more is slow, in a sample by chance earlier.
+MANY_SLOW = 0.15
+
+
+def parted(
+    objective: Objective, margin: float, baseline: CaseFinding, compared: Sequence[CaseFinding]
+) -> str:
+    """Return where the means say otherwise than the typical values, with both."""
+    cases = [case for case in compared if case.comparisons[objective].parted(margin)]
+    if not cases:
+        return ""
+    said = "; ".join([*(_both(objective, case) for case in cases[:MOST_NAMED]), *and_others(cases)])
+    return (
+        f"Mean and typical {NOUNS[objective]} disagree, as rare slow or fast runs make them; "
+        f"against {name(baseline)}: {said}."
+    )
+
+
+def _both(objective: Objective, case: CaseFinding) -> str:
+    comparison = case.comparisons[objective]
+    assert comparison.mean_ratio is not None
+    of_mean = change_of_means(comparison.mean_ratio, objective).size
+    typical = change_of_means(comparison.difference.ratio, objective).size
+    return f"{name(case)} {of_mean} by the mean, {typical} typically"
+
+
+def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    """Return whose runs spread otherwise than the baseline's, and what that means for the mean."""
+    cases = [case for case in compared if case.comparisons[objective].spread_times is not None]
+    if not cases:
+        return ""
+    said = listed([_spread(objective, case) for case in cases[:MOST_NAMED]])
+    more = "".join(f", and {other}" for other in and_others(cases))
+    return (
+        f"Runs spread otherwise than those of {name(baseline)}: {said}{more}. What is said of the "
+        "typical value holds all the same; of the mean it need not."
+    )
+
+
+def _spread(objective: Objective, case: CaseFinding) -> str:
+    times = case.comparisons[objective].spread_times
+    assert times is not None
+    if times >= 1:
+        return f"{name(case)} {rounded(times, 0)} times as much"
+    return f"{name(case)} 1/{rounded(1 / times, 0)} as much"
+
+
+def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    """Return which cases had slow runs, how many and how slow, and whether the shares differ."""
+    cases = [case for case in (baseline, *compared) if case.slow is not None]
+    with_some = [case for case in cases if case.slow and case.slow.count]
+    if not with_some:
+        return ""
+    said = [_slow(case) for case in with_some[:MOST_NAMED]]
+    if none := [case for case in cases if case.slow and not case.slow.count]:
+        said.append(f"none of {names(none)}")
+    text = f"Slow runs: {listed([*said, *and_others(with_some)])}; {_shares(baseline, compared)}"
+    if any(case.slow and case.slow.count > MANY_SLOW * case.slow.n for case in with_some):
+        text += (
+            "; where so many are slow, what is typical is uncertain, and words are wrong oftener"
+        )
+    return f"{text}."
+
+
+def _slow(case: CaseFinding) -> str:
+    found = case.slow
+    assert found is not None
+    least, most = (f"{share * 100:.3g}" for share in (found.least, found.most))
+    longer = least if least == most else f"{least} to {most}"
+    return f"{found.count} of {found.n} of {name(case)} ({longer} % beyond its median)"
+
+
+def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
+    tested = [
+        (case, p)
+        for case in compared
+        if "time" in case.comparisons and (p := case.comparisons["time"].p_slow) is not None
+    ]
+    proved = [f"{name(case)} (p = {p:.2g})" for case, p in tested if p <= ALPHA]
+    if not tested:
+        return "too few runs to compare their shares"
+    if not proved:
+        least = min(p for _, p in tested)
+        return f"that their shares differ is not shown (exact test, p = {least:.2g})"
+    return (
+        f"by an exact test the share is another than that of {name(baseline)} under "
+        f"{listed(proved[:MOST_NAMED])}"
+    )
+
+
+def of_units(comparisons: Sequence[Comparison]) -> str:
+    """Return of how many boots or days the pairs are, where they are of several."""
+    count = max(comparison.difference.units for comparison in comparisons)
+    if count < 2:
+        return ""
+    few = ", of which two tell little" if count == 2 else ""
+    return (
+        f"The pairs are of {count} boots or days: what varies between these{few}, is in the "
+        "intervals."
+    )

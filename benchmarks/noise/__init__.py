@@ -1,0 +1,1 @@
+"""Whether the verdict's statistics hold what they claim, under noise that is like and unlike."""

@@ -1,0 +1,224 @@
+"""Tries the verdict's statistics on simulated noise, like and unlike, for `make noise`.
+
+Prints the tables that docs/statistics.md has: how often a difference is called that is none by each
+candidate, how often one is found, and how often what a verdict says besides is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+import click
+
+from benchmarks.lib.tables import table
+from benchmarks.noise import shapes, simulate
+from benchmarks.noise.candidates import CANDIDATES
+from benchmarks.noise.simulate import Pair, Truth, grid
+
+SEED = 20
+# Resampling takes a hundred times as long: so many studies fewer.
+FEWER = 5
+RESAMPLED = ("bootstrap-t", "sign-flip")
+
+Rows = Iterator[Sequence[str]]
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent."""
+    return f"{share * 100:.1f}"
+
+
+def levels(studies: int, n: int) -> Rows:
+    """Yield how often each candidate calls a difference that is none, at 5 %."""
+    truths: tuple[tuple[str, Truth], ...] = (
+        ("t of the mean", "means"),
+        *((name, "typical times") for name in list(CANDIDATES)[1:]),
+        ("trimmed 20 %", "typical ratio"),
+    )  # fmt: skip
+    for pair in grid():
+        yield [
+            pair.name,
+            *(
+                percent(simulate.rejected(
+                    CANDIDATES[name], pair, truth, n,
+                    max(studies // FEWER, 1) if name in RESAMPLED else studies, SEED + n,
+                ))
+                for name, truth in truths
+            ),
+        ]  # fmt: skip
+
+
+LEVELS = ("noise", "t: means", *list(CANDIDATES)[1:], "trimmed 20 %: typical ratio")
+
+
+def words(studies: int) -> Rows:
+    """Yield how often the verdict's words and intervals are wrong, by number of blocks."""
+    sizes = (5, 10, 20, 30)
+    for pair in grid():
+        found = [simulate.wrong_words(pair, n, studies, SEED + n) for n in sizes]
+        five = simulate.wrong_words(pair, 10, studies, SEED, mappings=5)
+        unpaired = simulate.wrong_words(pair, 10, studies, SEED, paired=False)
+        early = simulate.stopped_early(pair, max(studies // FEWER, 1), SEED)
+        same = max(simulate.false_equivalence(pair, 10, studies, SEED, side) for side in (1, -1))
+        yield [pair.name, *map(percent, (*found, five, unpaired, early, same))]
+
+
+WORDS = (
+    "noise", "n = 5", "n = 10", "n = 20", "n = 30", "five mappings, n = 10",
+    "without pairs, n = 10", "stopped early", "called equivalent at the margin, n = 10",
+)  # fmt: skip
+
+
+def powers(studies: int) -> Rows:
+    """Yield how often 2 % more time is found, alone, first of 4 and first of 56 comparisons."""
+    names = ("verdict", "t of the mean", "trimmed 10 %")
+    cases = (
+        (shapes.QUIET, (5, 10)), (shapes.NORMAL1, (5, 10, 20)), (shapes.SLOW10, (5, 10, 20)),
+        (shapes.EXPONENTIAL, (10, 20)),
+    )  # fmt: skip
+    for noise, sizes in cases:
+        for n in sizes:
+            found = [
+                simulate.found(CANDIDATES[name], noise, 0.02, n, studies, SEED) for name in names
+            ]
+            yield [
+                noise.name, str(n),
+                *(" / ".join(f"{of[count] * 100:.0f}" for count in (1, 4, 56)) for of in found),
+            ]  # fmt: skip
+
+
+def small(studies: int) -> Rows:
+    """Yield what trimming does to few pairs: level, and 2 % found first of four comparisons."""
+    tests = [CANDIDATES[name] for name in ("t of the mean", "trimmed 20 %")]
+    unlike = Pair(shapes.EXPONENTIAL, shapes.QUIET), Pair(shapes.SLOW10, shapes.QUIET)
+    for n in range(3, 11):
+        level = [
+            max(simulate.rejected(test, pair, "typical times", n, studies, SEED) for pair in unlike)
+            for test in tests
+        ]
+        found = [
+            simulate.found(test, noise, 0.02, n, studies, SEED)[4]
+            for noise in (shapes.NORMAL1, shapes.SLOW10)
+            for test in tests
+        ]
+        yield [str(n), *map(percent, (*level, *found))]
+
+
+def boots(studies: int) -> Rows:
+    """Yield how often the interval of a ratio holds it, by boots and their variance."""
+    for sizes in ((5, 5), (9, 1), (10, 10), (4, 3, 3), (5, 5, 5, 5), (2,) * 5):
+        found = [simulate.covered(sizes, between, studies, SEED) for between in (0, 0.5, 1, 3)]
+        yield [
+            " + ".join(map(str, sizes)),
+            *(f"{percent(of)} ({percent(without)})" for of, without in found),
+        ]
+
+
+def forecasts(studies: int) -> Rows:
+    """Yield how often as many more repetitions decided as were said to."""
+    for noise, n in ((shapes.NORMAL1, 10), (shapes.NORMAL2, 10), (shapes.NORMAL2, 20),
+                     (shapes.EXPONENTIAL, 10), (shapes.SLOW10, 10)):  # fmt: skip
+        for effect in (0.0, 0.005, 0.02):
+            found = simulate.forecast(noise, effect, n, studies, SEED)
+            if found is not None:
+                told = f"{found.typical.half} to {found.typical.most}"
+                shares = map(percent, (found.given, found.half, found.most))
+                yield [noise.name, f"{effect:.1%}", str(n), told, *shares]
+
+
+def looks(studies: int) -> Rows:
+    """Yield how often equals are called different by studies that go on until they decide."""
+    for pair in grid():
+        found = [
+            simulate.continued(pair, sizes, studies, SEED)
+            for sizes in ((10,), (10, 20), (10, 20, 40), (10, 15, 20, 30, 40, 50))
+        ]
+        yield [pair.name, *map(percent, found)]
+
+
+def means(studies: int) -> Rows:
+    """Yield how often the 95 % interval of a mean holds it."""
+    for noise in (
+        shapes.NORMAL1, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
+        shapes.SLOW25,
+    ):  # fmt: skip
+        sizes = (5, 10, 20, 30)
+        found = [simulate.mean_covered(noise, n, max(studies // FEWER, 1), SEED) for n in sizes]
+        yield [noise.name, *map(percent, found)]
+
+
+def slow(studies: int) -> Rows:
+    """Yield how often runs are called slow, and how often their shares are called different."""
+    for pair in grid():
+        if pair.shared:
+            continue
+        found = [simulate.slow_found(pair, n, studies, SEED) for n in (10, 20, 50)]
+        yield [pair.name, *(percent(share) for both in found for share in both)]
+
+
+TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[str]]]]] = {
+    "levels-10": (
+        "Candidates, n = 10: studies that call equals different, in per cent, at a level of 5 %; "
+        "what is equal are typical times (medians) unless the column says otherwise",
+        LEVELS, partial(levels, n=10),
+    ),
+    "levels-30": ("Candidates, n = 30", LEVELS, partial(levels, n=30)),
+    "words": (
+        "The verdict: questions in which equals are called different, in per cent", WORDS, words
+    ),
+    "power": (
+        "Studies in which 2 % more time is found, in per cent: alone / first of 4 / first of 56 "
+        "comparisons", ("noise", "n", "verdict", "t of the mean", "trimmed 10 %"), powers,
+    ),
+    "small": (
+        "Few pairs: the larger level under exponential and slow runs against quiet ones, and 2 % "
+        "found first of 4 comparisons, in per cent; untrimmed and 20 % trimmed",
+        ("n", "level, mean", "level, trimmed", "normal 1 %, mean", "normal 1 %, trimmed",
+         "slow 1 in 10, mean", "slow 1 in 10, trimmed"), small,
+    ),
+    "boots": (
+        "95 % intervals of a ratio that hold it, in per cent, with what varies between boots (in "
+        "brackets without); by the standard deviation between boots, in those of a pair",
+        ("pairs by boot", "0", "0.5", "1", "3"), boots,
+    ),
+    "forecasts": (
+        "More repetitions: what was said (medians), in how many undecided studies, and in how many "
+        "of these it decided, in per cent",
+        ("noise", "true difference", "n", "said", "studies", "half", "four fifths"), forecasts,
+    ),
+    "looks": (
+        "Studies continued until they decide: equals called different, in per cent",
+        ("noise", "10 blocks", "10, 20", "10, 20, 40", "10, 15, 20, 30, 40, 50"), looks,
+    ),
+    "means": (
+        "95 % intervals of a mean that hold it, in per cent",
+        ("noise", "n = 5", "n = 10", "n = 20", "n = 30"), means,
+    ),
+    "slow": (
+        "Studies in which a run is called slow, and in which the shares of slow runs are called "
+        "different, in per cent",
+        ("noise", "n = 10", "differ", "n = 20", "differ", "n = 50", "differ"), slow,
+    ),
+}  # fmt: skip
+
+
+@click.command()
+@click.option("--studies", default=5000, show_default=True, help="Simulated studies of each cell.")
+@click.option("--only", multiple=True, type=click.Choice(list(TABLES)), help="These tables only.")
+def main(studies: int, only: tuple[str, ...]) -> None:
+    """Simulate the studies and print how often what is said of them is wrong."""
+    worst = 1.96 * simulate.error(0.05, studies) * 100
+    fewer = max(studies // FEWER, 1)
+    click.echo(
+        f"Each cell: {studies} simulated studies ({fewer} of bootstrap-t, sign-flip, stopping "
+        f"early and intervals of means), seed {SEED}; a share of 5 % is known to ±{worst:.1f} "
+        f"(±{1.96 * simulate.error(0.05, fewer) * 100:.1f}).\n"
+    )
+    for name in only or TABLES:
+        title, header, rows = TABLES[name]
+        click.echo(f"### {title}\n\n{table(header, rows(studies))}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""Simulated studies of two mappings: how often a test, an interval or a word is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from analysis.statistics.decision import (
+    ALPHA,
+    Forecast,
+    Word,
+    decide,
+    more_repetitions,
+    share_of_look,
+)
+from analysis.statistics.difference import Difference
+from analysis.statistics.holm import holm
+from analysis.statistics.sample import describe
+from analysis.statistics.trimmed import SHARE
+from analysis.statistics.unlike import SlowRuns, p_of_shares, slow_runs
+from benchmarks.noise import shapes
+from benchmarks.noise.candidates import Test
+from benchmarks.noise.shapes import Noise
+from configs.model import Precision
+from runners.precision import CasePrecision
+
+Array = NDArray[np.float64]
+# What is equal when nothing differs: the means of log times, their medians, or the trimmed mean of
+# the log ratios of a block, which is what the verdict is about.
+Truth = Literal["means", "typical times", "typical ratio"]
+MARGIN = 0.01
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two noises; `shared` is the standard deviation of what a block does to both."""
+
+    a: Noise
+    b: Noise
+    shared: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The noises, as a row of a table has them."""
+        a, b = self.a.name, self.b.name
+        both = f"{a}, both" if a == b else f"{a} against {b}"
+        return f"{both}, blocks {self.shared * 100:g} %" if self.shared else both
+
+    def logs(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return log times of both, blocks along the last axis."""
+        blocks = self.shared * rng.normal(size=shape)
+        return self.a.sample(rng, shape) + blocks, self.b.sample(rng, shape) + blocks
+
+
+@cache
+def offset(pair: Pair, truth: Truth) -> float:
+    """Return the log ratio that two mappings have of which nothing differs but their noise."""
+    if truth == "means":
+        return pair.a.mean() - pair.b.mean()
+    if truth == "typical times":
+        return pair.a.median() - pair.b.median()
+    rng = np.random.default_rng(0)
+    ratios = pair.a.sample(rng, (1_000_000,)) - pair.b.sample(rng, (1_000_000,))
+    return float(stats.trim_mean(ratios, SHARE))
+
+
+def rejected(
+    test: Test, pair: Pair, truth: Truth, n: int, studies: int, seed: int, level: float = ALPHA
+) -> float:
+    """Return the share of studies of n blocks in which a test finds a difference that is none."""
+    rng = np.random.default_rng(seed)
+    a, b = pair.logs(rng, (studies, n))
+    ratios = a - b - offset(pair, truth)
+    return float(np.mean([test(study, rng) <= level for study in ratios]))
+
+
+def found(
+    test: Test, noise: Noise, effect: float, n: int, studies: int, seed: int
+) -> dict[int, float]:
+    """Return how often a difference is found, alone and first of 4 and of 56 comparisons."""
+    rng = np.random.default_rng(seed)
+    a, b = Pair(noise, noise).logs(rng, (studies, n))
+    p_values = np.array([test(study, rng) for study in a - b + np.log1p(effect)])
+    level = ALPHA * share_of_look(1)
+    return {count: float(np.mean(p_values <= level / count)) for count in (1, 4, 56)}
+
+
+def word_of(differences: list[Difference], look: int = 1) -> list[Word]:
+    """Return the words of a question's differences, as verdicts have them."""
+    different = holm([difference.p_different for difference in differences])
+    outside = holm([difference.p_outside(MARGIN) for difference in differences])
+    share = share_of_look(look)
+    return [
+        decide(difference.log_ratio, p / share, q / share)
+        for difference, p, q in zip(differences, different, outside, strict=True)
+    ]
+
+
+def wrong_words(
+    pair: Pair, n: int, studies: int, seed: int, *, mappings: int = 2, paired: bool = True
+) -> float:
+    """Return the share of questions in which a word says "different" and nothing is.
+
+    The baseline has the second noise, all other mappings the first; what is equal is the typical
+    ratio of pairs, and the typical time of runs without pairs.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (studies, mappings - 1, n)
+    blocks = pair.shared * rng.normal(size=(studies, 1, n))
+    if not paired:
+        blocks = np.zeros((1, 1, 1))
+    others = pair.a.sample(rng, shape) + blocks
+    baseline = pair.b.sample(rng, (studies, 1, n)) + blocks
+    others = others - offset(pair, "typical ratio" if paired else "typical times")
+    compare = Difference.of_pairs if paired else Difference.of_runs
+    wrong = 0
+    for study, base in zip(others, baseline[:, 0], strict=True):
+        wrong += bool({"better", "worse"} & set(word_of([compare(case, base) for case in study])))
+    return wrong / studies
+
+
+def false_equivalence(pair: Pair, n: int, studies: int, seed: int, side: int) -> float:
+    """Return how often a true ratio at the margin is called equivalent; side is 1 or -1."""
+    rng = np.random.default_rng(seed)
+    a, b = pair.logs(rng, (studies, n))
+    a = a - offset(pair, "typical ratio") + side * np.log1p(MARGIN)
+    said = [
+        word_of([Difference.of_pairs(x, y)])[0] == "equivalent" for x, y in zip(a, b, strict=True)
+    ]
+    return float(np.mean(said))
+
+
+def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01) -> float:
+    """Return how often equals are called different whose case ended at a precision of its mean.
+
+    The first case ends by the rule that runs by, the other goes on; common blocks are compared.
+    """
+    rng = np.random.default_rng(seed)
+    a, b = pair.logs(rng, (studies, 50))
+    a = a - offset(pair, "typical ratio")
+    wrong = 0
+    for mine, theirs in zip(a, b, strict=True):
+        known = CasePrecision(Precision(least=5, half_width=half_width, of=("time",)))
+        end = 0
+        for time in np.exp(mine).tolist():
+            known.add({"time": time})
+            end += 1
+            if known.reached:
+                break
+        wrong += word_of([Difference.of_pairs(mine[:end], theirs[:end])])[0] in ("better", "worse")
+    return wrong / studies
+
+
+def continued(pair: Pair, sizes: tuple[int, ...], studies: int, seed: int) -> float:
+    """Return how often equals are called different by a study continued until it decides."""
+    rng = np.random.default_rng(seed)
+    a, b = pair.logs(rng, (studies, sizes[-1]))
+    a = a - offset(pair, "typical ratio")
+    wrong = 0
+    for mine, theirs in zip(a, b, strict=True):
+        for look, n in enumerate(sizes, 1):
+            (word,) = word_of([Difference.of_pairs(mine[:n], theirs[:n])], look)
+            if word != "undecided":
+                wrong += word != "equivalent"
+                break
+    return wrong / studies
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """How often studies got a forecast, and how often as many more repetitions decided."""
+
+    given: float
+    half: float
+    most: float
+    typical: Forecast
+
+
+def forecast(
+    noise: Noise, effect: float, n: int, studies: int, seed: int, comparisons: int = 1
+) -> Forecasts | None:
+    """Continue studies that are undecided as they are told to; None where none got a forecast."""
+    rng = np.random.default_rng(seed)
+    undecided, told, ends = 0, [], []
+    for _ in range(studies):
+        ratios = Pair(noise, noise)
+        a, b = ratios.logs(rng, (n,))
+        so_far = a - b + np.log1p(effect)
+        difference = Difference.of_pairs(so_far, np.zeros(n))
+        if word_of([difference])[0] != "undecided":
+            continue
+        undecided += 1
+        more = more_repetitions(difference, MARGIN, comparisons)
+        if more is None:
+            continue
+        told.append(more)
+        a, b = ratios.logs(rng, (more.most,))
+        whole = np.concatenate([so_far, a - b + np.log1p(effect)])
+        ends.append([
+            word_of([Difference.of_pairs(whole[: n + m], np.zeros(n + m))], 2)[0] != "undecided"
+            for m in (more.half, more.most)
+        ])  # fmt: skip
+    if not told:
+        return None
+    half, most = np.mean(ends, axis=0)
+    middle = Forecast(*(int(np.median([getattr(of, part) for of in told])) for part in
+                        ("half", "most")))  # fmt: skip
+    return Forecasts(len(told) / undecided, float(half), float(most), middle)
+
+
+def covered(sizes: tuple[int, ...], between: float, studies: int, seed: int) -> tuple[float, float]:
+    """Return how often a ratio's interval holds the true one, with and without boots in its error.
+
+    `between` is the standard deviation between boots, in those of a pair's log ratio.
+    """
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.arange(len(sizes)), sizes)
+    nothing = np.zeros(len(units))
+    holds = []
+    for _ in range(studies):
+        boots = between * rng.normal(size=len(sizes))
+        ratios = 0.01 * (rng.normal(size=len(units)) + boots[units])
+        holds.append([
+            1.0 in Difference.of_pairs(ratios, nothing, of).interval() for of in (units, None)
+        ])  # fmt: skip
+    with_boots, without = np.mean(holds, axis=0)
+    return float(with_boots), float(without)
+
+
+def mean_covered(noise: Noise, n: int, studies: int, seed: int) -> float:
+    """Return how often the tables' interval of a mean time holds it."""
+    rng = np.random.default_rng(seed)
+    # Of twenty million times, for what is rare counts in a mean.
+    large = np.random.default_rng(0)
+    true = float(np.mean([np.exp(noise.sample(large, (1_000_000,))).mean() for _ in range(20)]))
+    samples = describe(list(np.exp(noise.sample(rng, (studies, n)))))
+    intervals = [sample.mean_interval for sample in samples]
+    return float(np.mean([interval is not None and true in interval for interval in intervals]))
+
+
+def slow_found(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, float]:
+    """Return in how many studies any run is called slow, and in how many their shares differ."""
+    rng = np.random.default_rng(seed)
+    a, b = pair.logs(rng, (studies, n))
+    any_slow = different = 0
+    for mine, theirs in zip(np.exp(a), np.exp(b), strict=True):
+        both = slow_runs(mine), slow_runs(theirs)
+        assert both[0] and both[1]
+        if both[0].count or both[1].count:
+            any_slow += 1
+            different += _p(both[0].count, both[1].count, n) <= ALPHA
+    return any_slow / studies, different / studies
+
+
+@cache
+def _p(slow_a: int, slow_b: int, n: int) -> float:
+    return p_of_shares(SlowRuns(slow_a, n), SlowRuns(slow_b, n))
+
+
+def error(share: float, studies: int) -> float:
+    """Return the Monte Carlo standard error of a share."""
+    return float((share * (1 - share) / studies) ** 0.5)
+
+
+def grid() -> Iterator[Pair]:
+    """Yield the pairs of noises that are tried."""
+    quiet = shapes.QUIET
+    yield from (Pair(noise, noise) for noise in (quiet, shapes.EXPONENTIAL, shapes.SLOW10))
+    for noise in (
+        shapes.NORMAL2, shapes.EXPONENTIAL, shapes.LOGNORMAL, shapes.SLOW3, shapes.SLOW10,
+        shapes.SLOW25,
+    ):  # fmt: skip
+        yield Pair(noise, quiet)
+    yield Pair(shapes.EXPONENTIAL, shapes.NORMAL2)
+    yield Pair(shapes.SLOW10, quiet, shared=0.03)
