@@ -26,7 +26,7 @@ from analysis.find import MARGIN, find
 from analysis.findings import CaseFinding, Findings, Objective, TableFindings
 from analysis.sources import Results
 from analysis.statistics.decision import Word
-from analysis.statistics.difference import Difference
+from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.interval import Interval
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.phrases import name
@@ -46,15 +46,19 @@ COMPARED: tuple[Objective, ...] = ("time", "energy")
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times another value a value is, with its 95 % interval where it can be had."""
+    """How many times another value a value is, with its 95 % interval where it can be had.
+
+    `estimand` says whether it is of typical values or of means.
+    """
 
     value: float
     interval: Interval | None = None
+    estimand: Estimand = "mean"
 
     @classmethod
     def of(cls, difference: Difference) -> Ratio:
         """The ratio of a difference."""
-        return cls(difference.ratio, difference.interval())
+        return cls(difference.ratio, difference.interval(), difference.estimand)
 
 
 @dataclass(frozen=True)
@@ -285,7 +289,7 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
     if mine and theirs:
         logs = [np.log(v.of[objective][v.known(objective)]) for v in (theirs, mine)]
         if min(map(len, logs)) >= 2:
-            difference = Difference.welch(*logs)
+            difference = Difference.of_runs(*logs)
     else:
         difference = difference_of_summaries(b.case.facts, a.case.facts, objective)
     return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)

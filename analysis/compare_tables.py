@@ -15,6 +15,7 @@ from analysis.table import Column, Table, harmless, one_line
 from analysis.verdict.phrases import NOUNS
 from analysis.verdict.tables import RATIO_DECIMALS, UNITS
 
+_RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
 _COUNTED: tuple[Agreement, ...] = (
     "agree", "disagree", "open", "not compared", "only in A", "only in B",
 )  # fmt: skip
@@ -167,7 +168,22 @@ def _notes(pair: Pair) -> list[str]:
             f"A / own, B / own: to {pair.reference.label} of the same results; words are of each "
             "row against its own governor's baseline"
         )
+        notes += _of_estimands(pair)
     return notes
+
+
+def _of_estimands(pair: Pair) -> list[str]:
+    """Say of which ratios are, where a table also has the means of all runs."""
+    sides = {
+        name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
+        for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))
+    }
+    said = [
+        f"{name}: {' and '.join(_RATIOS[word] for word in sorted(of, reverse=True))}"
+        for name, of in sides.items()
+        if of
+    ]
+    return [f"ratios are of {'; '.join(said)}"] if said else []
 
 
 def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
@@ -206,6 +222,7 @@ def _exact_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
     interval = ratio.interval if ratio else None
     return {
         name: ratio.value if ratio else None,
+        f"{name}_estimand": ratio.estimand if interval and ratio else None,
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": interval.high if interval and math.isfinite(interval.high) else None,
     }

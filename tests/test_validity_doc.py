@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "validity.md"
-ATTACKS = range(1, 27)
+ATTACKS = range(1, 28)
 PARTS = ("Attack", "Answer", "Code", "Proof", "Remains")
 STATUSES = {"prevented", "detected", "recorded", "remains"}
 

@@ -188,7 +188,11 @@ def _sections(results: Results, findings: Findings) -> list[TableSection]:
 def _beside(number: int, findings: TableFindings) -> Iterator[HtmlTable]:
     compared = comparison_table(findings)
     if compared is not None:
-        yield html_table(f"ratios-{number}", f"Table {number}: ratios to the baseline", compared)
+        yield html_table(
+            f"ratios-{number}",
+            f"Table {number}: {compared.caption.rpartition(': ')[2]}",
+            compared,
+        )
     for at, table in enumerate(statistics_tables(findings), 1):
         of = table.caption.rpartition(": ")[2]
         yield html_table(f"statistics-{number}-{at}", f"Table {number}: {of}, by case", table)

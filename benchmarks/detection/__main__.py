@@ -63,9 +63,9 @@ def main(studies: int) -> None:
         f"Each study: {REPETITIONS} blocks of the kernel with {steps} steps ({SECONDS * 1e3:g} ms) "
         "under two names for one mapping, and the verdict's word on the second against the first. "
         "Expected is how many of the studies should say *worse* or *better*, given the noise of "
-        "each: of the same work, 5 in 100. The ratio is the median over studies with its 95 % "
-        "interval, the noise the standard deviation of a block's ratio: least, median and largest "
-        "of the studies.\n\n"
+        "each: of the same work, 4 in 100, the level of a first look. The ratio is the median over "
+        "studies with its 95 % interval, the noise the standard deviation of a block's ratio: "
+        "least, median and largest of the studies.\n\n"
         + table(header, [row(name, made, kinds[name]) for name, made in outcomes.items()])
     )
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 from analysis.find import find
 from analysis.sources import open_results
+from analysis.statistics.decision import ALPHA, share_of_look
 from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
@@ -31,24 +32,27 @@ FIRST, SECOND = "one-name", "another-name"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verdict said: its word, the ratio second / first, and the noise of one such ratio.
+    """What a verdict said: its word, the typical ratio second / first, and the noise of one block.
 
-    `noise` is the standard deviation of the logarithm of the ratio of one block.
+    `noise` is the standard deviation that the logarithm of one block's ratio brings into the
+    typical one, with `df` degrees of freedom.
     """
 
     word: str
     ratio: float
     noise: float
+    df: float
 
     def chance(self, factor: float, repetitions: int) -> float:
         """Return how probably such a study calls a difference of this factor, with this noise.
 
-        Student's t of the pairs, two-sided at 5 %, as docs/statistics.md has it for one comparison.
+        Student's t of the pairs, two-sided at the level of a first look, as docs/statistics.md has
+        it for one comparison.
         """
-        critical = stats.t.ppf(0.975, repetitions - 1)
+        critical = stats.t.ppf(1 - ALPHA * share_of_look(1) / 2, self.df)
         shift = math.log(factor) / self.noise * math.sqrt(repetitions)
-        beyond = stats.nct.sf(critical, repetitions - 1, shift)
-        return float(beyond + stats.nct.cdf(-critical, repetitions - 1, shift))
+        beyond = stats.nct.sf(critical, self.df, shift)
+        return float(beyond + stats.nct.cdf(-critical, self.df, shift))
 
 
 class Injector:
@@ -114,5 +118,4 @@ def outcome_of(results: Path) -> Outcome:
     (case,) = (case for case in table.cases if case.mapping == SECOND)
     comparison = case.comparisons["time"]
     found = comparison.difference
-    noise = found.standard_error * math.sqrt(found.n)
-    return Outcome(comparison.word, math.exp(found.log_ratio), noise)
+    return Outcome(comparison.word, found.ratio, found.spread, found.df)

@@ -391,3 +391,12 @@ def test_a_caption_names_every_build_of_which_there_are_runs(tmp_path: Path) -> 
 
     assert table.caption.startswith("one; other: lulesh (serial), size paper")
     assert [row["implementation"] for row in table.exact] == ["one", "other"]
+
+
+def test_it_is_said_of_what_ratios_are(tmp_path: Path) -> None:
+    measured = results(tmp_path / "a", {1: 10.0, 3: 12.0})
+    both = side_by_side(measured, measured)
+    (_, time, *_) = compare_tables(both)
+    said = "ratios are of A: typical values (20 % trimmed); B: typical values (20 % trimmed)"
+    assert said in [note for _, note in time.notes]
+    assert {row["a_ratio_estimand"] for row in time.exact} == {"typical", None}

@@ -79,7 +79,7 @@ def test_ratios_and_statistics_stand_beside_the_means(study: Path) -> None:
     results = open_results(str(study))
     findings = find(results)
     text = report_html(results, findings)
-    assert text.count("ratios to the baseline</caption>") == len(findings.tables)
+    assert text.count("ratios of typical values to the baseline</caption>") == len(findings.tables)
     case = findings.tables[0].cases[1]
     interval = case.samples["time"].mean_interval
     assert interval is not None
