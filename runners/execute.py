@@ -5,30 +5,25 @@ Nothing is interpreted here; the result is what was observed, for runners/record
 
 from __future__ import annotations
 
-import os
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Protocol, cast
+from typing import Protocol
 
-from configs.errors import StudyError
 from runners.aside import step_aside
 from runners.births import Births
 from runners.harness_cost import CostClock, HarnessCost
 from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
 from runners.placement import ThreadTrace
+from runners.printed import Printed
 from runners.sampler import Pace, PlacementSampler
 from runners.witness_process import Ending, WitnessProcess
 
-# How often meters are read while the program runs.
+# How often meters are read, and what was printed is trimmed, while the program runs.
 METER_S = 1.0
-
-# The beginning and the end of what a program prints are kept; metrics and messages are there.
-KEPT_OUTPUT_BYTES = 512 * 1024
 
 
 class Meter(Protocol):
@@ -101,9 +96,15 @@ def execute(
     StudyError when there is no room for what the program prints.
     Whatever happens, KeyboardInterrupt included, no process is left behind.
     """
-    with _temporary_file() as out, _temporary_file() as err, _temporary_file() as log:
+    with Printed() as out, Printed() as err, Printed() as log:
         process = WitnessProcess(
-            harness.witness, launch.launcher, launch.program, launch.environment, out, err, log
+            harness.witness,
+            launch.launcher,
+            launch.program,
+            launch.environment,
+            out.file,
+            err.file,
+            log.file,
         )
         perf: PerfProcess | None = None
         try:
@@ -124,7 +125,7 @@ def _observe(
     limit_s: float,
     harness: Harness,
     on_start: Callable[[int], None] | None,
-    streams: tuple[IO[bytes], IO[bytes]],
+    streams: tuple[Printed, Printed],
     own_cpus: tuple[int, ...],
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pid, descendants_only=True)
@@ -136,7 +137,7 @@ def _observe(
         if on_start:
             on_start(process.pid)
         began = time.monotonic()
-        ending = _watch(process, sampler, births, limit_s, harness.meters)
+        ending = _watch(process, sampler, births, limit_s, harness.meters, streams)
         cost = clock.stop()
         for meter in reversed(harness.meters):
             meter.stop()
@@ -152,8 +153,8 @@ def _observe(
     return Observation(
         ending=how,
         timed_out=ending != "ended",
-        stdout=_kept(streams[0]),
-        stderr=_kept(streams[1]),
+        stdout=streams[0].kept(),
+        stderr=streams[1].kept(),
         threads=sampler.threads,
         looks=sampler.samples,
         perf_output=perf_output,
@@ -172,6 +173,7 @@ def _watch(
     births: Births,
     limit_s: float,
     meters: tuple[Meter, ...],
+    streams: tuple[Printed, ...],
 ) -> str:
     """Look at the program's threads until it ends.
 
@@ -194,38 +196,6 @@ def _watch(
             next_reading = now + METER_S
             for meter in meters:
                 meter.sample()
+            for stream in streams:
+                stream.trim()
     return "ended"
-
-
-def _temporary_file() -> IO[bytes]:
-    try:
-        return cast("IO[bytes]", tempfile.TemporaryFile())
-    except OSError as error:
-        raise _no_room(error) from None
-
-
-def _no_room(error: OSError) -> StudyError:
-    where = tempfile.tempdir or "the folder for temporary files"
-    return StudyError(
-        f"{where}: what programs print cannot be kept ({error.strerror}); make room, or name "
-        "another folder in $TMPDIR, and start the same command again, it continues"
-    )
-
-
-def _kept(stream: IO[bytes]) -> str:
-    """Return what a program printed; raises StudyError when the disk may have refused some."""
-    size = stream.seek(0, 2)
-    try:
-        # Programs seldom look whether what they print arrives: one more byte tells.
-        os.write(stream.fileno(), b"\n")
-        os.ftruncate(stream.fileno(), size)
-    except OSError as error:
-        raise _no_room(error) from None
-    stream.seek(0)
-    if size <= 2 * KEPT_OUTPUT_BYTES:
-        return stream.read().decode(errors="replace")
-    # Whole lines only: a number that is cut would be another number.
-    head, _, _ = stream.read(KEPT_OUTPUT_BYTES).rpartition(b"\n")
-    stream.seek(-KEPT_OUTPUT_BYTES, 2)
-    _, _, tail = stream.read().partition(b"\n")
-    return (head + b"\n[...]\n" + tail).decode(errors="replace")

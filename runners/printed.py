@@ -1,0 +1,111 @@
+"""What a program prints, in a file of bounded size: its beginning and its end are kept.
+
+A file and no pipe: nobody need read it while the program is measured, and the program never waits.
+What lies between is given back to the disk meanwhile (fallocate(2), FALLOC_FL_PUNCH_HOLE).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import IO, cast
+
+from configs.errors import StudyError
+from runners.shortage import ShortageError, is_shortage
+
+# Metrics and messages are at the beginning and at the end.
+KEPT_BYTES = 512 * 1024
+# So much more is printed before the middle is given back once more.
+SLACK_BYTES = 16 << 20
+# Where a file system cannot take it back (NFS before 4.2), this is too much for one run.
+MOST_BYTES = 1 << 30
+
+# Holes begin and end at blocks; no file system has larger ones.
+_BLOCK = 1 << 16
+# Linux include/uapi/linux/falloc.h
+_KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
+
+
+class Printed:
+    """The file of one stream of a run; `trim` is called now and then while the program runs."""
+
+    def __init__(self) -> None:
+        """Raises StudyError when there is no room for the file."""
+        try:
+            self.file = cast("IO[bytes]", tempfile.TemporaryFile())  # noqa: SIM115
+        except OSError as error:
+            raise _not_kept(error) from None
+        self._trim_at = 2 * KEPT_BYTES + SLACK_BYTES
+
+    def __enter__(self) -> Printed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def trim(self) -> None:
+        """Give the middle back to the disk, when the file has become long.
+
+        Raises StudyError when it is too long and the file system takes nothing back.
+        """
+        found = os.fstat(self.file.fileno())
+        if found.st_size < self._trim_at:
+            return
+        begin = -(-KEPT_BYTES // _BLOCK) * _BLOCK
+        end = (found.st_size - KEPT_BYTES) // _BLOCK * _BLOCK
+        try:
+            _punch_hole(self.file.fileno(), begin, end - begin)
+        except OSError as error:
+            # st_blocks counts units of 512 bytes, whatever the file system's are (stat(2)).
+            if found.st_blocks * 512 > MOST_BYTES:
+                raise StudyError(
+                    f"{_where()}: a program has printed more than {MOST_BYTES >> 30} GiB, and what "
+                    f"is not kept of it cannot be removed ({error.strerror}); name a folder on a "
+                    "local file system in $TMPDIR, and start the same command again, it continues"
+                ) from None
+        self._trim_at = found.st_size + SLACK_BYTES
+
+    def kept(self) -> str:
+        """Return what was printed; raises StudyError when the disk may have refused some."""
+        stream = self.file
+        size = stream.seek(0, 2)
+        try:
+            # Programs seldom look whether what they print arrives: one more byte tells.
+            os.write(stream.fileno(), b"\n")
+            os.ftruncate(stream.fileno(), size)
+        except OSError as error:
+            raise _not_kept(error) from None
+        stream.seek(0)
+        if size <= 2 * KEPT_BYTES:
+            return stream.read().decode(errors="replace")
+        # Whole lines only: a number that is cut would be another number.
+        head, _, _ = stream.read(KEPT_BYTES).rpartition(b"\n")
+        stream.seek(-KEPT_BYTES, 2)
+        _, _, tail = stream.read().partition(b"\n")
+        return (head + b"\n[...]\n" + tail).decode(errors="replace")
+
+
+def _punch_hole(descriptor: int, begin: int, length: int) -> None:
+    # Imported here: few programs print so much.
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    fallocate = getattr(libc, "fallocate64", libc.fallocate)
+    fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    if fallocate(descriptor, _PUNCH_HOLE | _KEEP_SIZE, begin, length):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def _where() -> str:
+    return tempfile.tempdir or "the folder for temporary files"
+
+
+def _not_kept(error: OSError) -> StudyError:
+    problem = f"{_where()}: what programs print cannot be kept ({error.strerror})"
+    if is_shortage(error):
+        return ShortageError(problem)
+    return StudyError(
+        f"{problem}; make room, or name another folder in $TMPDIR, and start the same command "
+        "again, it continues"
+    )
