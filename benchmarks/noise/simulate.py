@@ -23,7 +23,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.holm import holm
 from analysis.statistics.sample import describe
 from analysis.statistics.trimmed import SHARE
-from analysis.statistics.unlike import SlowRuns, p_of_shares, slow_runs
+from analysis.statistics.unlike import p_of_shares, slow_runs
 from benchmarks.noise import shapes
 from benchmarks.noise.candidates import Test
 from benchmarks.noise.shapes import Noise
@@ -254,13 +254,8 @@ def slow_found(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, floa
         assert both[0] and both[1]
         if both[0].count or both[1].count:
             any_slow += 1
-            different += _p(both[0].count, both[1].count, n) <= ALPHA
+            different += p_of_shares(both[0], both[1]) <= ALPHA
     return any_slow / studies, different / studies
-
-
-@cache
-def _p(slow_a: int, slow_b: int, n: int) -> float:
-    return p_of_shares(SlowRuns(slow_a, n), SlowRuns(slow_b, n))
 
 
 def error(share: float, studies: int) -> float:

@@ -47,6 +47,12 @@ def test_the_test_of_shares_is_exact() -> None:
     # Boschloo's test is never weaker than Fisher's, from which it is made.
     assert expected <= stats.fisher_exact(np.array([[5, 0], [15, 20]])).pvalue
     assert p_of_shares(SlowRuns(0, 20), b) == 1.0
+    assert p_of_shares(SlowRuns(20, 20), SlowRuns(20, 20)) == 1.0
+
+
+def test_of_hundreds_of_runs_the_test_of_shares_is_fishers() -> None:
+    expected = stats.fisher_exact(np.array([[40, 20], [960, 980]])).pvalue
+    assert p_of_shares(SlowRuns(40, 1000), SlowRuns(20, 1000)) == pytest.approx(expected)
 
 
 def test_spreads_differ_by_twice_at_least_and_by_a_test() -> None:
