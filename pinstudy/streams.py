@@ -58,7 +58,8 @@ def prepare_streams(measuring: bool) -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper):
+        # Who calls pinstudy as a function may have streams in memory there.
+        if not isinstance(stream, io.TextIOWrapper) or isinstance(stream.buffer, io.BytesIO):
             continue
         if name == "stdout" and not measuring:
             # A terminal that lacks a sign gets a question mark for it.

@@ -21,7 +21,11 @@ def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str,
     A program that is linked statically has none.
     """
     # ldd ends with status 1 for what is not dynamic and says so on stdout.
-    answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
+    # Once more where it was killed, as on a node that is short of memory.
+    for _ in range(2):
+        answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
+        if answer is not None:
+            break
     return "ldd could not be asked" if answer is None else libraries_in(answer)
 
 

@@ -306,8 +306,7 @@ def _unaccounted(watched: Watched) -> str:
     total = watched.cpu_s
     if total is None:
         return ""
-    # Clock ticks are rounded down, by half a tick on average.
-    known = sum(thread.cpu_s + thread.gone_s + TICK_S / 2 for thread in watched.threads)
+    known = sum(thread.cpu_s + _unseen_s(thread) for thread in watched.threads)
     if watched.unmet != 0 and total - known > LITTLE * total + TICK_S:
         part = f"{total - known:.3g} s of {total:.3g} s of CPU time"
         return f"{part} were used by threads that no look has met"
@@ -318,6 +317,16 @@ def _unaccounted(watched: Watched) -> str:
         counted = f"perf counted {clock:.3g} s of CPU time"
         return f"{counted}, of which processes account for {accounted:.3g} s only"
     return ""
+
+
+def _unseen_s(thread: ThreadTrace) -> float:
+    """Return how much CPU time a thread may have used beside what looks found, in seconds.
+
+    That after the last look, and half a clock tick, for ticks are rounded down. It is no more than
+    looks found: between two of them hundreds of short-lived threads may come and go, and the few
+    that are met say nothing of the others.
+    """
+    return min(thread.gone_s + TICK_S / 2, max(thread.cpu_s, TICK_S / 2))
 
 
 def _moved(watched: Watched, wanted: Wanted) -> str:

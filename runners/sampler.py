@@ -14,6 +14,7 @@ from pathlib import Path
 
 from configs.cpulist import parse_cpulist
 from runners.placement import Mask, Stay, ThreadTrace
+from runners.shortage import is_shortage
 
 ONLINE = "/sys/devices/system/cpu/online"
 # Programs that start ever new threads are followed so far; a trace takes about 1 kB.
@@ -96,7 +97,7 @@ class PlacementSampler:
     def sample(self, *, at_end: bool = False) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before.
 
-        A look `at_end` is made when the program has just ended, and its threads with it.
+        Raises OSError when the system has no open file left for it. A look `at_end` is made when the program has just ended, and its threads with it.
         """
         self.samples += 1
         self._look_for_plugged()
@@ -133,7 +134,8 @@ class PlacementSampler:
         self._links[pid] = self._count(pid)
         try:
             return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
-        except (OSError, ValueError):
+        except OSError as error:
+            _unless_gone(error)
             return []
 
     def _children(self, pid: int, tid: int) -> list[int]:
@@ -243,7 +245,8 @@ def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
 def _read(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    except OSError as error:
+        _unless_gone(error)
         return ""
     try:
         return os.read(descriptor, 8192).decode("ascii", "replace")
@@ -251,6 +254,12 @@ def _read(path: str) -> str:
         return ""
     finally:
         os.close(descriptor)
+
+
+def _unless_gone(error: OSError) -> None:
+    """Raise the error of a look that the system refused; threads may end before they are seen."""
+    if is_shortage(error):
+        raise error
 
 
 def _allowed_list(status: str) -> str | None:

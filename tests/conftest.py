@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests import leftovers
+from tests.isolation import isolate
 
 # How many of the lines that say why a test failed are kept for the end, and how much of a line.
 KEPT_REASONS = 4
@@ -29,6 +30,12 @@ for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
 # A shell's background job ignores SIGINT, and so would every program that a test starts and stops.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure() -> None:
+    """Part the workers of pytest-xdist, so that each may run a study while others do."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        isolate()
 
 
 @pytest.fixture(autouse=True)

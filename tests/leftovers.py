@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 
+# Threads of an event loop's pool end with the loop, which a browser has for a module's tests.
+_LOOPS = "asyncio_"
 # Packages keep files of their own open on purpose: matplotlib its fonts.
 _PACKAGES = os.path.realpath(sysconfig.get_path("platlib"))
 
@@ -43,7 +45,8 @@ def held() -> Held:
     """Return what this process holds now."""
     # A process that Python keeps until its own end for whoever used multiprocessing.
     resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
-    return Held(frozenset(_children()), frozenset(_descriptors()), frozenset(threading.enumerate()))
+    threads = (one for one in threading.enumerate() if not one.name.startswith(_LOOPS))
+    return Held(frozenset(_children()), frozenset(_descriptors()), frozenset(threads))
 
 
 def describe(left: Held) -> str:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.tools import ROOT
 
 FORGETS = """\
@@ -48,7 +50,11 @@ def test_is_innocent():
 """
 
 
-def test_the_test_that_forgets_is_the_one_that_fails(tmp_path: Path) -> None:
+def test_the_test_that_forgets_is_the_one_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What these made-up tests leave is no failure of the suite's (tests/conftest.py).
+    monkeypatch.delenv("PINSTUDY_FAILED_TESTS", raising=False)
     file = tmp_path / "test_made.py"
     file.write_text(FORGETS)
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "--rootdir", str(tmp_path)]

@@ -237,6 +237,19 @@ def test_cpu_time_that_nobody_accounts_for_forbids_proved() -> None:
     assert proof(team, "pin", (0,), 1, cpu_s=0.1, task_clock_s=1.01).verdict == "proved"
 
 
+def test_what_a_thread_did_after_its_last_look_is_no_more_than_it_was_seen_to_do() -> None:
+    worker = trace(101, ((0,), {0: 9}, 0.09))
+    worker.gone_s = 0.02
+    seen = proof([steady(100, (0,), 0, 0.1), worker], "pin", (0, 0), 2, cpu_s=0.21, unmet=None)
+    assert seen.verdict == "proved"
+    # Children that live for 3 ms, of which every third was met once; the next looks came later.
+    children = [trace(101 + i, ((0,), {0: 1}, 0.0), pid=101 + i, life=(i, i)) for i in range(100)]
+    for child in children:
+        child.gone_s = 0.011
+    unseen = proof([steady(100, (0,), 0, 0.1), *children], "set", (0,), 1, cpu_s=1.0, unmet=None)
+    assert (unseen.verdict, unseen.reason[:17]) == ("unproved", "0.395 s of 1 s of")
+
+
 def test_pinned_threads_that_perf_saw_moving_are_not_proved() -> None:
     team = [steady(100, (0,), 0), steady(101, (1,), 1)]
     assert proof(team, "pin", (0, 1), 2, migrations=4).verdict == "proved"

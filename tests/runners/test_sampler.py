@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import shutil
 from pathlib import Path
 
@@ -78,6 +80,18 @@ def test_unreadable_threads_are_not_seen(
     (folder / "stat").write_bytes(stat)
     (folder / "status").write_bytes(status)
     PlacementSampler(7, root, root / "online").sample()
+
+
+def test_a_look_for_which_no_open_file_is_left_is_told_from_threads_that_have_ended() -> None:
+    sampler = PlacementSampler(os.getpid())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Fewer than are open: none can be opened, and those that are stay open.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            sampler.sample()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_lists_of_cpus_that_stay_the_same_are_parsed_once(

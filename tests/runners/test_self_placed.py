@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from runners.execute import Harness, Observation, execute
 from runners.launch import Launch
 from runners.placement import Proof, Wanted, Watched, prove
 from runners.programs import WITNESS, find_program
+from runners.sampler import PlacementSampler
 from tests.tools import need_tool
 
 SOURCES = Path(__file__).with_name("placed")
@@ -30,16 +34,32 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file with the number of looks, for which programs wait (work.h): no look is too late."""
+    path = tmp_path / "looks"
+    path.write_bytes(bytes(8))
+    sample = PlacementSampler.sample
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 8) as counter:
+
+        def counted(sampler: PlacementSampler, *, at_end: bool = False) -> None:
+            sample(sampler, at_end=at_end)
+            counter[:] = sampler.samples.to_bytes(8, sys.byteorder)
+
+        monkeypatch.setattr(PlacementSampler, "sample", counted)
+        yield path
+
+
 def cpus() -> tuple[int, int]:
     first, second = sorted(os.sched_getaffinity(0))[:2]
     return first, second
 
 
-def run(program: list[str], mask: tuple[int, ...]) -> Observation:
+def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
     launcher = (need_tool("taskset"), "-c", ",".join(map(str, mask)))
     witness = find_program(WITNESS)
     assert witness
-    environment = {"PATH": os.environ["PATH"]}
+    environment = {"PATH": os.environ["PATH"], "LOOKS": str(looks)}
     return execute(
         Launch(launcher, tuple(program), environment, {}, ()), 60, Harness(witness, None)
     )
@@ -97,6 +117,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "tightness", "mapping", "binds", "threads", "verdict"), CASES)
 def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     programs: Path,
+    looks: Path,
     name: str,
     tightness: str,
     mapping: str,
@@ -108,7 +129,7 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     places = tuple(both[int(place)] for place in mapping)
     own = [str(both[int(place)]) for place in binds]
     # Where the program leaves the mapping's CPUs it must be allowed to: no cpuset holds it.
-    seen = run([str(programs / name), *own], places)
+    seen = run([str(programs / name), *own], places, looks)
     assert seen.ending.exit_code == 0, seen.stderr
     # As root, who is told of births, and as anyone else.
     for told in (seen, replace(seen, unmet=None)):
@@ -117,10 +138,10 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
 
 
 def test_a_team_that_is_smaller_than_asked_for_is_told_from_one_that_was_not_met(
-    programs: Path,
+    programs: Path, looks: Path
 ) -> None:
     first, second = cpus()
-    seen = run([str(programs / "reexecute")], (first, second))
+    seen = run([str(programs / "reexecute")], (first, second), looks)
     proof = proof_of(seen, "none", (first, second), 2)
     if seen.unmet is None:
         assert proof.verdict == "unproved"
@@ -129,8 +150,10 @@ def test_a_team_that_is_smaller_than_asked_for_is_told_from_one_that_was_not_met
         assert (proof.verdict, proof.reason) == ("violated", "only 1 of 2 threads ran")
 
 
-def test_cpu_time_is_that_of_all_processes_that_came_of_a_program(programs: Path) -> None:
-    seen = run([str(programs / "daemonise")], cpus())
+def test_cpu_time_is_that_of_all_processes_that_came_of_a_program(
+    programs: Path, looks: Path
+) -> None:
+    seen = run([str(programs / "daemonise")], cpus(), looks)
     assert seen.ending.cpu_s is not None and seen.ending.cpu_s >= 0.5
     # The kernel tells of a process and of the children that it waited for.
     assert seen.ending.user_s is not None and seen.ending.user_s < 0.1

@@ -4,7 +4,7 @@
 int main(void) {
     for (int child = 0; child < 300; ++child) {
         if (fork() == 0) {
-            work(0.003);
+            work_unseen(0.003);
             _exit(0);
         }
         wait(NULL);
