@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.statistics.trimmed import Centre, centre_of, cut_of
@@ -135,7 +135,7 @@ class Difference:
 
         It has no width when no spread was measured, which says nothing of what the ratio may be.
         """
-        reach = float(stats.t.ppf((1 + level) / 2, self.df)) * self.standard_error
+        reach = float(special.stdtrit(self.df, (1 + level) / 2)) * self.standard_error
         return Interval(_exp(self.log_ratio - reach), _exp(self.log_ratio + reach))
 
     @property
@@ -143,7 +143,7 @@ class Difference:
         """The two-sided p-value of "both are the same"; 1 when no spread was measured."""
         if self.standard_error == 0:
             return 1.0
-        return float(2 * stats.t.sf(abs(self.log_ratio) / self.standard_error, self.df))
+        return float(2 * special.stdtr(self.df, -abs(self.log_ratio) / self.standard_error))
 
     def p_outside(self, margin: float) -> float:
         """Return the p-value of "the ratio is at the margin or beyond", a share such as 0.01.
@@ -153,7 +153,7 @@ class Difference:
         if self.standard_error == 0:
             return 1.0
         nearest = (np.log1p(margin) - abs(self.log_ratio)) / self.standard_error
-        return float(stats.t.sf(nearest, self.df))
+        return float(special.stdtr(self.df, -nearest))
 
 
 def _variance(centre: Centre) -> float:

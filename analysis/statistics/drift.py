@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.holm import holm
@@ -126,10 +126,17 @@ def trend(
         return None
     slope = float(x @ y) / squares
     error = (float(np.sum((y - slope * x) ** 2)) / df / squares) ** 0.5
-    reach = float(stats.t.ppf((1 + LEVEL) / 2, df)) * error
-    p = float(stats.spearmanr(x, y).pvalue) if np.ptp(y) > 0 and np.ptp(x) > 0 else 1.0
+    reach = float(special.stdtrit(df, (1 + LEVEL) / 2)) * error
+    p = _p_of_ranks(x, y) if np.ptp(y) > 0 and np.ptp(x) > 0 else 1.0
     span = _longest(along[known], None if stretches is None else stretches[known])
     return Trend(slope, Interval(slope - reach, slope + reach), span, p, len(y))
+
+
+def _p_of_ranks(x: Array, y: Array) -> float:
+    # Half a second of imports, which results of a few runs do not need.
+    from scipy import stats
+
+    return float(stats.spearmanr(x, y).pvalue)
 
 
 def _longest(along: Array, stretches: NDArray[np.intp] | None) -> float:

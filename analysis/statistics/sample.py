@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.interval import LEVEL, Interval
 
@@ -116,8 +116,8 @@ def expanded_level(n: int, level: float = LEVEL) -> float:
     Bootstraps know neither the n - 1 of the variance nor Student's wider tails; both are put into
     the level (Hesterberg 2015, section 4.1: Phi(-sqrt(n / (n - 1)) t) for each tail).
     """
-    t = stats.t.ppf((1 + level) / 2, n - 1)
-    return float(1 - 2 * stats.norm.cdf(-np.sqrt(n / (n - 1)) * t))
+    t = special.stdtrit(n - 1, (1 + level) / 2)
+    return float(1 - 2 * special.ndtr(-np.sqrt(n / (n - 1)) * t))
 
 
 def _intervals(
@@ -144,6 +144,9 @@ def _bootstrap(
     seed: int,
     method: Literal["BCa", "percentile"],
 ) -> tuple[Array, Array]:
+    # Half a second of imports, which results of a few runs do not need.
+    from scipy import stats
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # degenerate rows come back as NaN, which is looked for
         found = stats.bootstrap(

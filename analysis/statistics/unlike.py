@@ -8,7 +8,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.sample import LEAST_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
@@ -66,6 +65,8 @@ def p_of_shares(a: SlowRuns, b: SlowRuns) -> float:
 def _p_of_counts(slow_a: int, n_a: int, slow_b: int, n_b: int) -> float:
     if slow_a + slow_b in (0, n_a + n_b):
         return 1.0
+    from scipy import stats
+
     table = np.array([[slow_a, slow_b], [n_a - slow_a, n_b - slow_b]])
     test = stats.boschloo_exact if max(n_a, n_b) <= MOST_OF_BOSCHLOO else stats.fisher_exact
     return float(test(table).pvalue)
@@ -88,6 +89,8 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
     times = spreads[0] / spreads[1]
     if 1 / LEAST_TIMES < times < LEAST_TIMES:
         return None
+    from scipy import stats
+
     # Without a p-value, where most values of both are equal, spreads need not differ.
     with np.errstate(divide="ignore", invalid="ignore"):
         p = float(stats.levene(log_a, log_b, center="median").pvalue)
