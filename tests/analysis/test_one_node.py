@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from analysis.sources import open_results
 from configs.errors import UserError
-from pinstudy.cli import group
 from runners.node import open_node
 from tests.analysis.records import record, write
+from tests.cli import pinstudy
 from tests.trees import Machine, build_tree
 from tests.trees import write as write_file
 
@@ -73,11 +72,10 @@ def test_runs_of_several_nodes_or_studies_in_one_folder_are_refused(
     write(tmp_path, [record(1, n, **{field: name}) for n, name in enumerate("ab", 1)])
     before = sorted(tmp_path.rglob("*"))
 
-    done = CliRunner().invoke(group, [command[0], str(tmp_path), *command[1:]])
+    done = pinstudy(tmp_path, command[0], str(tmp_path), *command[1:])
 
-    assert isinstance(done.exception, UserError)
-    assert f"holds runs of several {what} ('a', 'b')" in str(done.exception)
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"holds runs of several {what} ('a', 'b')" in done.stderr
     assert sorted(tmp_path.rglob("*")) == before
 
 

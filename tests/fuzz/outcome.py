@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import resource
 import signal
-import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from pinstudy.cli import main
+from tests.cli import run_main
 
 # A hundred times what the slowest of these commands needs on a busy node.
 LIMIT_S = 30.0
@@ -44,23 +42,15 @@ class Outcome:
 
 def outcome_of(arguments: Sequence[str], limit_s: float = LIMIT_S) -> Outcome:
     """Run the command line as `pinstudy` does, and judge what came of it."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape") for _ in range(2))
-    status, fault = 0, ""
-    before = sys.argv
-    sys.argv = ["pinstudy", *arguments]
     try:
-        with _signals(), bounded(limit_s), redirect_stdout(out), redirect_stderr(err):
-            main()
-    except SystemExit as ended:
-        status = ended.code if isinstance(ended.code, int) else 1
+        with bounded(limit_s):
+            done = run_main(arguments)
     except TookTooLongError:
-        fault = "took too long"
+        return Outcome(0, "", "", "took too long")
     except BaseException:  # noqa: BLE001 - this is what is looked for
-        fault = traceback.format_exc(limit=-4)
-    finally:
-        sys.argv = before
-    said, complained = (_text(stream) for stream in (out, err))
-    return Outcome(status, said, complained, fault or _fault(status, said, complained))
+        return Outcome(0, "", "", traceback.format_exc(limit=-4))
+    fault = _fault(done.returncode, done.stdout, done.stderr)
+    return Outcome(done.returncode, done.stdout, done.stderr, fault)
 
 
 @contextmanager
@@ -82,29 +72,9 @@ def bounded(limit_s: float, memory_bytes: int = MEMORY_BYTES) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-@contextmanager
-def _signals() -> Iterator[None]:
-    stopping = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in stopping}
-    hook = sys.unraisablehook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _mapped_bytes() -> int:
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _text(stream: io.TextIOWrapper) -> str:
-    stream.flush()
-    data = stream.buffer
-    assert isinstance(data, io.BytesIO)
-    return data.getvalue().decode("utf-8", "surrogateescape")
 
 
 def _fault(status: int, out: str, err: str) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.analysis.test_compare import both_programs, results
-from tests.pinstudy.test_import import pinstudy
+from tests.cli import pinstudy
 
 
 def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:

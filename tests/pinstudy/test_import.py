@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from analysis.published import publication
 from analysis.tables import make_tables
+from tests.cli import pinstudy
+from tests.tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "tests" / "data" / "perf_logs"
-
-
-def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def test_logs_become_tables(tmp_path: Path) -> None:

@@ -15,22 +15,11 @@ import pytest
 from runners.latency_program import PROGRAM
 from runners.programs import find_program
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
+from tests.cli import pinstudy
 from tests.processes import ended
+from tests.tools import ROOT
 from tests.trees import Machine, build_tree, singles
 from tests.wait import HANG_S
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), "latency", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
 
 
 def need_program_and_two_cpus() -> None:
@@ -44,7 +33,7 @@ def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
     need_program_and_two_cpus()
     two = sorted(os.sched_getaffinity(0))[:2]
 
-    done = pinstudy(tmp_path, "--cpus", f"{two[0]},{two[1]}", "--precision", "none")
+    done = pinstudy(tmp_path, "latency", "--cpus", f"{two[0]},{two[1]}", "--precision", "none")
 
     assert done.returncode == 0, done.stderr
     assert "1 pair of " in done.stderr
@@ -65,7 +54,7 @@ def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None
     file = write_latency_file(tmp_path, content_of(PLANTED["hybrid"]))
     before = file.read_bytes()
 
-    done = pinstudy(tmp_path, "--from", str(file), "--into", "out", "--json")
+    done = pinstudy(tmp_path, "latency", "--from", str(file), "--into", "out", "--json")
 
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -84,7 +73,7 @@ def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None
 def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k")
 
-    done = pinstudy(tmp_path, "--sysroot", str(root))
+    done = pinstudy(tmp_path, "latency", "--sysroot", str(root))
 
     assert done.returncode == 0, done.stderr
     assert "496 pairs of 496, about " in done.stdout
@@ -95,7 +84,7 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
 def test_a_long_measurement_names_the_shorter_plan_and_both_times(tmp_path: Path) -> None:
     root = build_tree(tmp_path, Machine(cores=singles("0-127")))
 
-    done = pinstudy(tmp_path, "--sysroot", str(root), "--samples", "1000")
+    done = pinstudy(tmp_path, "latency", "--sysroot", str(root), "--samples", "1000")
 
     assert "8128 pairs of 8128, about " in done.stdout
     assert re.search(r"--pairs representative is shorter: \d+ pairs, about \d+ s", done.stdout)
@@ -105,7 +94,7 @@ def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "i9-14900k")
 
     done = pinstudy(
-        tmp_path, "--sysroot", str(root), "--json", "--cpus", "0-3", "--pairs", "0:1,2:3"
+        tmp_path, "latency", "--sysroot", str(root), "--json", "--cpus", "0-3", "--pairs", "0:1,2:3"
     )
 
     told = json.loads(done.stdout)
@@ -132,7 +121,7 @@ def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
 def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
     root = build_tree(tmp_path, "kvm-guest")
 
-    done = pinstudy(tmp_path, "--sysroot", str(root), *arguments)
+    done = pinstudy(tmp_path, "latency", "--sysroot", str(root), *arguments)
 
     assert done.returncode == 2
     assert said in done.stderr

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.records import record, write
 from tests.analysis.report.made_results import make_results
-from tests.tools import ROOT
-
-
-def pinstudy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *arguments],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from tests.cli import pinstudy
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +18,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
 
 
-def test_figures_are_written_in_three_formats_beside_the_records(study: Path) -> None:
-    done = pinstudy("figures", str(study))
+def test_figures_are_written_in_three_formats_beside_the_records(
+    tmp_path: Path, study: Path
+) -> None:
+    done = pinstudy(tmp_path, "figures", str(study))
 
     assert (done.returncode, done.stderr) == (0, "")
     names = {path.name for path in (study / "figures").iterdir()}
@@ -49,7 +38,9 @@ def test_figures_are_written_in_three_formats_beside_the_records(study: Path) ->
 def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     tmp_path: Path, study: Path
 ) -> None:
-    done = pinstudy("figures", str(study), "--into", str(tmp_path / "for-paper"), "--format", "pdf")
+    done = pinstudy(
+        tmp_path, "figures", str(study), "--into", str(tmp_path / "for-paper"), "--format", "pdf"
+    )
 
     assert done.returncode == 0, done.stderr
     assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
@@ -60,14 +51,14 @@ def test_a_figure_that_is_not_drawn_is_said_with_the_reason(tmp_path: Path) -> N
     plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
     write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
 
-    done = pinstudy("figures", str(tmp_path), "--format", "svg")
+    done = pinstudy(tmp_path, "figures", str(tmp_path), "--format", "svg")
 
     assert "not drawn: table-1-time-energy-plane" in done.stdout
     assert "no powercap here" in done.stdout
 
 
-def test_the_report_is_one_file_beside_the_records(study: Path) -> None:
-    done = pinstudy("report", str(study.parent))
+def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) -> None:
+    done = pinstudy(tmp_path, "report", str(study.parent))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"written: {study / 'report.html'}\n"
@@ -75,7 +66,7 @@ def test_the_report_is_one_file_beside_the_records(study: Path) -> None:
 
 
 def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
-    done = pinstudy("report", "published:galante-2025", "--into", str(tmp_path / "new"))
+    done = pinstudy(tmp_path, "report", "published:galante-2025", "--into", str(tmp_path / "new"))
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "new" / "report.html").exists()
@@ -91,8 +82,10 @@ def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
         (("figures", "published:galante-2025", "--format", ","), "names no format"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(arguments: tuple[str, ...], told: str) -> None:
-    done = pinstudy(*arguments)
+def test_a_mistake_is_told_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = pinstudy(tmp_path, *arguments)
 
     assert done.returncode == 2
     assert told in done.stderr
@@ -104,7 +97,7 @@ def test_names_in_records_reach_the_terminal_without_control_characters(tmp_path
     plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
     write(tmp_path, [plain | {"repetition": 1, "unavailable": {"energy_pkg_j": evil}}])
 
-    done = pinstudy("figures", str(tmp_path), "--format", "svg")
+    done = pinstudy(tmp_path, "figures", str(tmp_path), "--format", "svg")
 
     assert done.returncode == 0, done.stderr
     assert "evil" in done.stdout
@@ -114,9 +107,11 @@ def test_names_in_records_reach_the_terminal_without_control_characters(tmp_path
 
 def test_results_are_found_by_their_name_below_all_results(tmp_path: Path, study: Path) -> None:
     for name in ("made-up", "made-up/node1"):
-        done = pinstudy("tables", name, "--no-files", PINSTUDY_RESULTS=str(study.parent.parent))
+        done = pinstudy(
+            tmp_path, "tables", name, "--no-files", PINSTUDY_RESULTS=str(study.parent.parent)
+        )
         assert done.returncode == 0, done.stderr
         assert "lu" in done.stdout
-    lost = pinstudy("tables", "made-up", PINSTUDY_RESULTS=str(tmp_path))
+    lost = pinstudy(tmp_path, "tables", "made-up", PINSTUDY_RESULTS=str(tmp_path))
     assert (lost.returncode, lost.stdout) == (2, "")
     assert lost.stderr.startswith("pinstudy: made-up: no results here")

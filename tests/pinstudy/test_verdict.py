@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.analysis.made_studies import Study
 from tests.analysis.records import write
-
-ROOT = Path(__file__).parents[2]
-
-
-def pinstudy(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "100"}
-    return subprocess.run(
-        [str(ROOT / "bin" / "pinstudy"), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+from tests.cli import pinstudy
 
 
 def made(tmp_path: Path) -> Path:
@@ -34,7 +20,7 @@ def made(tmp_path: Path) -> Path:
 
 def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None:
     folder = made(tmp_path)
-    done = pinstudy("verdict", str(folder))
+    done = pinstudy(tmp_path, "verdict", str(folder))
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0] == "To pin or not to pin?"
@@ -46,7 +32,7 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
 
 
 def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
-    done = pinstudy("verdict", str(made(tmp_path)), "--json", "--no-files")
+    done = pinstudy(tmp_path, "verdict", str(made(tmp_path)), "--json", "--no-files")
     (data,) = json.loads(done.stdout)
     (table,) = data["tables"]
     by_number = {row["case_number"]: row for row in table["comparisons"]}
@@ -59,11 +45,12 @@ def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
     assert [row["n"] for row in time] == [10, 10, 10]
 
 
-def test_the_published_results_have_a_verdict_and_no_files() -> None:
-    done = pinstudy("verdict", "published:galante-2025")
+def test_the_published_results_have_a_verdict_and_no_files(tmp_path: Path) -> None:
+    done = pinstudy(tmp_path, "verdict", "published:galante-2025")
     assert done.returncode == 0
     assert "of 56 words change" in " ".join(done.stdout.split())
     assert done.stderr == ""
+    assert not list(tmp_path.iterdir())
 
 
 def test_mistakes_are_one_line_and_status_2(tmp_path: Path) -> None:
@@ -74,7 +61,7 @@ def test_mistakes_are_one_line_and_status_2(tmp_path: Path) -> None:
         (("verdict", folder, "--margin", "0%"), "not more than 0%"),
         (("verdict", folder, "--baseline", "pcores"), "did you mean 'pcores-pin'"),
     ):
-        done = pinstudy(*arguments)
+        done = pinstudy(tmp_path, *arguments)
         assert done.returncode == 2
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
