@@ -46,7 +46,7 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 
 test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
 	@tools/setup.sh test
-	@.venv/bin/python -m pytest -m "faults or not faults" $(or $(ARGS),tests/faults)
+	@.venv/bin/python -m pytest -m faults $(or $(ARGS),tests)
 
 test-advise: ## Search simulated nodes hundreds of times: 2 min; options of pytest in ARGS=
 	@tools/setup.sh test

@@ -18,30 +18,27 @@ trap 'kill $background 2>/dev/null; rm -rf "$kept"' EXIT
 # What failed, and the first lines of why: pytest adds to it through tests/conftest.py.
 export PINSTUDY_FAILED_TESTS=$kept/failed
 
-# Tests of what only reckons and draws: two processes may run them at once. All others start studies,
-# of which a node runs one at a time, or measure, and have the node to themselves.
-drawing=(tests/analysis/report tests/analysis/figures tests/runners/race tests/runners/advise)
-reckoning=(
-    tests/analysis tests/configs tests/test_docs.py
-    tests/tools_setup/test_{bin,locks,make_install,needs,packages,setup}.py
-    tests/pinstudy/test_{compare,import,report,verdict}.py
-)
+# Most tests wait half of their time: for a program that naps, for a process that starts. More
+# workers than that, and those on a node of many CPUs start all of its programs at once.
+workers=$(($(nproc) * 2))
+((workers <= 8)) || workers=8
+
+# The kernel tells of births in its first network namespace only, and workers have others
+# (tests/isolation.py).
+births=(tests/runners/test_self_placed.py tests/runners/test_execute.py)
 
 # all_tests: what the process in the background says is shown when the other one has ended.
 all_tests() {
     local failed=0
     trap 'exit 130' INT
-    (exec .venv/bin/python -m pytest "${drawing[@]}") >"$kept/said" 2>&1 &
+    (exec .venv/bin/python -m pytest "${births[@]}") >"$kept/said" 2>&1 &
     background=$!
-    echo "pytest, all that only reckons and draws"
-    .venv/bin/python -m pytest "${reckoning[@]}" "${drawing[@]/#/--ignore=}" || failed=1
+    .venv/bin/python -m pytest --numprocesses $workers --dist worksteal --durations 30 \
+        tests "${births[@]/#/--ignore=}" || failed=1
     wait "$background" || failed=1
     background=""
     cat "$kept/said"
     trap - INT
-    echo "pytest, all others"
-    .venv/bin/python -m pytest tests "${reckoning[@]/#/--ignore=}" "${drawing[@]/#/--ignore=}" \
-        || failed=1
     return $failed
 }
 
