@@ -322,11 +322,11 @@ def _unaccounted(watched: Watched) -> str:
 def _unseen_s(thread: ThreadTrace) -> float:
     """Return how much CPU time a thread may have used beside what looks found, in seconds.
 
-    That after the last look, and half a clock tick, for ticks are rounded down. It is no more than
-    looks found: between two of them hundreds of short-lived threads may come and go, and the few
-    that are met say nothing of the others.
+    That after the last look, and half a tick each of user and of system time, which are rounded
+    down. It is no more than looks found: between two of them hundreds of short-lived threads may
+    come and go, and the few that are met say nothing of the others.
     """
-    return min(thread.gone_s + TICK_S / 2, max(thread.cpu_s, TICK_S / 2))
+    return min(thread.gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
 
 def _moved(watched: Watched, wanted: Wanted) -> str:

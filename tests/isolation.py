@@ -29,16 +29,16 @@ def isolate() -> bool:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_MOUNTS | _NEW_NETWORK) != 0:
         return False
-    _checked(libc, libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))
+    _checked(libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))
     for folder in _FOLDERS:
         Path(folder).mkdir(parents=True, exist_ok=True)
         mode = f"mode={Path(folder).stat().st_mode & 0o7777:o}".encode()
-        _checked(libc, libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, mode))
+        _checked(libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, mode))
     _loopback_up()
     return True
 
 
-def _checked(libc: ctypes.CDLL, result: int) -> None:
+def _checked(result: int) -> None:
     if result != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 

@@ -194,7 +194,7 @@ def test_a_clock_that_is_set_in_the_middle_is_told_and_misorders_nothing(
     (results,) = tmp_path.glob("results/clock/*/")
     made = records(results, "ok")
     assert len(made) == 4
-    assert all(0.02 <= record["elapsed_s"] < 5 for record in made)
+    assert all(0.02 <= record["elapsed_s"] < 1800 for record in made)
     told = [datetime.fromisoformat(record["started_at"]).timestamp() for record in made]
     assert told[2] < told[1], "the clock was not set"
     jumps = [record.get("clock_set_s", 0) for record in made]

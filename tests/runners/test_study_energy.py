@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from runners.shards import Shard
 from runners.study import Bench, run_study
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
 PLAIN = Variant("plain", "", "none")
@@ -185,9 +187,20 @@ def test_a_run_s_energy_is_kept_whatever_became_of_it(
         net_j = joules - record["idle_power_w"] * record["energy_window_s"]
         assert record["energy_net_j"] == pytest.approx(net_j)
         assert record["energy_source"] == "powercap"
-    # The window is the program's own: what surrounds it, a process more, takes longer. A busy node
-    # may keep the meter waiting, but not each time.
-    assert min(record["energy_window_s"] - record["elapsed_s"] for record in made) < 0.1
+
+
+def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -> None:
+    studies = count()
+
+    def beside_s() -> float:
+        folder = tmp_path / f"study{next(studies)}"
+        folder.mkdir()
+        run(study_of(folder, "sleep 0.1"), node, folder)
+        return float(min(r["energy_window_s"] - r["elapsed_s"] for r in records(folder, "ok")))
+
+    # What surrounds it, a process more, takes longer. A busy node may keep the meter waiting, but
+    # not each time.
+    until(lambda: beside_s() < 0.1)
 
 
 def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
@@ -300,7 +313,7 @@ def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
     node = Node(tmp_path / "bare", open_node(Path("/")).topology)
     began = time.monotonic()
     run(study_of(tmp_path, "exit 0", baseline=Baseline(600.0)), node, tmp_path)
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < HANG_S
     assert len(records(tmp_path, "ok")) == 2
     for record in records(tmp_path):
         for name in ("energy_pkg_j", "energy_net_j", "idle_power_w", "edp_js", "power_pkg_w"):
@@ -322,7 +335,7 @@ def test_an_interrupt_ends_a_baseline_at_once_and_loses_nothing(tmp_path: Path, 
     with pytest.raises(KeyboardInterrupt):
         run(study, node, tmp_path, Impatient())
     interrupt.join()
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < HANG_S
     assert records(tmp_path) == []
     run(replace(study, baseline=None), node, tmp_path)
     assert len(records(tmp_path, "ok")) == 2

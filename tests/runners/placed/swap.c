@@ -1,12 +1,12 @@
-/* Two threads, each on a CPU of its own, that exchange these twenty times. */
+/* Two threads, each on a CPU of its own, that exchange these twelve times. */
 #include "work.h"
 
 static int cpus[2];
 
 static void* change_sides(void* first) {
-    for (int turn = (int)(long)first, turns = 0; turns < 20; ++turn, ++turns) {
+    for (int turn = (int)(long)first, turns = 0; turns < 12; ++turn, ++turns) {
         bind_to(cpus[turn % 2]);
-        work(0.015);
+        work(0.01);
     }
     return NULL;
 }
