@@ -97,7 +97,8 @@ class PlacementSampler:
     def sample(self, *, at_end: bool = False) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before.
 
-        Raises OSError when the system has no open file left for it. A look `at_end` is made when the program has just ended, and its threads with it.
+        Raises OSError when the system has no open file left for it. A look `at_end` is made when
+        the program has just ended, and its threads with it.
         """
         self.samples += 1
         self._look_for_plugged()

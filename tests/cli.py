@@ -21,14 +21,18 @@ from pinstudy.cli import main
 # What the command line answers in a way of its own.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# What a user has set for his own studies.
+_NOT_OURS = ("OMP_", "PINSTUDY_RESULTS")
+
 
 def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder; return what came of it, as subprocess.run does.
 
-    The environment is that of the tests without PINSTUDY_RESULTS, with a terminal of 100 columns,
-    and then `variables`. An exception that a process would show as a traceback is raised.
+    The environment is that of the tests without PINSTUDY_RESULTS and what tells OpenMP, with a
+    terminal of 100 columns, and then `variables`. An exception that a process would show as a
+    traceback is raised.
     """
-    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(_NOT_OURS)}
     environment |= {"COLUMNS": "100"} | variables
     before = Path.cwd()
     with mock.patch.dict(os.environ, environment, clear=True):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
+from tests.cli import pinstudy
 from tests.held import WAIT_AT_GATE, Gate
 from tests.processes import ended
 from tests.trees import build_tree
@@ -53,20 +54,6 @@ def cpus() -> list[int]:
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, str(ROOT / "pinstudy"), *arguments]
-
-
-def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    clean = ("OMP_", "PINSTUDY_RESULTS")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(clean)}
-    return subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=kept | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
 
 
 def records(folder: Path) -> list[dict[str, Any]]:

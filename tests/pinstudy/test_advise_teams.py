@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
-from tests.pinstudy.test_advise import cpus, pinstudy, records
+from tests.cli import pinstudy
+from tests.pinstudy.test_advise import cpus, records
 from tests.tools import need_tool
 
 __all__ = ["cpus"]

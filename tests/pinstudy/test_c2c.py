@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from runners.read_shards import read_records
+from tests.cli import pinstudy
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.test_c2c import LINE, install_sampling_perf
 from tests.runners.test_c2c_perf import LOCAL
@@ -73,9 +74,7 @@ def command(*more: str) -> list[str]:
 
 
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*more), cwd=folder, capture_output=True, text=True, timeout=HANG_S, check=False
-    )
+    return pinstudy(folder, "run", "lines.yaml", "--results", "res", *more)
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
-from tests.tools import ROOT, need_tool
+from tests.cli import pinstudy
+from tests.tools import need_tool
 
 SOURCE = """\
 #include <stdio.h>
@@ -66,19 +66,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "waits.yaml").write_text(STUDY.replace("ORDER", "randomised-blocks"))
     build(tmp_path / "program")
     return tmp_path
-
-
-def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"} | variables
-    return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def results(folder: Path) -> Path:

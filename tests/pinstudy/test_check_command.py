@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from runners.read_shards import read_records
+from tests.cli import pinstudy
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,10 +54,7 @@ def test_a_run_whose_result_the_command_refuses_is_no_good_run(tmp_path: Path) -
     (tmp_path / "apps/count.yaml").write_text(APP)
     (tmp_path / "counts.yaml").write_text(STUDY)
 
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), "run", "counts.yaml", "--results", "results"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = pinstudy(tmp_path, "run", "counts.yaml", "--results", "results")
 
     assert done.returncode == 0, done.stderr
     found: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes, real programs, exit statuses."""
+"""The command line as a user meets it: real programs, exit statuses, and what it says."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 
 from configs.version import VERSION
 from runners.read_shards import read_records
+from tests.cli import pinstudy
 from tests.faults.small_disk import mounted
 from tests.held import Gate, held_nap
 from tests.processes import ended
@@ -101,19 +102,6 @@ def held_in_a_run(
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, str(ROOT / "pinstudy"), *arguments]
-
-
-def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
-    return subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -304,12 +292,19 @@ def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
     ],
 )
 def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, told: str, files: list[str]
+    folder: Path, module: str, told: str, files: list[str]
 ) -> None:
     (folder / "lacking").mkdir()
     (folder / "lacking" / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
-    monkeypatch.setenv("PYTHONPATH", str(folder / "lacking"))
-    done = pinstudy(folder, "run", "short.yaml", "--report")
+    done = subprocess.run(
+        command("run", "short.yaml", "--report"),
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "lacking")},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert told in done.stderr
     assert [path.name for path in folder.glob("results/short/*/*.md")] == files

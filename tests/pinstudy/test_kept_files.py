@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from configs.library import load_study
 from runners.read_shards import read_records
-from tests.tools import ROOT
+from tests.cli import pinstudy
 
 # The program changes the files by which it is run, as an editor would meanwhile.
 PROGRAM = """\
@@ -57,15 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path) -> Path:
     """Run the study; return its results."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), "run", "study.yaml", "--results", "results"],
-        cwd=folder,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = pinstudy(folder, "run", "study.yaml", "--results", "results")
     assert done.returncode == 0, done.stderr
     (results,) = folder.glob("results/study/*")
     return results

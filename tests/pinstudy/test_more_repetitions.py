@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shlex
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +11,7 @@ import pytest
 
 from runners.read_shards import read_records
 from runners.record_line import CHECKSUM, line_of
-from tests.tools import ROOT
+from tests.cli import pinstudy
 
 APP = """\
 # A program that does nothing
@@ -48,19 +45,6 @@ def folder(tmp_path: Path) -> Path:
 
 def ask(folder: Path, repetitions: str) -> None:
     (folder / "nothings.yaml").write_text(STUDY.replace("REPETITIONS", repetitions))
-
-
-def pinstudy(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
-    return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def made(folder: Path) -> Counter[str]:

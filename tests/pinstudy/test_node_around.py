@@ -11,7 +11,8 @@ from statistics import median
 import pytest
 
 from configs.cpulist import parse_cpulist
-from tests.pinstudy.test_command_line import folder, pinstudy, records, two_kinds
+from tests.cli import pinstudy
+from tests.pinstudy.test_command_line import folder, records, two_kinds
 
 __all__ = ["folder"]
 

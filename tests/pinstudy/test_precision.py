@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from runners.read_shards import read_records
+from tests import cli
 from tests.held import WAIT_AT_GATE, Gate
 from tests.processes import ended
-from tests.wait import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,9 +68,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def pinstudy(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        command(*arguments), cwd=folder, capture_output=True, text=True, timeout=HANG_S, check=False
-    )
+    done = cli.pinstudy(folder, *arguments, "--results", "results")
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import cli
 from tests.tools import ROOT, need_tool
 
 STUDY = """\
@@ -40,11 +39,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def pinstudy(folder: Path, *arguments: str, cpus: int | None = None) -> str:
-    of_first = [need_tool("taskset"), "-c", "0"] if cpus == 1 else []
-    command = [*of_first, sys.executable, str(ROOT / "pinstudy"), *arguments]
-    ended = subprocess.run(
-        [*command, "--results", "results"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    before = os.sched_getaffinity(0)
+    if cpus == 1:
+        os.sched_setaffinity(0, {min(before)})
+    try:
+        ended = cli.pinstudy(folder, *arguments, "--results", "results")
+    finally:
+        os.sched_setaffinity(0, before)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout + ended.stderr
 
