@@ -83,7 +83,7 @@ test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in
 
 VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed \
 	test_a_panic_is_one_failed_run_whose_console_is_kept \
-	test_stopped_by_a_signal_it_ends_its_guest_first[4.0] \
+	test_stopped_by_a_signal_it_ends_its_guest_first[boot] \
 	test_emulation_is_refused_unless_it_is_allowed
 
 test-vm-small: ## Run four of them, as continuous integration does
