@@ -2,11 +2,10 @@
 # Runs tests again and again beside load: a busy loop for each CPU, unless LOOPS says how many. A
 # test whose outcome depends on how long something takes fails sooner or later. Fails if any did.
 #
-# usage: TIMES=20 tools/test_flaky.sh [pytest option or test]...
+# usage: TIMES=20 LOOPS=2 tools/test_flaky.sh [pytest option or test]...
 
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 2
-unset PYTHONPATH PYTHONHOME
 times=${TIMES:-20}
 failed=0
 loops=()
@@ -20,7 +19,7 @@ for ((loop = 0; loop < ${LOOPS:-$(nproc)}; loop++)); do
 done
 for ((time = 1; time <= times; time++)); do
     echo "$time of $times, $failed failed so far"
-    .venv/bin/python -m pytest -q "$@" || failed=$((failed + 1))
+    tools/test.sh "$@" || failed=$((failed + 1))
 done
 echo "$failed of $times failed beside ${#loops[@]} loops"
 [ "$failed" -eq 0 ]
