@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-slurm test-faults test-advise vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,10 @@ test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options
 test-advise: ## Search simulated nodes hundreds of times: 2 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/race)
+
+test-simulations: ## Draw simulations as often as their claims need: 1 min; options of pytest in ARGS=
+	@tools/setup.sh test
+	@.venv/bin/python -m pytest -m simulations $(or $(ARGS),tests/analysis)
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode

@@ -135,19 +135,19 @@ class _Search:
 
     def _gap(self, branch: Branch, parent: Branch, around: Branch) -> tuple[float, float] | None:
         """Return the mean log latencies within and outwards; None when it is no cluster."""
-        outside = np.setdiff1d(around.rows, branch.rows)
+        outside = self._without(around.rows, branch.rows)
         outwards = self._between(branch.rows, outside)
         if not len(outwards):
             return None
         far = float(outwards.mean())
         inside = self._inside(branch, far)
-        within = inside[np.triu_indices(len(inside), 1)]
+        within = inside[np.tri(len(inside), k=-1, dtype=bool)]
         within = within[~np.isnan(within)]
         if not len(within):
             return None
         near = float(within.mean())
         least = max(LEAST_GAP, (far - near) / 2)
-        beside = np.setdiff1d(parent.rows, branch.rows)
+        beside = self._without(parent.rows, branch.rows)
         steps = [self._between(branch.rows, beside)]
         steps += [self._between(part.rows, outside) for part in branch.both]
         if any(len(step) and step.mean() - near < least for step in steps):
@@ -155,13 +155,19 @@ class _Search:
         level = math.log(FALSE_ALARMS) - _log_groups(len(self.log_ns), len(branch.rows))
         if self._log_p(within, branch.rows, outside) >= level:
             return None
-        nearer = _lead(inside, self.log_ns[np.ix_(branch.rows, outside)])
+        nearer = _lead(inside, self.log_ns[branch.rows[:, None], outside])
         return None if (nearer < (far - near) * LEAST_OF_EACH).any() else (near, far)
 
     def _between(self, some: Rows, others: Rows) -> Array:
         """Return the log latencies of all measured pairs of one of each."""
-        values = self.log_ns[np.ix_(some, others)].ravel()
+        values = self.log_ns[some[:, None], others]
         return values[~np.isnan(values)]
+
+    def _without(self, rows: Rows, some: Rows) -> Rows:
+        """Return the rows without some of them; numpy's setdiff1d sorts both first."""
+        left = np.ones(len(self.log_ns), dtype=bool)
+        left[some] = False
+        return rows[left[rows]]
 
     def _inside(self, branch: Branch, outwards: float) -> Array:
         """Return the log latencies of a branch's rows, NaN within parts that are nearer by far.
@@ -174,7 +180,7 @@ class _Search:
             part_of[part.rows] = number
         parts = part_of[branch.rows]
         together = parts[:, None] == parts[None, :]
-        return np.where(together, np.nan, self.log_ns[np.ix_(branch.rows, branch.rows)])
+        return np.where(together, np.nan, self.log_ns[branch.rows[:, None], branch.rows])
 
     def _log_p(self, within: Array, rows: Rows, outside: Rows) -> float:
         """Return the log of the p of "no nearer within than outwards".
@@ -182,7 +188,7 @@ class _Search:
         The spread outwards is taken once as it is and once about what each row outside has to this
         branch on average, since rows outside may be unlike; the smaller p is doubled.
         """
-        block = self.log_ns[np.ix_(rows, outside)]
+        block = self.log_ns[rows[:, None], outside]
         outwards = block[~np.isnan(block)]
         counts = (~np.isnan(block)).sum(axis=0)
         several = block[:, counts > 1]
@@ -199,7 +205,8 @@ class _Search:
             if df > 0:
                 sd = math.sqrt(float((away**2).sum() + (about**2).sum()) / df)
                 error = max(sd, _LEAST_SD) * math.sqrt(1 / len(within) + 1 / len(outwards))
-                found = min(found, float(stats.t.logsf(gap / error, df)) + math.log(2))
+                p = 2 * float(special.stdtr(df, -gap / error))
+                found = min(found, math.log(p) if p else -math.inf)
         return found
 
 

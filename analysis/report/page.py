@@ -7,10 +7,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from analysis.affinity.found import affinity
@@ -104,7 +105,7 @@ def report_html(results: Results, findings: Findings) -> str:
     places = places_of(findings)
     sheets = node_sheets(results)
     style, script = (_own_text(name) for name in ("report.css", "report.js"))
-    return _environment().get_template("report.html.jinja").render(
+    return _template().render(
         title=_title(results),
         question=question(findings),
         extent=extent(results, findings),
@@ -280,8 +281,12 @@ def _versions(again: Reproduction | None) -> HtmlTable:
     return plain_table("versions", "What took part, by the records", ("what", "version"), rows)
 
 
-def _environment() -> Environment:
-    """Return jinja2 with everything escaped; `finalize` sees each value before it is."""
+@cache
+def _template() -> Template:
+    """Return the page with everything escaped; `finalize` sees each value before it is.
+
+    It is compiled once for all reports of a process.
+    """
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,
@@ -292,7 +297,7 @@ def _environment() -> Environment:
     )
     environment.filters["unbroken"] = _unbroken
     environment.filters["by_governor"] = _by_governor
-    return environment
+    return environment.get_template("report.html.jinja")
 
 
 def _by_governor(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]:

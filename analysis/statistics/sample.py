@@ -9,7 +9,7 @@ of normal noise 90 times in 100, the expanded one 94 times (docs/statistics.md h
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,6 @@ from scipy import special
 from analysis.statistics.interval import LEVEL, Interval
 
 Array = NDArray[np.float64]
-Statistic = Callable[..., NDArray[np.float64]]
 
 # Below that many runs the bootstrap has too few values to draw from.
 LEAST_FOR_INTERVALS = 5
@@ -82,8 +81,7 @@ def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
     none: list[Interval | None] = [None] * len(rows)
     of_mean, of_median = none, none
     if n >= LEAST_FOR_INTERVALS:
-        of_mean = _intervals(rows, np.mean, resamples, seed)
-        of_median = _intervals(rows, _median, resamples, seed)
+        of_mean, of_median = _intervals(rows, resamples, seed)
     sds = rows.std(axis=1, ddof=1) if n > 1 else np.full(len(rows), np.nan)
     medians, scores = _median(rows, axis=1), modified_scores(rows)
     return [
@@ -105,9 +103,13 @@ def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
 def _median(values: Array, axis: int) -> Array:
     """Return medians without numpy's look for NaN, which takes longer than ten values' median."""
     n = values.shape[axis]
-    middle = np.partition(values, [(n - 1) // 2, n // 2], axis=axis)
-    low, high = (np.take(middle, at, axis=axis) for at in ((n - 1) // 2, n // 2))
-    return np.asarray((low + high) / 2)
+    middle = np.moveaxis(np.partition(values, [(n - 1) // 2, n // 2], axis=axis), axis, -1)
+    return np.asarray((middle[..., (n - 1) // 2] + middle[..., n // 2]) / 2)
+
+
+def _mean_and_median(values: Array, axis: int) -> Array:
+    """Return both, so that the same resamples serve them: drawing takes as long as they do."""
+    return np.stack([values.mean(axis=axis), _median(values, axis=axis)])
 
 
 def expanded_level(n: int, level: float = LEVEL) -> float:
@@ -120,25 +122,25 @@ def expanded_level(n: int, level: float = LEVEL) -> float:
     return float(1 - 2 * special.ndtr(-np.sqrt(n / (n - 1)) * t))
 
 
-def _intervals(
-    rows: Array, statistic: Statistic, resamples: int, seed: int
-) -> list[Interval | None]:
-    """Return the expanded BCa intervals of a statistic of each row."""
+def _intervals(rows: Array, resamples: int, seed: int) -> list[list[Interval | None]]:
+    """Return the expanded BCa intervals of the mean of each row, and those of the median."""
     level = expanded_level(rows.shape[1])
-    low, high = _bootstrap(rows, statistic, resamples, level, seed, "BCa")
+    low, high = _bootstrap(rows, resamples, level, seed, "BCa")
     # Equal values leave the acceleration undefined; without it the percentiles stand.
     lost = ~np.isfinite(low + high)
-    if lost.any():
-        low[lost], high[lost] = _bootstrap(
-            rows[lost], statistic, resamples, level, seed, "percentile"
-        )
+    for of, rows_lost in enumerate(lost):
+        if rows_lost.any():
+            ends = _bootstrap(rows[rows_lost], resamples, level, seed, "percentile")
+            low[of, rows_lost], high[of, rows_lost] = (end[of] for end in ends)
     # Between equal values percentiles may be a rounding apart, the lower one above the upper.
-    return [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(low, high, strict=True)]
+    return [
+        [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(*ends, strict=True)]
+        for ends in zip(low, high, strict=True)
+    ]
 
 
 def _bootstrap(
     rows: Array,
-    statistic: Statistic,
     resamples: int,
     level: float,
     seed: int,
@@ -151,7 +153,7 @@ def _bootstrap(
         warnings.simplefilter("ignore")  # degenerate rows come back as NaN, which is looked for
         found = stats.bootstrap(
             (rows,),
-            statistic,
+            _mean_and_median,
             axis=1,
             vectorized=True,
             n_resamples=resamples,

@@ -235,13 +235,17 @@ def covered(sizes: tuple[int, ...], between: float, studies: int, seed: int) -> 
 
 def mean_covered(noise: Noise, n: int, studies: int, seed: int) -> float:
     """Return how often the tables' interval of a mean time holds it."""
-    rng = np.random.default_rng(seed)
-    # Of twenty million times, for what is rare counts in a mean.
-    large = np.random.default_rng(0)
-    true = float(np.mean([np.exp(noise.sample(large, (1_000_000,))).mean() for _ in range(20)]))
+    rng, true = np.random.default_rng(seed), _mean_time(noise)
     samples = describe(list(np.exp(noise.sample(rng, (studies, n)))))
     intervals = [sample.mean_interval for sample in samples]
     return float(np.mean([interval is not None and true in interval for interval in intervals]))
+
+
+@cache
+def _mean_time(noise: Noise) -> float:
+    """Return the mean of twenty million times, for what is rare counts in a mean."""
+    rng = np.random.default_rng(0)
+    return float(np.mean([np.exp(noise.sample(rng, (1_000_000,))).mean() for _ in range(20)]))
 
 
 def slow_found(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, float]:

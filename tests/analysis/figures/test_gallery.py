@@ -26,20 +26,20 @@ PLANE = "table-1-time-energy-plane"
 KINDS = "table-1-kinds"
 MIGRATIONS = "table-1-migrations"
 
+Figures = dict[str, Drawing | NotDrawn]
+
 
 def _opened(folder: Path) -> tuple[Results, Findings]:
     results = open_results(str(folder))
     return results, find(results)
 
 
-def figures_of(folder: Path) -> dict[str, Drawing | NotDrawn]:
+def figures_of(folder: Path) -> Figures:
     return {drawn.name: drawn for drawn in all_figures(*_opened(folder))}
 
 
 def drawing_of(folder: Path, name: str) -> Drawing:
-    drawn = figures_of(folder)[name]
-    assert isinstance(drawn, Drawing)
-    return drawn
+    return drawn_of(figures_of(folder), name)
 
 
 def dots(figure: Figure, panel: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -54,8 +54,14 @@ def words_of(figure: Figure) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_results(tmp_path_factory.mktemp("study"))
+def study(tmp_path_factory: pytest.TempPathFactory) -> Figures:
+    return figures_of(make_results(tmp_path_factory.mktemp("study")))
+
+
+def drawn_of(figures: Figures, name: str) -> Drawing:
+    drawn = figures[name]
+    assert isinstance(drawn, Drawing)
+    return drawn
 
 
 def test_every_good_run_is_a_dot_in_the_row_of_its_case(tmp_path: Path) -> None:
@@ -76,8 +82,8 @@ def test_every_good_run_is_a_dot_in_the_row_of_its_case(tmp_path: Path) -> None:
     assert len(shown) == 10
 
 
-def test_rows_are_labelled_as_people_name_cases(study: Path) -> None:
-    figure = drawing_of(study, TIME).figure
+def test_rows_are_labelled_as_people_name_cases(study: Figures) -> None:
+    figure = drawn_of(study, TIME).figure
 
     assert "#3 pcores-pin (performance)" in words_of(figure)
 
@@ -105,8 +111,10 @@ def test_an_outlier_is_ringed_and_counted(tmp_path: Path) -> None:
     assert "1 run far from the others" in drawn.alt
 
 
-def test_the_front_and_the_best_cases_are_told_in_words(study: Path) -> None:
-    alt = drawing_of(study, PLANE).alt
+def test_the_front_and_the_best_cases_are_told_in_words(
+    study: Figures,
+) -> None:
+    alt = drawn_of(study, PLANE).alt
 
     # The model: least time on P-cores under performance, least energy on E-cores.
     assert "Least time: #2 pcores-set (performance)" in alt or "Least time: #3 pcores-pin" in alt
@@ -128,8 +136,10 @@ def test_zero_migrations_stand_at_zero(tmp_path: Path) -> None:
     assert {"0", "4000"} <= {*words_of(figure)}
 
 
-def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(study: Path) -> None:
-    assert words_of(drawing_of(study, KINDS).figure).count("E 3.1 %") == 2
+def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(
+    study: Figures,
+) -> None:
+    assert words_of(drawn_of(study, KINDS).figure).count("E 3.1 %") == 2
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None:
@@ -147,17 +157,19 @@ def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None
     assert NO_ENERGY in time.caption
 
 
-def test_a_case_without_runs_keeps_its_row_and_says_so(study: Path) -> None:
-    results = open_results(str(study))
-    drawn = {d.name: d for d in all_figures(results, find(results))}["table-2-time-and-energy"]
+def test_a_case_without_runs_keeps_its_row_and_says_so(
+    study: Figures,
+) -> None:
+    drawn = drawn_of(study, "table-2-time-and-energy")
 
-    assert isinstance(drawn, Drawing)
     assert words_of(drawn.figure).count("left out") == 4  # two cases, time and energy
     assert "#5 ecores-pin (performance)" in words_of(drawn.figure)
 
 
-def test_runs_are_drawn_over_time_with_the_trend_and_the_temperature(study: Path) -> None:
-    drawn = drawing_of(study, "runs-over-time")
+def test_runs_are_drawn_over_time_with_the_trend_and_the_temperature(
+    study: Figures,
+) -> None:
+    drawn = drawn_of(study, "runs-over-time")
 
     assert len(drawn.figure.axes) == 2
     # The model: 2 % slower from the first run to the last, the package from 41 to 55 °C.
@@ -177,7 +189,8 @@ def test_published_means_are_drawn_without_runs() -> None:
 
 def test_too_many_runs_are_thinned_and_the_caption_says_so(tmp_path: Path) -> None:
     many = MOST_DOTS * 2
-    write(tmp_path, [record(1, r, elapsed_s=45 + r % 7 / 100) for r in range(1, many + 1)])
+    cases = [(n, r) for r in range(1, many // 10 + 1) for n in range(1, 11)]
+    write(tmp_path, [record(n, r, elapsed_s=45 + r % 7 / 100) for n, r in cases])
 
     drawn = drawing_of(tmp_path, TIME)
 
@@ -199,21 +212,25 @@ def test_more_cases_make_a_taller_figure(tmp_path: Path) -> None:
     assert len(rows) == 40
 
 
-@pytest.mark.parametrize("style", FORMATS)
-def test_the_same_results_give_the_same_bytes(tmp_path: Path, style: str) -> None:
-    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> list[Drawing]:
+    """The same results read and drawn two times."""
+    folder = tmp_path_factory.mktemp("twice")
+    make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
+    return [drawing_of(folder, TIME) for _ in range(2)]
 
-    first, second = (drawing_of(tmp_path, TIME).data(style) for _ in range(2))
+
+@pytest.mark.parametrize("style", FORMATS)
+def test_the_same_results_give_the_same_bytes(twice: list[Drawing], style: str) -> None:
+    first, second = (drawn.data(style) for drawn in twice)
 
     assert first == second
     assert len(first) > 1000
 
 
 @pytest.mark.parametrize("style", FORMATS)
-def test_files_say_what_is_seen_too(tmp_path: Path, style: str) -> None:
-    make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
-
-    data = drawing_of(tmp_path, TIME).data(style)
+def test_files_say_what_is_seen_too(twice: list[Drawing], style: str) -> None:
+    data = twice[0].data(style)
 
     assert b"Time and energy per case" in data or b"Time per case" in data
     assert b"for #2 pcores-set" in data or b"for #3 pcores-pin" in data
@@ -250,12 +267,12 @@ def test_numbers_that_cannot_be_still_make_figures(tmp_path: Path, value: float)
 
 
 def test_a_folder_that_cannot_be_written_is_a_mistake_told_in_a_line(
-    tmp_path: Path, study: Path
+    tmp_path: Path, study: Figures
 ) -> None:
     (tmp_path / "taken").write_text("a file")
 
     with pytest.raises(UserError, match="cannot be written"):
-        write_drawing(drawing_of(study, TIME), tmp_path / "taken" / "figures")
+        write_drawing(drawn_of(study, TIME), tmp_path / "taken" / "figures")
 
 
 def test_figures_are_not_written_through_a_link_of_the_results(tmp_path: Path) -> None:
@@ -274,13 +291,25 @@ def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
         write_figures("published:galante-2025")
 
 
+def for_two_processes(folder: Path) -> None:
+    """Write results with as many tables as two processes draw."""
+    of = {"case_number": 1, "selection": "pcores"}
+    runs = [
+        record(t, r, table_number=t, app=f"app{t}", **of)
+        for t in range(1, 2 * LEAST_TABLES + 1)
+        for r in (1, 2)
+    ]
+    write(folder, runs)
+
+
 def test_many_tables_are_written_by_several_processes_alike(tmp_path: Path) -> None:
-    apps = tuple((f"app{n}", 5.0) for n in range(LEAST_TABLES))
-    make_results(tmp_path, apps=apps, threads=(1, 4), repetitions=2)
+    for_two_processes(tmp_path)
 
     lines = write_figures(str(tmp_path), formats=["svg"])
 
-    drawn = [d for d in all_figures(*_opened(tmp_path)) if isinstance(d, Drawing)]
+    results, findings = _opened(tmp_path)
+    assert len(findings.tables) == 2 * LEAST_TABLES
+    drawn = [d for d in all_figures(results, findings) if isinstance(d, Drawing)]
     written = [line for line in lines if line.startswith("written: ")]
     assert [Path(line.removeprefix("written: ")).stem for line in written] == [
         d.name for d in drawn
@@ -290,8 +319,7 @@ def test_many_tables_are_written_by_several_processes_alike(tmp_path: Path) -> N
 
 
 def test_a_mistake_is_told_by_several_processes_too(tmp_path: Path) -> None:
-    apps = tuple((f"app{n}", 5.0) for n in range(LEAST_TABLES))
-    make_results(tmp_path, apps=apps, threads=(1, 4), repetitions=2)
+    for_two_processes(tmp_path)
     (tmp_path / "taken").write_text("a file")
 
     with pytest.raises(UserError, match="cannot be written"):

@@ -8,9 +8,8 @@ import pytest
 from analysis.latency.clusters import ENOUGH, find_clusters
 from analysis.latency.tree import completed, disturbed
 from tests.analysis.latency.made_latency import PLANTED, Array, Planted, noisy
+from tests.doses import Dose, doses
 
-MATRICES = 200
-FEWER = 60
 STRUCTURES = ("smt", "modules", "complexes", "packages", "hybrid", "hybrid-denied")
 
 
@@ -19,38 +18,47 @@ def found_in(matrix: Array) -> set[tuple[int, ...]]:
 
 
 def share_found(
-    planted: Planted, noise: float, disturbed: int, missing: float, count: int = MATRICES
+    dose: Dose, planted: Planted, noise: float, disturbed: int = 0, missing: float = 0.0
 ) -> float:
     rng = np.random.default_rng(6)
-    matrices = (noisy(planted, rng, noise, disturbed, missing) for _ in range(count))
-    return sum(found_in(matrix) == planted.clusters for matrix in matrices) / count
+    matrices = (noisy(planted, rng, noise, disturbed, missing) for _ in range(dose.draws))
+    return sum(found_in(matrix) == planted.clusters for matrix in matrices) / dose.draws
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_planted_clusters_are_found_exactly_in_95_of_100_noisy_matrices(name: str) -> None:
-    assert share_found(PLANTED[name], 0.05, disturbed=0, missing=0.0) >= 0.95
+@doses(few=40, full=200)
+def test_planted_clusters_are_found_exactly_in_95_of_100_noisy_matrices(
+    name: str, dose: Dose
+) -> None:
+    assert share_found(dose, PLANTED[name], 0.05) >= dose.at_least(0.95)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_nearly_without_noise_planted_clusters_are_found(name: str) -> None:
-    assert share_found(PLANTED[name], 0.01, disturbed=0, missing=0.0, count=FEWER) >= 0.95
+@doses(few=20, full=60)
+def test_nearly_without_noise_planted_clusters_are_found(name: str, dose: Dose) -> None:
+    assert share_found(dose, PLANTED[name], 0.01) >= dose.at_least(0.95)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
-def test_disturbed_and_missing_pairs_hide_no_cluster(name: str) -> None:
-    assert share_found(PLANTED[name], 0.05, disturbed=3, missing=0.1, count=FEWER) >= 0.95
+@doses(few=20, full=60)
+def test_disturbed_and_missing_pairs_hide_no_cluster(name: str, dose: Dose) -> None:
+    assert share_found(dose, PLANTED[name], 0.05, disturbed=3, missing=0.1) >= dose.at_least(0.95)
 
 
 @pytest.mark.parametrize("name", ["smt", "complexes", "packages"])
-def test_clusters_far_apart_are_found_in_noise_of_10_percent(name: str) -> None:
-    assert share_found(PLANTED[name], 0.1, disturbed=3, missing=0.1, count=FEWER) >= 0.95
+@doses(few=20, full=60)
+def test_clusters_far_apart_are_found_in_noise_of_10_percent(name: str, dose: Dose) -> None:
+    assert share_found(dose, PLANTED[name], 0.1, disturbed=3, missing=0.1) >= dose.at_least(0.95)
 
 
 @pytest.mark.parametrize(
     ("cpus", "noise"), [(3, 0.05), (4, 0.05), (8, 0.05), (24, 0.01), (24, 0.05), (24, 0.1)]
 )
-def test_equal_cpus_show_no_clusters_in_95_of_100_matrices(cpus: int, noise: float) -> None:
-    assert share_found(Planted(cpus, 60.0), noise, disturbed=0, missing=0.0) >= 0.95
+@doses(few=40, full=200)
+def test_equal_cpus_show_no_clusters_in_95_of_100_matrices(
+    cpus: int, noise: float, dose: Dose
+) -> None:
+    assert share_found(dose, Planted(cpus, 60.0), noise) >= dose.at_least(0.95)
 
 
 def test_a_server_of_256_cpus_shows_siblings_complexes_and_packages() -> None:

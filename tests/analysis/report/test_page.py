@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.find import find
+from analysis.findings import Findings
 from analysis.report.page import report_html, write_report
 from analysis.sources import open_results
 from configs.errors import UserError
@@ -53,8 +54,12 @@ def report_of(folder: Path) -> str:
 
 
 def read(folder: Path) -> _Texts:
+    return read_html(report_of(folder))
+
+
+def read_html(html: str) -> _Texts:
     texts = _Texts()
-    texts.feed(report_of(folder))
+    texts.feed(html)
     return texts
 
 
@@ -64,31 +69,36 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(study: Path) -> _Texts:
-    return read(study)
+def findings(study: Path) -> Findings:
+    return find(open_results(str(study)))
 
 
-def test_the_answer_is_the_findings_headline(study: Path, page: _Texts) -> None:
-    headline = find(open_results(str(study))).headline
+@pytest.fixture(scope="module")
+def html(study: Path, findings: Findings) -> str:
+    return report_html(open_results(str(study)), findings)
 
-    for sentence in headline:
+
+@pytest.fixture(scope="module")
+def page(html: str) -> _Texts:
+    return read_html(html)
+
+
+def test_the_answer_is_the_findings_headline(findings: Findings, page: _Texts) -> None:
+    for sentence in findings.headline:
         assert sentence in page.of("answer")
 
 
-def test_ratios_and_statistics_stand_beside_the_means(study: Path) -> None:
-    results = open_results(str(study))
-    findings = find(results)
-    text = report_html(results, findings)
-    assert text.count("ratios of typical values to the baseline</caption>") == len(findings.tables)
+def test_ratios_and_statistics_stand_beside_the_means(findings: Findings, html: str) -> None:
+    assert html.count("ratios of typical values to the baseline</caption>") == len(findings.tables)
     case = findings.tables[0].cases[1]
     interval = case.samples["time"].mean_interval
     assert interval is not None
-    assert f"{interval.low:.3f} to {interval.high:.3f}" in text
+    assert f"{interval.low:.3f} to {interval.high:.3f}" in html
     ratio = case.comparisons["time"].difference.interval()
-    assert f"{ratio.low:.3f} to {ratio.high:.3f}" in text
+    assert f"{ratio.low:.3f} to {ratio.high:.3f}" in html
     for number, table in enumerate(findings.tables, 1):
         was_measured = "energy" in table.cases[0].samples
-        assert (f"Table {number}: package energy, by case" in text) == was_measured
+        assert (f"Table {number}: package energy, by case" in html) == was_measured
 
 
 def test_every_excluded_run_stands_with_its_reason(page: _Texts) -> None:
@@ -151,13 +161,13 @@ def test_what_ended_the_repetitions_is_said(tmp_path: Path, rule: object, said: 
     assert ("was repeated" in method) == bool(said)
 
 
-def test_the_command_repeats_declared_core_kinds(tmp_path: Path, study: Path) -> None:
+def test_the_command_repeats_declared_core_kinds(tmp_path: Path, page: _Texts) -> None:
     make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
     node = tmp_path / "nodes" / f"{DIGEST}.json"
     node.write_text(node.read_text().replace('"declared": false', '"declared": true'))
 
     assert "paper-serial.yaml --kinds P=0-11,E=12-15" in read(tmp_path).of("again")
-    assert "--kinds" not in read(study).of("again")
+    assert "--kinds" not in page.of("again")
 
 
 def test_a_node_without_a_picture_has_its_table_and_the_reason(page: _Texts) -> None:
@@ -279,8 +289,7 @@ def test_results_of_one_run_have_a_report(tmp_path: Path) -> None:
 
 def test_a_publication_has_a_report_without_runs() -> None:
     results = open_results("published:galante-2025")
-    texts = _Texts()
-    texts.feed(report_html(results, find(results)))
+    texts = read_html(report_html(results, find(results)))
 
     assert "Galante" in texts.of("answer")
     assert "only means are known" in texts.of("answer")
@@ -299,18 +308,16 @@ def test_nothing_of_the_results_is_markup(tmp_path: Path) -> None:
     assert "{{ 7*7 }}" in body
 
 
-def test_the_policy_lets_nothing_in_and_only_this_script_run(study: Path) -> None:
-    page = report_of(study)
-
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+def test_the_policy_lets_nothing_in_and_only_this_script_run(html: str) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
     assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy[1].split(";"))
     assert rules["default-src"] == "'none'"
     assert rules["img-src"] == "data:"
     assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", rules["script-src"])
     assert re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", rules["style-src"])
-    assert "http://" not in page
-    assert "https://" not in page
+    assert "http://" not in html
+    assert "https://" not in html
 
 
 def test_ten_tables_are_a_light_file(tmp_path: Path) -> None:
