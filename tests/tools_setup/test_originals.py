@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,27 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Path, str]:
+    """A checkout in which all was built, a copy of its folder, and what was said."""
+    folder = tmp_path_factory.mktemp("made") / "all"
+    checkout = Checkout(folder)
+    done = checkout.make()
+    assert done.returncode == 0, done.stderr
+    kept = folder.with_name("kept")
+    shutil.copytree(folder, kept, symlinks=True)
+    return checkout, kept, done.stdout
+
+
+@pytest.fixture
+def made(first: tuple[Checkout, Path, str]) -> Iterator[Checkout]:
+    """The checkout in which all was built, to be changed at will."""
+    checkout, kept, _ = first
+    yield checkout
+    shutil.rmtree(checkout.root.parent)
+    shutil.copytree(kept, checkout.root.parent, symlinks=True)
+
+
 def built(checkout: Checkout) -> dict[str, int]:
     """Return when each program was built, by its name."""
     return {
@@ -94,12 +115,9 @@ def in_git(folder: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-def test_nine_programs_are_built_and_told_what_they_are(checkout: Checkout) -> None:
-    done = checkout.make()
-
-    assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in checkout.programs.glob("*.build")) == NINE
-    for told in checkout.programs.glob("*.build"):
+def test_nine_programs_are_built_and_told_what_they_are(made: Checkout) -> None:
+    assert sorted(path.name for path in made.programs.glob("*.build")) == NINE
+    for told in made.programs.glob("*.build"):
         program = told.with_suffix("")
         assert subprocess.run([program], capture_output=True, check=True).stdout
         lines = told.read_text().splitlines()
@@ -109,85 +127,79 @@ def test_nine_programs_are_built_and_told_what_they_are(checkout: Checkout) -> N
         ]  # fmt: skip
         assert "-O3 -DNDEBUG -ffp-contract=fast -fno-math-errno" in lines[6]
     serial, openmp = (
-        (checkout.programs / f"lulesh-llnl-{name}.build").read_text()
-        for name in ("serial", "libgomp")
+        (made.programs / f"lulesh-llnl-{name}.build").read_text() for name in ("serial", "libgomp")
     )
     assert "-fopenmp" not in serial
     assert "-fopenmp" in openmp
 
 
-def test_done_again_it_does_nothing_also_without_the_folders(checkout: Checkout) -> None:
-    checkout.make()
-    before = built(checkout)
+def test_done_again_it_does_nothing_also_without_the_folders(made: Checkout) -> None:
+    before = built(made)
 
-    for variables in (checkout.sources, {"LANG": "C"}):
-        done = checkout.make(**variables)
+    for variables in (made.sources, {"LANG": "C"}):
+        done = made.make(**variables)
         assert (done.returncode, done.stderr) == (0, "")
         assert "builds" not in done.stdout
-    assert built(checkout) == before
+    assert built(made) == before
 
 
-def test_another_revision_is_built_and_says_so(checkout: Checkout) -> None:
-    done = checkout.make()
-
-    tree = tree_id(
-        {name: (checkout.sources["LULESH_SOURCE"] / name).read_bytes() for name in LULESH.files}
-    )
+def test_another_revision_is_built_and_says_so(
+    made: Checkout, first: tuple[Checkout, Path, str]
+) -> None:
+    source = made.sources["LULESH_SOURCE"]
+    tree = tree_id({name: (source / name).read_bytes() for name in LULESH.files})
     assert (
-        "is not LULESH at the pinned revision 3e01c40; records and tables will say so"
-        in done.stdout
+        "is not LULESH at the pinned revision 3e01c40; records and tables will say so" in first[2]
     )
-    first, *rest = (checkout.programs / "lulesh-llnl-serial.build").read_text().splitlines()
-    assert first == f"LULESH (LLNL, tree {tree[:7]}, not the pinned revision 3e01c40)"
-    assert f"source: {checkout.sources['LULESH_SOURCE']}" in rest
+    title, *rest = (made.programs / "lulesh-llnl-serial.build").read_text().splitlines()
+    assert title == f"LULESH (LLNL, tree {tree[:7]}, not the pinned revision 3e01c40)"
+    assert f"source: {source}" in rest
     assert "revision: not known" in rest
     assert f"tree: {tree}" in rest
 
 
-def test_a_changed_folder_is_built_again_and_the_other_original_is_not(checkout: Checkout) -> None:
-    checkout.make()
-    before = built(checkout)
+def test_a_changed_folder_is_built_again_and_the_other_original_is_not(made: Checkout) -> None:
+    before = built(made)
 
-    (checkout.sources["LULESH_SOURCE"] / "lulesh.h").write_text("// changed\n")
-    checkout.make()
+    (made.sources["LULESH_SOURCE"] / "lulesh.h").write_text("// changed\n")
+    made.make()
 
-    changed = {name for name, time in built(checkout).items() if before[name] != time}
+    changed = {name for name, time in built(made).items() if before[name] != time}
     assert {name.partition("-l")[0] for name in changed} == {"lulesh"}
     assert "lulesh-llnl-libomp" in changed
 
 
-def test_a_bare_repository_is_read_at_its_newest_commit(checkout: Checkout, tmp_path: Path) -> None:
-    folder = checkout.sources["LULESH_SOURCE"]
+def test_a_bare_repository_is_read_at_its_newest_commit(made: Checkout, tmp_path: Path) -> None:
+    folder = made.sources["LULESH_SOURCE"]
     in_git(folder, "init", "--quiet")
     in_git(folder, "add", "-A")
     in_git(folder, "commit", "--quiet", "-m", "all")
     bare = tmp_path / "bare.git"
     in_git(folder, "clone", "--quiet", "--bare", str(folder), str(bare))
 
-    done = checkout.make(**checkout.sources | {"LULESH_SOURCE": bare})
+    done = made.make(**made.sources | {"LULESH_SOURCE": bare})
 
     assert done.returncode == 0, done.stderr
-    told = (checkout.programs / "lulesh-llnl-serial.build").read_text()
+    told = (made.programs / "lulesh-llnl-serial.build").read_text()
     assert f"revision: {in_git(folder, 'rev-parse', 'HEAD')}\n" in told
 
 
 def test_a_compiler_s_error_is_one_line_and_leaves_the_programs_that_were_there(
-    checkout: Checkout,
+    made: Checkout,
 ) -> None:
-    checkout.make()
-    before = built(checkout)
+    before = built(made)
 
-    (checkout.sources["LULESH_SOURCE"] / "lulesh-viz.cc").write_text("what is this\n")
-    done = checkout.make()
+    (made.sources["LULESH_SOURCE"] / "lulesh-viz.cc").write_text("what is this\n")
+    done = made.make()
 
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("set-up: cannot build LULESH with g++: lulesh-viz.cc:1:1: error:")
-    log = checkout.root / "build/originals/lulesh-g++.log"
+    log = made.root / "build/originals/lulesh-g++.log"
     assert line.endswith(f"; the whole output is in {log}")
     assert "what is this" in log.read_text()
-    assert built(checkout) == before
-    left = {path.name for path in (checkout.root / "build/originals").iterdir()}
+    assert built(made) == before
+    left = {path.name for path in (made.root / "build/originals").iterdir()}
     assert not [name for name in left if name.startswith(".")]
 
 
