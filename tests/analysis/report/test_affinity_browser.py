@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from analysis.report.page import write_report
-from tests.analysis.affinity.hostile import make_hostile_affinity
-from tests.analysis.affinity.made_results import Affinity, make_affinity
-from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.analysis.report.browser import DESKTOP, PHONE, barriers, open_browser, visit
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = make_affinity(tmp_path_factory.mktemp("affinity"), Affinity(repetitions=3))
-    write_latency_file(folder, content_of(PLANTED["smt"]))
-    return write_report(str(folder))
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(str(make_hostile_affinity(tmp_path_factory.mktemp("hostile"))))
+from tests.analysis.report.browser import DESKTOP, PHONE, barriers, visit
 
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-@pytest.mark.parametrize("which", ["report", "hostile"])
+@pytest.mark.parametrize("which", ["affinity", "hostile_affinity"])
 def test_the_section_loads_nothing_fits_and_passes_the_accessibility_check(
     browser: Browser, request: pytest.FixtureRequest, which: str, size: tuple[int, int]
 ) -> None:

@@ -11,9 +11,7 @@ import pytest
 from analysis.find import find
 from analysis.report.page import report_html
 from analysis.sources import open_results
-from tests.analysis.affinity.hostile import make_hostile_affinity
 from tests.analysis.affinity.made_results import NO_L1D, ONE_PACKAGE, Affinity, make_affinity
-from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.analysis.records import record, write
 
 TITLE = "What a thread placement costs, and why"
@@ -45,17 +43,18 @@ class Texts(HTMLParser):
 
 def page(folder: Path) -> Texts:
     results = open_results(str(folder))
+    return texts_of(report_html(results, find(results)))
+
+
+def texts_of(html: str) -> Texts:
     read = Texts()
-    read.feed(report_html(results, find(results)))
+    read.feed(html)
     return read
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    folder = tmp_path_factory.mktemp("affinity")
-    make_affinity(folder, Affinity(repetitions=5))
-    write_latency_file(folder, content_of(PLANTED["smt"]))
-    return page(folder)
+@pytest.fixture
+def report(affinity: Path) -> Texts:
+    return texts_of(affinity.read_text())
 
 
 def test_the_section_tells_all_experiments_and_stands_in_the_contents(report: Texts) -> None:
@@ -119,10 +118,8 @@ def test_a_damaged_latency_file_is_named_and_the_rest_is_told(tmp_path: Path) ->
     assert "hand a cache line over in" in text
 
 
-def test_hostile_results_are_text(tmp_path: Path) -> None:
-    results = open_results(str(make_hostile_affinity(tmp_path)))
-
-    html = report_html(results, find(results))
+def test_hostile_results_are_text(hostile_affinity: Path) -> None:
+    html = hostile_affinity.read_text()
 
     assert TITLE in html
     assert "<script>window" not in html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from playwright.sync_api import Browser
 
 from analysis.report.page import write_report
 from tests.analysis.advice.made_race import GAIN, made_results
-from tests.analysis.report.browser import DESKTOP, PHONE, Visit, barriers, open_browser, visit
+from tests.analysis.report.browser import DESKTOP, PHONE, Visit, barriers, visit
 from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.tools import ROOT
@@ -22,12 +21,6 @@ PICTURE = """<?xml version='1.0' encoding='UTF-8'?>
 <rect x='0' y='0' width='322' height='286' fill='rgb(255,255,255)' stroke='rgb(0,0,0)'/>
 </svg>
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
