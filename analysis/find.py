@@ -12,7 +12,7 @@ from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.tell import headline
 from analysis.caption import caption
-from analysis.fields import TABLE_KEYS
+from analysis.fields import TABLE_KEYS, table_of
 from analysis.findings import (
     OBJECTIVES,
     CaseFinding,
@@ -223,10 +223,10 @@ def _outliers(samples: Mapping[Objective, Sample], values: Values) -> tuple[Outl
 
 
 def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, ...]:
-    """Return the findings by table, in the order of the cases."""
+    """Return the findings by table, in the order of the cases; a table has its own baselines."""
     by_table: dict[tuple[object, ...], list[CaseFinding]] = {}
     for case in found:
-        by_table.setdefault(tuple(case.facts[key] for key in TABLE_KEYS), []).append(case)
+        by_table.setdefault(table_of(case.facts), []).append(case)
     return tuple(_table(cases, rules) for cases in by_table.values())
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.caption import caption
 from analysis.digits import TIME_DECIMALS, time_decimals
 from analysis.exact import exact_row
-from analysis.fields import TABLE_KEYS
+from analysis.fields import table_of
 from analysis.layouts import LAYOUTS, LayoutName, Page, names_as_given
 from analysis.remarks import table_remarks
 from analysis.render import render
@@ -45,7 +45,7 @@ def tables_of_cases(
     """
     tables: dict[tuple[object, ...], list[Mapping[Any, Any]]] = {}
     for case in cases.to_dict("records"):
-        tables.setdefault(tuple(case[key] for key in TABLE_KEYS), []).append(case)
+        tables.setdefault(table_of(case), []).append(case)
     return [_table(rows, remarks, layout) for rows in tables.values()]
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from analysis.find import find
+from analysis.sources import open_results
 from configs.errors import UserError
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
-from tests.analysis.records import left_out
+from tests.analysis.records import left_out, record, write
 
 FASTER_ON_P = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
 
@@ -146,6 +148,19 @@ def test_each_governor_has_its_own_baseline(tmp_path: Path) -> None:
         .startswith("Pin each thread on the P-cores (#7 pcores-pin)")
     )
     assert findings.headline[0].startswith("For time: to pin threads on the P-cores, in both set")
+
+
+def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_path: Path) -> None:
+    # As a record that was damaged, or written by others, may be: it has neither table nor time.
+    stray = record(2, 1, table_number=None, elapsed_s=None)
+    write(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
+
+    found = find(open_results(str(tmp_path)))
+
+    rows = [[case.number for case in table.cases] for table in found.tables]
+    assert sorted(rows) == [[1, 3], [2]]
+    said = " ".join(found.tables[rows.index([1, 3])].verdicts[0].sentences)
+    assert "Undecided against #1 scheduler" in said
 
 
 def test_runs_of_blocks_are_paired_and_others_are_not(tmp_path: Path) -> None:
