@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.tools import ROOT
-from tests.vnode.node import KEPT, Ended, VirtualNode
+from tests.vnode.node import HANG_S, KEPT, Ended, VirtualNode
 
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
 STUDIES = ROOT / "tests" / "vnode" / "studies"
@@ -24,7 +24,7 @@ _SETTINGS = (
 )
 
 
-def pinstudy(node: VirtualNode, *arguments: str, cwd: str = KEPT, timeout: float = 150) -> Ended:
+def pinstudy(node: VirtualNode, *arguments: str, cwd: str = KEPT, timeout: float = HANG_S) -> Ended:
     """Run pinstudy in the guest as root, with its state on the kept disk."""
     return node.run(PINSTUDY, *arguments, cwd=cwd, env=ENVIRONMENT, timeout=timeout)
 
@@ -62,7 +62,7 @@ def set_apart(node: VirtualNode) -> None:
     )
 
 
-def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = 300) -> None:
+def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = HANG_S) -> None:
     """Wait until something holds in the guest."""
     end = time.monotonic() + seconds
     while not holds():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,12 @@ class Guests:
         new_disk(node.folder / "disk")
         node.boot()
         return kept
+
+    def end_started(self) -> None:
+        """End what was started in the current guest, if it answers."""
+        with suppress(OSError, NotReadyError):
+            if self._current:
+                self._current.end_started()
 
     def close(self) -> None:
         """End the current guest."""
@@ -116,6 +123,14 @@ def boot(guests: Guests) -> Callable[[Shape], VirtualNode]:
 def node(guests: Guests) -> VirtualNode:
     """Give the guest with two P-cores with SMT and four E-cores, its settings as after a boot."""
     return _fresh(guests.get(USUAL))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End what a test that has failed has left running in its guest."""
+    yield
+    if "guests" in request.fixturenames:
+        request.getfixturevalue("guests").end_started()
 
 
 # The defaults of the test module, and those of its policies after a boot.

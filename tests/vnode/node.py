@@ -19,7 +19,9 @@ from tests.vnode.shape import IMAGE, Shape
 
 MODULE = IMAGE / "pinstudy_vnode.ko"
 KEPT = "/kept"  # the disk that outlives a power cut
-BOOT_TIMEOUT_S = 120
+BOOT_TIMEOUT_S = 300
+# Far longer than anything takes in an emulated guest on a busy host.
+HANG_S = 900.0
 # The agent says every five seconds that it is alive.
 SILENCE_S = 60
 MEMORY_MIB = 2048
@@ -52,6 +54,7 @@ class VirtualNode:
     def __post_init__(self) -> None:
         self.console = self.folder / "console.log"
         self.slow = ""
+        self._started: set[int] = set()
 
     def boot(self) -> None:
         """Start the guest and load the test module; one that does not get ready is tried again."""
@@ -67,6 +70,8 @@ class VirtualNode:
         if self.e_share is not None:
             # The first perf and the last one patch the kernel. With one that stays none does.
             self.start("perf", "stat", "-o", "/dev/null", "-e", _PATCHING, "sleep", "infinity")
+        # That one stays, and what an earlier boot had started is gone.
+        self._started.clear()
 
     def run(
         self,
@@ -74,7 +79,7 @@ class VirtualNode:
         user: int | None = None,
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
-        timeout: float = 120,
+        timeout: float = HANG_S,
     ) -> Ended:
         """Run a command in the guest to its end, as root or the user with this number."""
         request = {"do": "run", "command": command, "timeout": timeout}
@@ -84,11 +89,20 @@ class VirtualNode:
         self, *command: str, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> int:
         """Start a command in the guest and return its process number."""
-        return int(self._ask({"do": "start", "command": command} | _how(None, cwd, env))["pid"])
+        asked = {"do": "start", "command": command} | _how(None, cwd, env)
+        pid = int(self._ask(asked)["pid"])
+        self._started.add(pid)
+        return pid
 
-    def wait(self, pid: int, timeout: float = 120) -> Ended:
+    def wait(self, pid: int, timeout: float = HANG_S) -> Ended:
         """Wait for a command that was started; its session is killed after `timeout` seconds."""
+        self._started.discard(pid)
         return Ended(**self._ask({"do": "wait", "pid": pid, "timeout": timeout}, timeout + 10))
+
+    def end_started(self) -> None:
+        """Kill the sessions of commands that were started and not waited for."""
+        for pid in tuple(self._started):
+            self.wait(pid, timeout=0)
 
     def kill(self, pid: int, number: int) -> None:
         """Send a signal to a command that was started, and to it alone."""

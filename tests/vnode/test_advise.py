@@ -60,7 +60,7 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
     assert not journal_exists(node)
     kept = records(node, ANY)
 
-    ended = pinstudy(node, *SEARCH, timeout=600)
+    ended = pinstudy(node, *SEARCH)
 
     assert ended.status == 0, ended
     assert settings(node) == before

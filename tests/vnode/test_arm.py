@@ -48,7 +48,7 @@ def node(guests: Guests) -> VirtualNode:
 
 
 def pinstudy(node: VirtualNode, *arguments: str) -> Ended:
-    return node.run(*COMMAND, *arguments, cwd=KEPT, env=ENVIRONMENT | PYTHON, timeout=300)
+    return node.run(*COMMAND, *arguments, cwd=KEPT, env=ENVIRONMENT | PYTHON)
 
 
 def start_study(node: VirtualNode, name: str) -> int:

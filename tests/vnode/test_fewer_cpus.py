@@ -65,7 +65,7 @@ def test_a_policy_that_vanishes_during_a_study_is_put_back_when_it_returns(
     until(node, lambda: len(records(node, "ten-cases")) >= 1)
 
     put(node, 5, online=False)
-    ended = node.wait(running, 150)
+    ended = node.wait(running)
     put(node, 5, online=True)
     pinstudy(node, "restore")
 
@@ -116,7 +116,7 @@ def test_a_cpu_that_came_back_is_used_again_by_the_same_study(node: VirtualNode)
     put(node, 5, online=False)
     until(node, lambda: any(run["status"] == "left-out" for run in records(node, name)))
     put(node, 5, online=True)
-    ended = node.wait(running, 200)
+    ended = node.wait(running)
 
     assert ended.status == 0, ended
     left_out = {run["reason"] for run in records(node, name) if run["status"] == "left-out"}
@@ -125,7 +125,7 @@ def test_a_cpu_that_came_back_is_used_again_by_the_same_study(node: VirtualNode)
     second = [run for run in records(node, name) if run.get("repetition") == 2]
     assert len(second) == 10, [run["mapping"] for run in second]
 
-    again = pinstudy(node, *study(name), timeout=200)
+    again = pinstudy(node, *study(name))
 
     assert again.status == 0, again
     made = [
@@ -141,7 +141,7 @@ def test_without_smt_the_cases_on_e_cores_go_on(node: VirtualNode) -> None:
     running = start_study(node, name)
     until(node, lambda: len(records(node, name)) >= 3)
     node.shell("echo off >/sys/devices/system/cpu/smt/control")
-    ended = node.wait(running, 200)
+    ended = node.wait(running)
     node.shell("echo on >/sys/devices/system/cpu/smt/control")
 
     assert "Traceback" not in ended.output + ended.errors

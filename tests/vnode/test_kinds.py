@@ -26,7 +26,7 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     if node.slow:
         missing(f"the E-CPUs are not slower: {node.slow}")
 
-    ended = pinstudy(node, *study("kinds"), timeout=600)
+    ended = pinstudy(node, *study("kinds"))
     assert ended.status == 0, ended
     rows = _on_p_cores(node, "tables", RESULTS)
     time_s = {(row["mapping"], row["schedule"]): row["elapsed_mean_s"] for row in rows}
@@ -56,7 +56,7 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
 def _on_p_cores(node: VirtualNode, *arguments: str) -> list[dict[str, Any]]:
     """Return what a command of pinstudy prints as JSON."""
     command = ("taskset", "-c", "0,1", PINSTUDY, *arguments, "--json")
-    ended = node.run(*command, env=ENVIRONMENT, timeout=300)
+    ended = node.run(*command, env=ENVIRONMENT)
     assert ended.status == 0, ended
     rows: list[dict[str, Any]] = json.loads(ended.output)
     return rows

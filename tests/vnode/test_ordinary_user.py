@@ -30,7 +30,7 @@ install -d -o {NOBODY} {HOME}
 def as_nobody(node: VirtualNode, *arguments: str) -> Ended:
     node.shell(WAY_IN)
     env = {"HOME": HOME, "COLUMNS": "200"}
-    return node.run(PINSTUDY, *arguments, user=NOBODY, cwd=HOME, env=env, timeout=150)
+    return node.run(PINSTUDY, *arguments, user=NOBODY, cwd=HOME, env=env)
 
 
 def study_as_nobody(node: VirtualNode, name: str) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def test_a_study_is_not_continued_by_another_kernel(begun: VirtualNode) -> None:
     assert "--fresh" in line
     assert records(node, NAME) == before
 
-    anew = pinstudy(node, *study(NAME), "--fresh", timeout=300)
+    anew = pinstudy(node, *study(NAME), "--fresh")
 
     assert anew.status == 0, anew
     # The old ones are kept beside the new ones, in a folder of their own.
@@ -79,7 +79,7 @@ def test_a_study_goes_on_once_the_boot_options_are_as_they_were(begun: VirtualNo
     assert records(node, NAME) == before
     node.power_cut()
     comes_back(node, USUAL)
-    ended = pinstudy(node, *study(NAME), timeout=300)
+    ended = pinstudy(node, *study(NAME))
     assert ended.status == 0, ended
     good = [run["case_number"] for run in records(node, NAME) if run["status"] == "ok"]
     assert sorted(good) == list(range(1, 11))

@@ -83,6 +83,6 @@ def test_a_second_study_is_refused_while_one_runs(node: VirtualNode) -> None:
     assert second.status == 1, second
     assert f"{first}" in second.errors
     assert "Traceback" not in second.errors
-    assert node.wait(first, 150).status == 0
+    assert node.wait(first).status == 0
     assert len(records(node, "ten-cases")) == 10
     assert records(node, "one-case") == []
