@@ -23,7 +23,7 @@ for preset in sanitize-address sanitize-thread; do
     log=build/$preset.log
     echo "builds $preset (log: $log)"
     if build "$preset" >"$log" 2>&1; then
-        ctest --preset "$preset" --tests-regex "^$app" || status=1
+        ctest --preset "$preset" --tests-regex "^${app:+$app-}" || status=1
     else
         tail -n 20 "$log" >&2
         status=1

@@ -42,6 +42,20 @@ all_tests() {
     return $failed
 }
 
+# failed_cases PRESET: the programs that failed, and the cases of GoogleTest's that failed in them or
+# were never told to have ended.
+failed_cases() {
+    local logs=build/$1/Testing/Temporary
+    sed "s/^[0-9]*:/CTest, preset $1: /" "$logs/LastTestsFailed.log"
+    awk -v preset="$1" '
+        function over() { if (name != "") print "CTest, preset " preset ": " program ", " name; name = "" }
+        /^[0-9]+\/[0-9]+ Test: / { over(); program = $3 }
+        /^\[ RUN / { name = $4 }
+        /^\[ +(OK|SKIPPED) / { name = "" }
+        /^\[  FAILED / { over() }
+        END { over() }' "$logs/LastTest.log"
+}
+
 if [ $# -eq 0 ]; then
     all_tests || status=1
 else
@@ -53,8 +67,7 @@ for preset in gcc clang; do
         echo "CTest, preset $preset"
         ctest --preset "$preset" --label-exclude slow --parallel 2 || {
             status=1
-            sed "s/^[0-9]*:/CTest, preset $preset: /" \
-                "build/$preset/Testing/Temporary/LastTestsFailed.log" >>"$PINSTUDY_FAILED_TESTS"
+            failed_cases "$preset" >>"$PINSTUDY_FAILED_TESTS"
         }
     else
         echo "CTest, preset $preset: left out, because GoogleTest or the compiler is missing"

@@ -1,20 +1,18 @@
 # A program under study and its tests, in every variant: pinstudy_app() and pinstudy_app_test().
 
-include(GoogleTest)
-
 # All that is needed to run a study: the programs without their tests.
 add_custom_target(programs)
 
-# pinstudy_app(NAME <app> SOURCES main.cpp <other>... [PTHREADS] [GOOGLE_BENCHMARK])
+# pinstudy_app(NAME <app> SOURCES <source>... OPENMP <source>... [PTHREADS] [GOOGLE_BENCHMARK])
 #
 # Builds, for each variant, the program <app>-<variant> and the static library <app>-<variant>-lib
-# of all sources except main.cpp, so that tests reach the program's parts. With
-# PTHREADS the program forms a team in every variant (apps/common/team.hpp), and its serial build is
-# the variant pthreads. With GOOGLE_BENCHMARK the program times by that library
-# (apps/common/timing.hpp); nothing is built without it.
+# of all sources except main.cpp, so that tests reach the program's parts. The sources of OPENMP are
+# compiled for each variant, the others once for all. With PTHREADS the program forms a team in every
+# variant (apps/common/team.hpp), and its serial build is the variant pthreads. With GOOGLE_BENCHMARK
+# the program times by that library (apps/common/timing.hpp); nothing is built without it.
 function(pinstudy_app)
   cmake_parse_arguments(
-    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES"
+    PARSE_ARGV 0 arg "PTHREADS;GOOGLE_BENCHMARK" "NAME" "SOURCES;OPENMP"
   )
   set(variants ${PINSTUDY_VARIANTS})
   if(arg_PTHREADS)
@@ -30,13 +28,19 @@ function(pinstudy_app)
     set(link_flags ${PINSTUDY_BENCHMARK_LINK_FLAGS})
     set(libraries pinstudy-timing)
   endif()
-  set(parts ${arg_SOURCES})
-  list(REMOVE_ITEM parts main.cpp)
+  set(main main.cpp)
+  if(main.cpp IN_LIST arg_SOURCES)
+    pinstudy_once(${arg_NAME}-main main.cpp)
+    set(main $<TARGET_OBJECTS:${arg_NAME}-main>)
+  endif()
+  list(REMOVE_ITEM arg_SOURCES main.cpp)
+  list(REMOVE_ITEM arg_OPENMP main.cpp)
+  pinstudy_once(${arg_NAME}-once ${arg_SOURCES})
   foreach(variant IN LISTS variants)
     set(program ${arg_NAME}-${variant})
-    add_library(${program}-lib STATIC ${parts})
+    add_library(${program}-lib STATIC $<TARGET_OBJECTS:${arg_NAME}-once> ${arg_OPENMP})
     target_link_libraries(${program}-lib PUBLIC pinstudy-common-${variant} ${libraries})
-    add_executable(${program} main.cpp)
+    add_executable(${program} ${main})
     target_link_libraries(${program} PRIVATE ${program}-lib)
     target_link_options(${program} PRIVATE ${link_flags})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PINSTUDY_BIN_DIR}")
@@ -45,74 +49,89 @@ function(pinstudy_app)
   endforeach()
 endfunction()
 
-# pinstudy_app_test(NAME <app> SOURCES <test>... [LABELS <label>...] [TIMEOUT <seconds>] [PTHREADS])
+# pinstudy_once(<target> <source>...): objects that are the same in every variant.
+function(pinstudy_once target)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} asks_for_openmp REGEX _OPENMP LIMIT_COUNT 1)
+    if(asks_for_openmp)
+      message(FATAL_ERROR "${source} asks for _OPENMP: list it with the sources of OPENMP")
+    endif()
+  endforeach()
+  add_library(${target} OBJECT ${ARGN})
+  target_link_libraries(${target} PRIVATE pinstudy-options)
+endfunction()
+
+# pinstudy_app_test(NAME <app> SOURCES <test>... [OPENMP <test>...] [LABELS <label>...]
+#                   [TIMEOUT <seconds>] [PTHREADS])
 #
-# Builds, for each variant, a GoogleTest program of the sources, linked with <app>-<variant>-lib,
-# and registers its tests as <app>-<variant>.<suite>.<test>. The sources find the path of the
-# program in PINSTUDY_PROGRAM and the name of its variant in PINSTUDY_VARIANT (both text). Tests
-# with other labels or time limits go into a further call with the same NAME. PTHREADS is the word
-# of pinstudy_app(); what that did not build is not tested.
+# Builds, for each variant, a GoogleTest program of the sources, linked with <app>-<variant>-lib: a
+# test of CTest's by the name <app>-<variant>, with the labels between them. The sources of OPENMP are
+# compiled for each variant, the others once for all; program_under_test.hpp tells them what they
+# test. Tests with other labels or time limits go into a further call with the same NAME. PTHREADS is
+# the word of pinstudy_app(); what that did not build is not tested.
 function(pinstudy_app_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME;TIMEOUT" "SOURCES;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "PTHREADS" "NAME;TIMEOUT" "SOURCES;OPENMP;LABELS")
   set(variants ${PINSTUDY_VARIANTS})
   if(arg_PTHREADS)
     set(variants ${PINSTUDY_TEAM_VARIANTS})
   endif()
-  set(suffix "")
-  if(arg_LABELS)
-    list(JOIN arg_LABELS "-" suffix)
-    string(PREPEND suffix "-")
+  list(JOIN arg_LABELS "-" labels)
+  string(JOIN "-" name ${arg_NAME} ${labels})
+  set(parts "")
+  if(arg_SOURCES)
+    pinstudy_once(test-${name}-once ${arg_SOURCES})
+    pinstudy_test_options(test-${name}-once)
+    set(parts $<TARGET_OBJECTS:test-${name}-once>)
   endif()
   foreach(variant IN LISTS variants)
     if(NOT TARGET ${arg_NAME}-${variant}-lib)
       continue()
     endif()
-    set(test_program test-${arg_NAME}${suffix}-${variant})
     pinstudy_test_program(
-      NAME ${test_program}
-      PREFIX ${arg_NAME}-${variant}
-      SOURCES ${arg_SOURCES}
+      NAME ${name}-${variant}
+      SOURCES ${parts} ${arg_OPENMP} "${PROJECT_SOURCE_DIR}/tests/apps/common/program_under_test.cpp"
       LIBRARIES ${arg_NAME}-${variant}-lib
-      HEADER pinstudy-test-header-${variant}
       LABELS ${arg_LABELS}
       TIMEOUT ${arg_TIMEOUT}
     )
-    target_compile_definitions(${test_program} PRIVATE PINSTUDY_VARIANT="${variant}")
+    set(program "")
     if(TARGET ${arg_NAME}-${variant})
-      target_compile_definitions(
-        ${test_program} PRIVATE PINSTUDY_PROGRAM="$<TARGET_FILE:${arg_NAME}-${variant}>"
-      )
-      add_dependencies(${test_program} ${arg_NAME}-${variant})
+      set(program "$<TARGET_FILE:${arg_NAME}-${variant}>")
+      add_dependencies(test-${name}-${variant} ${arg_NAME}-${variant})
     endif()
+    target_compile_definitions(
+      test-${name}-${variant} PRIVATE PINSTUDY_VARIANT="${variant}" PINSTUDY_PROGRAM="${program}"
+    )
   endforeach()
 endfunction()
 
-# pinstudy_test_program(NAME <program> PREFIX <text> SOURCES <test>... LIBRARIES <library>...
-#                       HEADER <target> [LABELS <label>...] [TIMEOUT <seconds>])
+# pinstudy_test_program(NAME <name> SOURCES <test>... LIBRARIES <library>... [LABELS <label>...]
+#                       [TIMEOUT <seconds>])
 #
-# Builds a GoogleTest program, and registers its tests as <text>.<suite>.<test>. The target HEADER,
-# compiled with the same flags, has GoogleTest's header precompiled.
+# Builds a GoogleTest program test-<name>, which is one test of CTest's by the name <name>: a process
+# for each of its cases would take longer than they.
 function(pinstudy_test_program)
-  cmake_parse_arguments(
-    PARSE_ARGV 0 arg "" "NAME;PREFIX;HEADER;TIMEOUT" "SOURCES;LIBRARIES;LABELS"
-  )
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 600)
   endif()
-  # Several tests run at a time: a team that spins while it waits would wait for the others' turns.
-  set(properties TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive)
-  if(arg_LABELS)
-    list(APPEND properties LABELS "${arg_LABELS}")
-  endif()
-  add_executable(${arg_NAME} ${arg_SOURCES})
+  add_executable(test-${arg_NAME} ${arg_SOURCES})
   target_link_libraries(
-    ${arg_NAME} PRIVATE ${arg_LIBRARIES} pinstudy-test-common GTest::gtest_main
+    test-${arg_NAME} PRIVATE ${arg_LIBRARIES} pinstudy-test-common GTest::gtest_main
   )
-  target_precompile_headers(${arg_NAME} REUSE_FROM ${arg_HEADER})
-  gtest_discover_tests(
-    ${arg_NAME}
-    TEST_PREFIX "${arg_PREFIX}."
-    DISCOVERY_MODE PRE_TEST
-    PROPERTIES ${properties}
+  pinstudy_test_options(test-${arg_NAME})
+  add_test(NAME ${arg_NAME} COMMAND test-${arg_NAME})
+  # Several run at a time: a team that spins while it waits would wait for the others' turns.
+  set_tests_properties(
+    ${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive
+                           LABELS "${arg_LABELS}"
   )
+endfunction()
+
+# pinstudy_test_options(<target>): how tests are compiled, which takes longer than to run them: as one
+# source, because half of what each would cost are the same headers.
+function(pinstudy_test_options target)
+  target_link_libraries(${target} PRIVATE GTest::gtest)
+  target_compile_options(${target} PRIVATE -O1)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 endfunction()

@@ -95,6 +95,8 @@ foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
   add_library(pinstudy-flags-${variant} INTERFACE)
   add_library(pinstudy::flags-${variant} ALIAS pinstudy-flags-${variant})
   target_link_libraries(pinstudy-flags-${variant} INTERFACE pinstudy::flags)
+  # A header that asks for OpenMP refuses a source that is compiled once for all variants.
+  target_compile_definitions(pinstudy-flags-${variant} INTERFACE PINSTUDY_IN_A_VARIANT)
 
   if(variant MATCHES "^(serial|pthreads)$")
     set(pinstudy_openmp_flags "")

@@ -3,6 +3,9 @@
 
 #include <string>
 
+#ifndef PINSTUDY_IN_A_VARIANT
+    #error "list the source that includes this with the sources of OPENMP"
+#endif
 #ifdef _OPENMP
     #include <omp.h>
 #endif
@@ -25,6 +28,9 @@ void for_every_team_and_schedule(const Body& body) {
                                        {omp_sched_dynamic, 1, "dynamic,1"},
                                        {omp_sched_guided, 2, "guided,2"}};
     const int threads_before = omp_get_max_threads();
+    omp_sched_t kind_before{};
+    int chunk_before = 0;
+    omp_get_schedule(&kind_before, &chunk_before);
     for (const int threads : {1, 2, 3, 8}) {
         for (const Schedule& schedule : kSchedules) {
             omp_set_num_threads(threads);
@@ -33,6 +39,7 @@ void for_every_team_and_schedule(const Body& body) {
         }
     }
     omp_set_num_threads(threads_before);
+    omp_set_schedule(kind_before, chunk_before);
 #else
     body(std::string("no OpenMP"));
 #endif

@@ -6,6 +6,7 @@
 
 #include "apps/common/affinity.hpp"
 #include "apps/common/build_info.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy {
 namespace {
@@ -95,8 +96,9 @@ TEST(Options, ExplainThemselves) {
 TEST(Options, VersionTellsHowTheProgramWasBuilt) {
     const Outcome outcome = parse_size({"--version"});
     EXPECT_EQ(outcome.exit_status, 0);
-    for (const char* word :
-         {"variant: " PINSTUDY_VARIANT, "compiler: ", "flags: ", "-O", "openmp: "}) {
+    const std::string variant = std::string("variant: ") + testing::kVariant;
+    for (const std::string& word :
+         std::vector<std::string>{variant, "compiler: ", "flags: ", "-O", "openmp: "}) {
         EXPECT_NE(outcome.output.find(word), std::string::npos) << word;
     }
 }

@@ -9,11 +9,12 @@
 
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
+const std::string kProgram = kProgramPath;
 
 // Runs the program with few additions.
 ProgramResult run(std::vector<std::string> arguments,
@@ -142,7 +143,7 @@ TEST(ContentionProgram, HandsGoogleBenchmarksOptionsOn) {
     find(json.output, "\"executable\": \"([^\"]*contention)");
     find(json.output, "\"(ns_per_operation)\"");
 
-    const std::string file = ::testing::TempDir() + "contention-" + PINSTUDY_VARIANT + ".json";
+    const std::string file = ::testing::TempDir() + "contention-" + kVariant + ".json";
     const ProgramResult both =
         run({"integer", "--single", "--benchmark_repetitions=3", "--benchmark_out=" + file});
     EXPECT_EQ(find(both.output, "Rounds: (.*)"), "3");
@@ -184,7 +185,7 @@ TEST(ContentionProgram, ExplainsItself) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
-const bool kSerial = std::string(PINSTUDY_VARIANT) == "serial";
+const std::string kProgram = kProgramPath;
+const bool kSerial = std::string(kVariant) == "serial";
 
 TEST(LuleshProgram, PrintsTheLinesOfTheOriginal) {
     const ProgramResult result =

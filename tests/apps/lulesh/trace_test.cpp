@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/apps/common/program_under_test.hpp"
 #include "tests/apps/common/run_program.hpp"
 
 namespace pinstudy::testing {
@@ -16,7 +17,7 @@ using Values = std::map<std::string, double>;
 // The values by name, a map a cycle; cycle c is at c - 1.
 std::vector<Values> trace(const std::string& edge) {
     const ProgramResult result = run_program(
-        {PINSTUDY_PROGRAM, "-s", edge, "-i", "72", "--verify-trace"}, {{"OMP_NUM_THREADS", "2"}});
+        {kProgramPath, "-s", edge, "-i", "72", "--verify-trace"}, {{"OMP_NUM_THREADS", "2"}});
     EXPECT_EQ(result.exit_status, 0) << result.error;
     std::vector<Values> cycles;
     std::istringstream lines(result.output);

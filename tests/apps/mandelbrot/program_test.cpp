@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
-const bool kSerial = std::string(PINSTUDY_VARIANT) == "serial";
+const std::string kProgram = kProgramPath;
+const bool kSerial = std::string(kVariant) == "serial";
 
 TEST(MandelbrotProgram, PrintsTheLinesOfOmpscr) {
     const ProgramResult result = run_program({kProgram, "100"}, {{"OMP_NUM_THREADS", "2"}});
@@ -83,7 +84,7 @@ TEST(MandelbrotProgram, ExplainsItself) {
     }
     const ProgramResult version = run_program({kProgram, "--version"});
     EXPECT_EQ(version.exit_status, 0);
-    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
 }
 
 }  // namespace

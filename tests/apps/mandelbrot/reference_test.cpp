@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
@@ -23,7 +24,7 @@ class MandelbrotReference : public ::testing::TestWithParam<Reference> {};
 TEST_P(MandelbrotReference, CountIsMet) {
     const Reference& reference = GetParam();
     const ProgramResult result =
-        run_program({PINSTUDY_PROGRAM, reference.points, "--escape", reference.escape});
+        run_program({kProgramPath, reference.points, "--escape", reference.escape});
     EXPECT_EQ(result.exit_status, 0);
     EXPECT_NEAR(std::stod(find(result.output, "Points inside: (.*)")), reference.inside, 2);
 }

@@ -6,7 +6,7 @@
 namespace pinstudy::pingpong {
 namespace {
 
-Sampling brief() {
+Sampling ten_samples() {
     Sampling sampling;
     sampling.play = play_of(Method::store, false);
     sampling.sample_ns = 5e3;
@@ -22,7 +22,7 @@ TEST(MeasuredPair, HasARunForEachDirectionAndAddress) {
         GTEST_SKIP() << "needs two CPUs";
     }
     const PairPlan plan = shuffled({{kHome[0], kHome[1]}}, 2, 1).front();
-    const PairResult result = measure_pair(plan, brief(), kHome);
+    const PairResult result = measure_pair(plan, ten_samples(), kHome);
     EXPECT_EQ(result.left_out, "");
     EXPECT_FALSE(result.check_failed);
     EXPECT_EQ(result.cpus, plan.cpus);
@@ -32,7 +32,7 @@ TEST(MeasuredPair, HasARunForEachDirectionAndAddress) {
 
 TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
     const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
-    const PairResult result = measure_pair(plan, brief(), {kHome[0], 65535});
+    const PairResult result = measure_pair(plan, ten_samples(), {kHome[0], 65535});
     EXPECT_TRUE(result.runs.empty());
     EXPECT_FALSE(result.check_failed);
     EXPECT_EQ(result.left_out,
@@ -41,19 +41,20 @@ TEST(MeasuredPair, IsLeftOutWhereAThreadCannotBePinned) {
 
 TEST(MeasuredPair, IsLeftOutWhereTheProcessMayNotUseBothCpus) {
     const PairPlan plan{{kHome[0], 65535}, {RunPlan{}}};
-    EXPECT_EQ(measure_pair(plan, brief(), kHome).left_out,
+    EXPECT_EQ(measure_pair(plan, ten_samples(), kHome).left_out,
               "CPU 65535 is none of those that the process may use (" + format_cpus(kHome) + ")");
 }
 
 TEST(MeasuredPair, IsLeftOutWhenItsThreadsDoNotGetOn) {
     const PairPlan plan{{kHome.front(), kHome.back()}, {RunPlan{}}};
-    const PairResult result = measure_pair(plan, brief(), kHome, std::chrono::milliseconds(0));
+    const PairResult result =
+        measure_pair(plan, ten_samples(), kHome, std::chrono::milliseconds(0));
     EXPECT_TRUE(result.runs.empty());
     EXPECT_NE(result.left_out.find("something keeps"), std::string::npos) << result.left_out;
 }
 
 TEST(MeasuredPair, LeavesTheCallerWhereItWas) {
-    measure_pair({{kHome[0], kHome.back()}, {RunPlan{}}}, brief(), kHome);
+    measure_pair({{kHome[0], kHome.back()}, {RunPlan{}}}, ten_samples(), kHome);
     EXPECT_EQ(allowed_cpus(), kHome);
 }
 

@@ -7,11 +7,12 @@
 
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
+const std::string kProgram = kProgramPath;
 const Cpus kAllowed = allowed_cpus();
 const std::string kFirst = std::to_string(kAllowed.front());
 const std::string kLast = std::to_string(kAllowed.back());
@@ -79,7 +80,7 @@ TEST(PingpongProgram, FailsWhenNoPairCanBeMeasured) {
 }
 
 TEST(PingpongProgram, ReadsPairsFromAFile) {
-    const std::string path = ::testing::TempDir() + "pairs-" + PINSTUDY_VARIANT;
+    const std::string path = ::testing::TempDir() + "pairs-" + kVariant;
     std::ofstream(path) << "65533:65535\n65534:65535\n";
     const ProgramResult result = run_program({kProgram, "--pairs-from", path});
     EXPECT_EQ(result.exit_status, 1);
@@ -152,7 +153,7 @@ TEST(PingpongProgram, ExplainsItself) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
+const std::string kProgram = kProgramPath;
 
 // Runs the program with small arrays.
 ProgramResult run(std::vector<std::string> arguments) {
@@ -123,7 +124,7 @@ TEST(SmtProgram, ExplainsItself) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
 }
 
 }  // namespace

@@ -7,12 +7,13 @@
 #include "apps/common/affinity.hpp"
 #include "tests/apps/common/expect_program.hpp"
 #include "tests/apps/common/fake_node.hpp"
+#include "tests/apps/common/program_under_test.hpp"
 
 namespace pinstudy::testing {
 namespace {
 
-const std::string kProgram = PINSTUDY_PROGRAM;
-const bool kPthreads = std::string(PINSTUDY_VARIANT) == "pthreads";
+const std::string kProgram = kProgramPath;
+const bool kPthreads = std::string(kVariant) == "pthreads";
 // Nothing that the tests' own environment may hold.
 const std::map<std::string, std::string> kPlain = {
     {"OMP_PROC_BIND", "false"}, {"OMP_NUM_THREADS", "2"}, {"OMP_DYNAMIC", "false"}};
@@ -181,7 +182,7 @@ TEST(ThreadmapProgram, ExplainsItself) {
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({kProgram, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), PINSTUDY_VARIANT);
+    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
 }
 
 }  // namespace

@@ -1,0 +1,8 @@
+#include "tests/apps/common/program_under_test.hpp"
+
+namespace pinstudy::testing {
+
+const char* const kProgramPath = PINSTUDY_PROGRAM;
+const char* const kVariant = PINSTUDY_VARIANT;
+
+}  // namespace pinstudy::testing
