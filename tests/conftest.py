@@ -34,8 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure() -> None:
     """Part the workers of pytest-xdist, so that each may run a study while others do."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        isolate()
+    if "PYTEST_XDIST_WORKER" in os.environ and not isolate():
+        raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,14 @@ from tests.tools import ROOT
 FORGETS = """\
 import os, socket, subprocess, threading
 
+def started(lines):
+    # What has printed is no copy of the starter any more, and its command line is its own.
+    child = subprocess.Popen(["tail", "-n", lines, "-f", __file__], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    return child
+
 def test_forgets_a_process():
-    test_forgets_a_process.child = subprocess.Popen(["sleep", "601"], stdout=subprocess.PIPE)
+    test_forgets_a_process.child = started("3")
 
 def test_after_a_process():
     assert test_forgets_a_process.child.returncode == -9
@@ -36,7 +42,7 @@ def test_after_a_thread():
     test_forgets_a_thread.over.set()
 
 def test_fails_with_a_process():
-    child = subprocess.Popen(["sleep", "602"], stdout=subprocess.PIPE)
+    child = started("4")
     assert child.poll() == 0
 
 def test_drops_a_process_in_a_ring():
@@ -73,6 +79,6 @@ def test_the_test_that_forgets_is_the_one_that_fails(
         "test_fails_with_a_process",
         "test_drops_a_process_in_a_ring",
     }, told
-    for left in (": sleep 601", ": sleep 602", "/forgotten", "open: socket:", "open: /dev/null"):
+    for left in (": tail -n 3 -f", ": tail -n 4 -f", "/forgotten", "open: socket:", "open: /dev/null"):
         assert left in told
     assert "thread forgotten is left" in told
