@@ -79,6 +79,12 @@ def test_the_test_that_forgets_is_the_one_that_fails(
         "test_fails_with_a_process",
         "test_drops_a_process_in_a_ring",
     }, told
-    for left in (": tail -n 3 -f", ": tail -n 4 -f", "/forgotten", "open: socket:", "open: /dev/null"):
+    for left in (
+        ": tail -n 3 -f",
+        ": tail -n 4 -f",
+        "/forgotten",
+        "open: socket:",
+        "open: /dev/null",
+    ):
         assert left in told
     assert "thread forgotten is left" in told
