@@ -97,7 +97,7 @@ get_packages() {
     mapfile -t packages < <(offered "$family" "$allowed" "${packages[@]}")
     [ ${#packages[@]} -gt 0 ] || return
     if [ "$allowed" = yes ]; then
-        say "installs system packages: ${packages[*]}"
+        say "installs system packages, for a minute or a few: ${packages[*]}"
         install_packages "$family" "${packages[@]}"
     else
         say "installs no system packages here; an administrator can, with this line:"

@@ -39,7 +39,7 @@ new_environment() {
 # whole; the marker makes the next set-up start from an empty environment.
 install_locked() {
     : >"$venv/unfinished" || fail "cannot write $(realpath -m -- "$venv")"
-    say "installs the Python packages of $1"
+    say "installs the Python packages of $1: half a minute, more over a slow network"
     logged "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
         --require-hashes -r "$1" ||
         fail "cannot install the Python packages of $1 (is the package index reachable?):" see-log

@@ -92,6 +92,24 @@ only_one() {
     flock 9 2>/dev/null || true
 }
 
+# python_and_programs LOCK FILE OPTION...: the second and the third step, beside each other; what one of
+# them has done is kept when the other fails. A process group of its own is what Ctrl-C here ends.
+python_and_programs() {
+    local lock=$1 python status=0
+    shift
+    set -m
+    log=build/setup-python.log python_environment "$lock" &
+    python=$!
+    set +m
+    # shellcheck disable=SC2064
+    trap "kill -- -$python 2>/dev/null" EXIT
+    (programs "$@") || status=$?
+    wait $python || status=$?
+    trap - EXIT
+    [ $status -le 128 ] || fail "interrupted; the same command goes on"
+    [ $status = 0 ] || exit 2
+}
+
 main() {
     target=${1:-setup}
     # What is asked of an interpreter is asked before the environment's variables are taken away.
@@ -119,8 +137,7 @@ main() {
                 system_packages run
             else
                 system_packages python build run
-                python_environment requirements.txt
-                programs
+                python_and_programs requirements.txt
             fi
             ;;
         originals) originals ;;
@@ -135,18 +152,16 @@ main() {
             ;;
         test)
             system_packages python build run test
-            python_environment requirements-dev.txt
-            if lacks GoogleTest; then programs; else programs -D PINSTUDY_TESTS=ON; fi
+            if lacks GoogleTest; then set --; else set -- -D PINSTUDY_TESTS=ON; fi
+            python_and_programs requirements-dev.txt "$@"
             ;;
         bench)
             system_packages python build run bench
-            python_environment requirements-dev.txt
-            programs
+            python_and_programs requirements-dev.txt
             ;;
         fidelity)
             system_packages python build run bench originals
-            python_environment requirements-dev.txt
-            programs
+            python_and_programs requirements-dev.txt
             originals
             portable_programs
             ;;
@@ -162,13 +177,11 @@ main() {
         sanitize) system_packages build test sanitize ;;
         slurm)
             slurm_packages
-            python_environment requirements-dev.txt
-            programs
+            python_and_programs requirements-dev.txt
             ;;
         vm | vm-small)
             system_packages python build run vm
-            python_environment requirements.txt
-            programs
+            python_and_programs requirements.txt
             bootable_kernel || guest_kernel
             emulated_programs
             ;;

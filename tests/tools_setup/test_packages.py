@@ -52,7 +52,7 @@ def test_root_installs_what_is_missing_without_being_asked_anything(tmp_path: Pa
     done = machine.set_up()
 
     assert done.returncode == 0, done.stderr
-    assert "installs system packages: linux-perf numactl\n" in done.stdout
+    assert "installs system packages, for a minute or a few: linux-perf numactl\n" in done.stdout
     [install] = machine.calls("apt-get")
     assert install.startswith("apt-get install -y --no-install-recommends ")
     assert install.endswith(" linux-perf numactl")
@@ -94,7 +94,7 @@ def test_a_variable_keeps_root_from_installing(tmp_path: Path) -> None:
     assert "\n  sudo apt-get install -y linux-perf\n" in done.stdout
     assert machine.calls("apt-get") == []
 
-    assert "installs system packages: linux-perf" in machine.set_up().stdout
+    assert "installs system packages, for a minute or a few: linux-perf" in machine.set_up().stdout
 
 
 def test_what_is_missing_is_said_once_and_noticed_when_it_comes(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ esac""",
 
     done = machine.set_up()
 
-    assert "installs system packages: perf likwid\n" in done.stdout
+    assert "installs system packages, for a minute or a few: perf likwid\n" in done.stdout
     first, second = machine.calls("dnf install")
     assert first.endswith(" epel-release")
     assert second.endswith(" perf likwid")

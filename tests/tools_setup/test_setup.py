@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,15 +18,15 @@ def machine(tmp_path: Path) -> FakeMachine:
 
 
 def steps(machine: FakeMachine) -> list[str]:
-    """Return what was done since the calls were last forgotten: of pip and of CMake."""
-    done = []
+    """Return what was done since the calls were last forgotten: by pip, and then by CMake."""
+    installed, built = [], []
     for call in machine.calls():
         words = call.split()
         if "pip" in words:
-            done.append(words[-1])
+            installed.append(words[-1])
         elif "--build" in words:
-            done.append(words[words.index("--preset") + 1])
-    return done
+            built.append(words[words.index("--preset") + 1])
+    return installed + built
 
 
 def test_a_first_set_up_does_every_step(machine: FakeMachine) -> None:
@@ -203,9 +204,11 @@ def test_a_failed_installation_is_shown_and_started_anew(machine: FakeMachine) -
     assert failed.returncode == 2
     assert "cannot install the Python packages of requirements.txt" in failed.stderr
     assert "  | no such host" in failed.stderr
-    assert "build/setup.log" in failed.stderr
-
+    assert "build/setup-python.log" in failed.stderr
+    # The programs that were built beside it are kept.
+    machine.forget_calls()
     assert machine.set_up().returncode == 0
+    assert steps(machine) == ["requirements.txt"]
     assert not (machine.root / ".venv/half").exists()
 
 
@@ -224,6 +227,42 @@ def test_an_interruption_is_said_and_gone_on_from(machine: FakeMachine) -> None:
 
     assert machine.set_up().returncode == 0
     assert not (machine.root / ".venv/half").exists()
+
+
+def test_packages_are_installed_while_programs_are_built(machine: FakeMachine) -> None:
+    os.mkfifo(machine.root / "meeting")
+
+    # Either waits for the other: one after the other they would wait until the test ends them.
+    done = machine.set_up(
+        PIP_SCRIPT="echo here >meeting", BUILD_SCRIPT="[ -e met ] || cat meeting >met"
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (machine.root / "met").read_text() == "here\n"
+
+
+def test_a_failed_build_leaves_the_packages_installed(machine: FakeMachine) -> None:
+    failed = machine.set_up(BUILD_SCRIPT="echo error: no semicolon; exit 1")
+    machine.forget_calls()
+
+    assert failed.returncode == 2
+    assert machine.set_up().returncode == 0
+    assert steps(machine) == ["gcc", "clang"]
+
+
+def test_a_signal_ends_the_installation_too(machine: FakeMachine) -> None:
+    os.mkfifo(machine.root / "meeting")
+    # The build ends the set-up once pip is at work; nobody ever writes to pip.
+    interrupted = machine.set_up(
+        PIP_SCRIPT="touch .venv/half; echo $$ >pip; echo here >meeting; exec cat meeting",
+        BUILD_SCRIPT='cat meeting; kill -TERM "$(cut -d" " -f4 /proc/$PPID/stat)" $PPID',
+    )
+
+    assert interrupted.returncode == 2
+    assert interrupted.stderr.endswith("set-up: interrupted; the same command goes on\n")
+    pip = int((machine.root / "pip").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pip, 0)
 
 
 def test_a_failed_build_is_shown_and_done_again(machine: FakeMachine) -> None:
