@@ -92,7 +92,7 @@ def run_record(
         "signal": ending.signal,
         "stderr_tail": stderr_tail(seen.stderr),
         "metrics": metrics,
-        "elapsed_s": ending.elapsed_s,
+        **_time(ending, unavailable),
         **_usage(ending, unavailable),
         "command": list(launch.command),
         "environment": {
@@ -198,6 +198,14 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
         | ({"fixed_time": True} if case.app.fixed_time else {})
         | ({"algorithm": case.app.algorithm} if case.app.algorithm else {})
     )
+
+
+def _time(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
+    """Return the program's time; adds to `unavailable` that there is none."""
+    if ending.elapsed_s > 0:
+        return {"elapsed_s": ending.elapsed_s}
+    unavailable["elapsed_s"] = "the program did not start"
+    return {}
 
 
 def _usage(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:

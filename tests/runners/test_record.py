@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,21 +12,28 @@ from runners.execute import Observation
 from runners.launch import Launch
 from runners.measured import Measured
 from runners.order import PlannedRun
+from runners.read_shards import read_records
 from runners.record import Origin, run_record
+from runners.record_line import line_of
 from runners.witness_process import Ending
 from tests.runners import cases
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
 
 
-def recorded(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+LASTED = Ending(0, 1.0, 0.9, 0.1, 0)
+
+
+def recorded(
+    before: dict[str, Any], after: dict[str, Any], ending: Ending = LASTED
+) -> dict[str, Any]:
     case = cases.case()
     planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
     states = (
         Measured({"governor_read": "powersave"} | before),
         Measured({"governor_read": "powersave"} | after),
     )
-    seen = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
+    seen = Observation(ending, False, "", "", (), 1, "", "", ())
     origin = Origin("study", "digest", 1, "node1", "n1", "boot", 1, False)
     launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
     return run_record(origin, planned, case, launch, seen, "2026-01-01T00:00:00Z", states, [])
@@ -50,3 +59,14 @@ def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
 def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:
     told = {"set": {}, "removed": [], "inherited": {"LD_PRELOAD": "x.so"}}
     assert recorded({}, {})["environment"] == told
+
+
+def test_a_run_that_was_killed_before_its_program_started_has_no_time_and_is_a_record(
+    tmp_path: Path,
+) -> None:
+    record = recorded({}, {}, Ending(signal.SIGKILL, 0.0, 0.0, 0.0, 0))
+    assert "elapsed_s" not in record
+    assert record["unavailable"]["elapsed_s"] == "the program did not start"
+    (tmp_path / "a.jsonl").write_bytes(line_of(record))
+    (read,) = read_records(tmp_path)
+    assert (read["status"], read["reason"]) == ("failed", "ended by SIGKILL")
