@@ -25,7 +25,7 @@ build() {
     fi
     { mkdir -p "$directory" && : >"$directory/unfinished"; } || fail "cannot write $root/$directory"
     stamp "$stamps/place-$preset" "$place"
-    say "builds the programs with $compiler: half a minute on 2 CPUs, with tests a whole one"
+    say "builds the programs with $compiler: a minute on 2 CPUs, with their tests two"
     # Without a word about them, CMake would build tests wherever it finds GoogleTest.
     [ $# -gt 0 ] || [ -e "$directory/CMakeCache.txt" ] || set -- -D PINSTUDY_TESTS=OFF
     # Programs that are silently not built would silently not be tested.
