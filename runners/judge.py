@@ -37,12 +37,17 @@ def wanted_of(case: Case) -> Wanted:
 
 
 def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = None) -> Proof:
-    """Return whether the threads of a run were where its case puts them.
+    """Return whether the threads of a run were where its case puts them."""
+    return prove(watched_of(seen, counted), wanted_of(case))
+
+
+def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> Watched:
+    """Return what a proof of placement needs of a run.
 
     `counted` are the record's fields with what perf counted, None where it was not asked.
     """
     counted = counted or {}
-    watched = Watched(
+    return Watched(
         seen.threads,
         seen.looks,
         seen.ending.elapsed_s,
@@ -53,7 +58,6 @@ def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = 
         seen.unmet,
         seen.overflowed,
     )
-    return prove(watched, wanted_of(case))
 
 
 def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:

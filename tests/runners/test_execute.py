@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from runners.execute import Harness, Observation, execute
+from runners.judge import watched_of
 from runners.launch import Launch
-from runners.placement import Proof, Wanted, Watched, prove
+from runners.placement import Proof, Wanted, prove
 from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
@@ -37,15 +38,7 @@ def run(
 
 
 def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
-    watched = Watched(
-        seen.threads,
-        seen.looks,
-        seen.ending.elapsed_s,
-        seen.plugged,
-        seen.ending.cpu_s,
-        unmet=seen.unmet,
-    )
-    return prove(watched, Wanted(tightness, places, threads))
+    return prove(watched_of(seen), Wanted(tightness, places, threads))
 
 
 def cpus() -> list[int]:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from runners.execute import Harness, Observation, execute
+from runners.judge import watched_of
 from runners.launch import Launch
-from runners.placement import Proof, Wanted, Watched, prove
+from runners.placement import Proof, Wanted, prove
 from runners.programs import WITNESS, find_program
 from runners.sampler import PlacementSampler
 from tests.tools import need_tool
@@ -66,15 +67,7 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
 
 
 def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
-    watched = Watched(
-        seen.threads,
-        seen.looks,
-        seen.ending.elapsed_s,
-        seen.plugged,
-        seen.ending.cpu_s,
-        unmet=seen.unmet,
-    )
-    return prove(watched, Wanted(tightness, places, threads))
+    return prove(watched_of(seen), Wanted(tightness, places, threads))
 
 
 # Program, tightness, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
