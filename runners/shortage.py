@@ -51,11 +51,9 @@ def is_shortage(error: OSError) -> bool:
 def shortage_of(error: BaseException) -> str:
     """Return in words what the host was short of; empty when the error is another one."""
     if isinstance(error, OSError):
-        return (
-            f"a run could not be started, or not be watched: {error.strerror}"
-            if is_shortage(error)
-            else ""
-        )
+        if is_shortage(error):
+            return f"a run could not be started, or not be watched: {error.strerror}"
+        return ""
     text = str(error)
     return text if any(word in text for word in _WORDS) else ""
 
