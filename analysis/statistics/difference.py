@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from analysis.statistics.interval import LEVEL, Interval
-from analysis.statistics.trimmed import Centre, centre_of, cut_of
-from analysis.statistics.units import with_units
+from analysis.statistics.trimmed import Centre, centre_of, cut_of, with_units
 
 Array = NDArray[np.float64]
 # What a difference is of: typical values (trimmed means), or means.

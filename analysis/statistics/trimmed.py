@@ -1,10 +1,15 @@
 """The typical value of repeated runs: a trimmed mean, and how certain it is.
 
 No test keeps its level for a mean when one of two mappings has rare slow runs, for ten runs often
-hold none of them. The mean of the middle 60 % keeps it whatever shapes both have (`make bench
-ARGS=noise`; docs/statistics.md has the figures), and its error follows from the winsorised
-deviations: Tukey and McLaughlin, "Less Vulnerable Confidence and Significance Procedures" (1963);
-Yuen, "The Two-Sample Trimmed t for Unequal Population Variances" (1974).
+hold none of them. The mean of the middle 60 % keeps it whatever shapes both have (`make noise`;
+docs/statistics.md has the figures), and its error follows from the winsorised deviations: Tukey and
+McLaughlin, "Less Vulnerable Confidence and Significance Procedures" (1963); Yuen, "The Two-Sample
+Trimmed t for Unequal Population Variances" (1974).
+
+Memory layout, page colours, firmware and the hours change between two boots or days, for all runs
+of one together: more repetitions within one boot do not average that out (Kalibera and Jones,
+"Rigorous Benchmarking in Reasonable Time", 2013). Where values come from several such units, the
+error is that of a one-way random effect.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ def cut_of(n: int, share: float = SHARE) -> int:
 
 @dataclass(frozen=True)
 class Centre:
-    """A trimmed mean; `squares` are those of the winsorised values' deviations.
+    """A trimmed mean.
 
     `kept` of the `n` values are averaged. The winsorised values, those cut replaced by the nearest
     one that is kept, stand in the order of the values.
@@ -64,3 +69,37 @@ def centre_of(values: Array, cut: int) -> Centre:
     kept = ordered[cut : len(ordered) - cut]
     winsorised = np.clip(values, kept[0], kept[-1])
     return Centre(float(kept.mean()), len(values), len(kept), winsorised)
+
+
+def with_units(
+    values: NDArray[np.float64], centre: Centre, units: NDArray[np.intp]
+) -> tuple[float, float]:
+    """Return the variance of a trimmed mean and its degrees of freedom, units among what varies.
+
+    `values` are those that `centre` is of. Within units the winsorised values vary, scaled so that
+    their mean has the trimmed mean's variance; between units their medians do, which one slow run
+    does not move, and which winsorising must not draw together. Components of variance follow from
+    expected mean squares, degrees of freedom from Satterthwaite's approximation (1946). The
+    variance is never less than that without units, which stands where units differ by no more than
+    their runs do.
+    """
+    _, at = np.unique(units, return_inverse=True)
+    sizes = np.bincount(at).astype(float)
+    n, count = centre.n, len(sizes)
+    means = np.bincount(at, weights=centre.winsorised) / sizes
+    medians = np.array([np.median(values[at == unit]) for unit in range(count)])
+    df_within, df_between = max(1.0, centre.df + 1 - count), float(count - 1)
+    scale = n / centre.kept
+    squares = float(np.sum((centre.winsorised - means[at]) ** 2))
+    within = scale * squares / df_within
+    away = medians - float(np.sum(sizes * medians)) / n
+    between = float(np.sum(sizes * away**2)) / df_between
+    # Of the mean square between units, so many times the units' own variance are expected.
+    effective = (n - float(np.sum(sizes**2)) / n) / df_between
+    of_between = float(np.sum((sizes / n) ** 2)) / effective
+    of_within = max(0.0, 1 / n - of_between)
+    variance = of_between * between + of_within * within
+    if between <= within or variance <= centre.variance:
+        return centre.variance, centre.df
+    parts = (of_between * between) ** 2 / df_between + (of_within * within) ** 2 / df_within
+    return variance, variance**2 / parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -80,12 +80,9 @@ def compare_all(
     `apart` are the cases of which no attempt made runs together with their baseline's. `look` is
     which look at the results this is: later ones are tested at what the first leaves of the level.
     """
-    questions: dict[Hashable, list[Key]] = {}
-    for key in differences:
-        questions.setdefault(question(key), []).append(key)
     return {
         key: comparison
-        for keys in questions.values()
+        for keys in _by_question(differences, question)
         for key, comparison in _of_question(
             {key: differences[key] for key in keys}, margin, apart, look
         )
@@ -98,6 +95,15 @@ def questions_by(baselines: Mapping[str, Case]) -> Callable[[Key], tuple[str, Ob
     That is what one answer chooses among.
     """
     return lambda key: (str(baselines[key[0]]["case_id"]), key[1])
+
+
+def _by_question(
+    keys: Iterable[Key], question: Callable[[Key], Hashable]
+) -> Collection[Sequence[Key]]:
+    questions: dict[Hashable, list[Key]] = {}
+    for key in keys:
+        questions.setdefault(question(key), []).append(key)
+    return questions.values()
 
 
 def _of_question(
@@ -126,13 +132,12 @@ def with_shapes(
     samples: Mapping[Key, Sample],
     slow: Mapping[str, SlowRuns],
 ) -> dict[Key, Comparison]:
-    """Return the comparisons with what else differs: means, spreads and shares of slow runs.
-
-    The tests of shares are corrected over the question, as the others are.
-    """
+    """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
+    others = {case_id: str(baselines[case_id]["case_id"]) for case_id, _ in comparisons}
+    of_shares = _p_of_shares(comparisons, others, slow)
     found: dict[Key, Comparison] = {}
     for (case_id, objective), comparison in comparisons.items():
-        other = str(baselines[case_id]["case_id"])
+        other = others[case_id]
         sample, theirs = samples.get((case_id, objective)), samples.get((other, objective))
         ratio = sample.mean / theirs.mean if sample and theirs else None
         times = None
@@ -140,16 +145,29 @@ def with_shapes(
             logs = [np.log(v.of[objective][v.known(objective)]) for v in
                     (values[case_id], values[other])]  # fmt: skip
             times = spread_times(*logs)
-        found[case_id, objective] = replace(comparison, mean_ratio=ratio, spread_times=times)
-    question = questions_by(baselines)
-    questions: dict[tuple[str, Objective], dict[Key, float]] = {}
-    for key in found:
-        other = str(baselines[key[0]]["case_id"])
-        pair = slow.get(key[0]), slow.get(other)
-        if key[1] == "time" and pair[0] and pair[1] and any_slow(pair):
-            of_question = questions.setdefault(question(key), {})
-            of_question[key] = p_of_shares(pair[0], pair[1])
-    for of_question in questions.values():
-        for key, p in zip(of_question, holm(list(of_question.values())), strict=True):
-            found[key] = replace(found[key], p_slow=p)
+        found[case_id, objective] = replace(
+            comparison,
+            mean_ratio=ratio,
+            spread_times=times,
+            p_slow=of_shares.get((case_id, objective)),
+        )
     return found
+
+
+def _p_of_shares(
+    keys: Iterable[Key], others: Mapping[str, str], slow: Mapping[str, SlowRuns]
+) -> dict[Key, float]:
+    """Return the tests of shares of slow runs, corrected over the question as the others are.
+
+    `others` are the baselines' case_id by that of the case.
+    """
+    p_values: dict[Key, float] = {}
+    for case_id, objective in keys:
+        pair = slow.get(case_id), slow.get(others[case_id])
+        if objective == "time" and pair[0] and pair[1] and any_slow(pair):
+            p_values[case_id, objective] = p_of_shares(pair[0], pair[1])
+    corrected: dict[Key, float] = {}
+    for of_question in _by_question(p_values, lambda key: others[key[0]]):
+        p_corrected = holm([p_values[key] for key in of_question])
+        corrected |= zip(of_question, p_corrected, strict=True)
+    return corrected
