@@ -70,10 +70,13 @@ def test_tables_and_status_of_a_study_under_way_only_grow_and_say_incomplete(
     for _ in range(3):
         # Each has at least what the one before has told, and a run more.
         trial.wait_for_runs(counts[-1] + 1 if counts else 2)
+        # However long the commands take, the study does not end meanwhile.
+        trial.hold()
         counts.append(sum(trial.averaged()))
         counts.append(sum(worker["done"] for worker in trial.workers()))
-    assert "incomplete so far" in trial.command("status", str(trial.study))
-    assert slurm.live_jobs()
+        assert "incomplete so far" in trial.command("status", str(trial.study))
+        assert slurm.live_jobs()
+        trial.release()
 
     assert counts == sorted(counts)
     assert counts[-1] < trial.plan.units
