@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 from pinstudy.cli import main
+from tests.tools import ROOT
 
 # What the command line answers in a way of its own.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -41,6 +42,11 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
             return run_main(arguments)
         finally:
             os.chdir(before)
+
+
+def argv(*arguments: str) -> list[str]:
+    """Return the words that start a command in a process of its own."""
+    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
 
 
 def run_main(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -31,6 +31,10 @@ for name in ("SUDO_UID", "DOAS_USER", "PKEXEC_UID"):
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# nohup has SIGHUP ignored; so it stays for the tests themselves, but programs inherit no handlers.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
 
 def pytest_configure() -> None:
     """Part the workers of pytest-xdist, so that each may run a study while others do."""
@@ -39,14 +43,8 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail the test that leaves a process, a thread or an open file, and not the next one.
-
-    A guest that a test boots is there for those after it (tests/vnode/conftest.py).
-    """
-    if request.node.get_closest_marker("vnode"):
-        yield
-        return
+def _nothing_is_left() -> Iterator[None]:
+    """Fail the test that leaves a process, a thread or an open file, and not the next one."""
     # What is older than the test need not be looked through again for what it has forgotten.
     gc.freeze()
     before = leftovers.held()

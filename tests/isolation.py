@@ -19,6 +19,13 @@ _NEW_MOUNTS, _NEW_NETWORK = 0x00020000, 0x40000000
 _RECURSIVE, _PRIVATE = 1 << 14, 1 << 18
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
 
+# For a shell in namespaces of its own, whose node's lock is then not that of others.
+OWN_LOCKS = """
+for folder in /run/lock /dev/shm; do
+    [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit
+done
+"""
+
 _FOLDERS = ("/run/lock", "/dev/shm", "/var/lib/pinstudy")
 
 

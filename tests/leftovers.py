@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from pathlib import Path
 
+from tests.processes import children, command_line
+
 # Threads of an event loop's pool end with the loop, which a browser has for a module's tests.
 _LOOPS = "asyncio_"
 # Packages keep files of their own open on purpose: matplotlib its fonts.
@@ -46,12 +48,15 @@ def held() -> Held:
     # A process that Python keeps until its own end for whoever used multiprocessing.
     resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
     threads = (one for one in threading.enumerate() if not one.name.startswith(_LOOPS))
-    return Held(frozenset(_children()), frozenset(_descriptors()), frozenset(threads))
+    return Held(frozenset(children(os.getpid())), frozenset(_descriptors()), frozenset(threads))
 
 
 def describe(left: Held) -> str:
     """Return one line for each thing that was left, or an empty text for none."""
-    processes = (f"process {pid} is left: {_command(pid)}" for pid in sorted(left.children))
+    processes = (
+        f"process {pid} is left: {' '.join(command_line(pid)) or 'ended, and not waited for'}"
+        for pid in sorted(left.children)
+    )
     files = (f"descriptor {number} is left open: {file}" for number, file in left.descriptors)
     threads = (f"thread {thread.name} is left" for thread in left.threads)
     return "\n".join((*processes, *sorted(files), *threads))
@@ -76,13 +81,6 @@ def close(left: Held) -> None:
                     thing.close()
 
 
-def _children() -> Iterable[int]:
-    for task in Path("/proc/self/task").iterdir():
-        # A thread may have ended meanwhile.
-        with suppress(OSError):
-            yield from map(int, (task / "children").read_text().split())
-
-
 def _descriptors() -> Iterable[tuple[int, str]]:
     for entry in Path("/proc/self/fd").iterdir():
         # That of the listing itself is gone.
@@ -90,10 +88,3 @@ def _descriptors() -> Iterable[tuple[int, str]]:
             file = str(entry.readlink())
             if not file.startswith(_PACKAGES):
                 yield int(entry.name), file
-
-
-def _command(pid: int) -> str:
-    with suppress(OSError):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        return b" ".join(words).decode(errors="replace").strip() or "ended, and not waited for"
-    return "it has ended"

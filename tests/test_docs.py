@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from configs.library import load_app, load_site, load_study
+from tests.cli import argv
+from tests.tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -49,7 +49,7 @@ def test_commands_in_the_docs_are_understood(line: str) -> None:
     # `import` is followed by what is imported, which has options of its own.
     names = line.split()[: 2 if line.startswith("import ") else 1]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *names, "--help"],
+        argv(*names, "--help"),
         capture_output=True,
         text=True,
         check=False,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.cli import argv
 from tests.faults.trial import Trial
-from tests.tools import ROOT
 from tests.wait import HANG_S
 
-COMMAND = [sys.executable, str(ROOT / "pinstudy"), "run", "trial.yaml"]
+COMMAND = argv("run", "trial.yaml")
 
 
 def full(_: ExitStack) -> int:
@@ -120,7 +119,7 @@ def test_closed_streams_are_no_files_of_the_study(tmp_path: Path, closed: str) -
 def test_what_only_prints_still_ends_when_nobody_reads_it(tmp_path: Path) -> None:
     with ExitStack() as meanwhile:
         stream = unread(meanwhile)
-        command = [sys.executable, str(ROOT / "pinstudy"), "mappings"]
+        command = argv("mappings")
         done = subprocess.run(
             command, check=False, stdout=stream, stderr=subprocess.PIPE, cwd=tmp_path
         )

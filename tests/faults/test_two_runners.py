@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,25 +14,18 @@ import pytest
 from configs.library import load_study
 from runners.session import Session
 from runners.workplace import open_workplace
+from tests.cli import argv
 from tests.faults.trial import Trial
+from tests.isolation import OWN_LOCKS
 from tests.runners.test_study_energy import Quiet
-from tests.tools import ROOT, missing, need_tool
-
-# In namespaces of one's own neither the name of the node's lock nor its file is that of others.
-OWN_FOLDERS = """
-for folder in /run/lock /dev/shm; do
-    [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit 9
-done
-exec "$@"
-"""
+from tests.tools import missing, need_tool
 
 
 def apart(trial: Trial) -> subprocess.Popen[str]:
     """Start the study where its node lock is not seen, as on a second node of the same name."""
-    pinstudy = [sys.executable, str(ROOT / "pinstudy")]
-    own = [need_tool("unshare"), "--net", "--mount", "sh", "-c", OWN_FOLDERS, "sh"]
+    own = [need_tool("unshare"), "--net", "--mount", "sh", "-c", f'{OWN_LOCKS}exec "$@"', "sh"]
     return subprocess.Popen(
-        [*own, *pinstudy, "run", "trial.yaml"],
+        [*own, *argv("run", "trial.yaml")],
         cwd=trial.folder,
         env=os.environ | {"PINSTUDY_RESULTS": str(trial.folder / "results")},
         stdout=subprocess.DEVNULL,

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from runners.read_shards import read_records
 from runners.statuses import FINAL
+from tests.cli import argv
 from tests.processes import alive
-from tests.tools import ROOT
 from tests.wait import HANG_S, until
 
 APP = """\
@@ -54,7 +53,7 @@ class Trial:
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
         """Start `pinstudy run`, or another command; stdout goes where nobody looks."""
         return subprocess.Popen(
-            [sys.executable, str(ROOT / "pinstudy"), *(command or ("run", "trial.yaml"))],
+            argv(*(command or ("run", "trial.yaml"))),
             cwd=self.folder,
             env=os.environ | {"PINSTUDY_RESULTS": str(self.folder / "results")} | variables,
             stdout=subprocess.DEVNULL,

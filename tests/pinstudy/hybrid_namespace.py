@@ -10,26 +10,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from runners.node import safe_name
+from tests.cli import argv
+from tests.isolation import OWN_LOCKS
 from tests.processes import end
 from tests.tools import missing, need_tool
 from tests.wait import HANG_S
 
-ROOT = Path(__file__).resolve().parents[2]
 CPUFREQ = Path("/sys/devices/system/cpu/cpufreq")
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 
 KERNEL = Path("/proc/sys/kernel")
 # Keeps the namespace alive, and says when it is ready. Arguments: a file or folder, its place, …
 _HOLD = """
-for folder in /run/lock /dev/shm; do
-    [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit
-done
 while [ $# -gt 0 ]; do mount --bind "$1" "$2" || exit; shift 2; done
 echo ready
 exec sleep infinity
@@ -47,7 +44,7 @@ class Namespace:
         self.cpufreq = folder / "cpufreq"
         self._states = folder / "state"
         self.state = self._states / safe_name(os.uname().nodename)
-        self.command = pinstudy()
+        self.command = argv()
         self.environment: dict[str, str] = {}
         self._started: list[subprocess.Popen[str]] = []
         self._enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
@@ -95,10 +92,6 @@ class Namespace:
         (self.cpufreq / f"policy{policy}" / name).write_text(f"{value}\n")
 
 
-def pinstudy(*arguments: str) -> list[str]:
-    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
-
-
 @contextmanager
 def hybrid_namespace(folder: Path) -> Iterator[Namespace]:
     """Yield a namespace in which the first CPU is fast, the others slow, all in powersave."""
@@ -136,7 +129,7 @@ def _hold(binds: list[str], user: list[str]) -> subprocess.Popen[str] | None:
     holder = subprocess.Popen(
         [
             *("unshare", *user, "--mount", "--net", "--propagation", "private"),
-            *("sh", "-c", _HOLD, "sh", *binds),
+            *("sh", "-c", OWN_LOCKS + _HOLD, "sh", *binds),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

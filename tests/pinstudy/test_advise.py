@@ -7,20 +7,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runners.read_shards import read_records
-from tests.cli import pinstudy
+from tests.cli import argv, pinstudy
 from tests.held import WAIT_AT_GATE, Gate
 from tests.processes import ended
 from tests.trees import build_tree
 from tests.wait import HANG_S
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # Fast on one CPU and slow wherever else it may run, so that the answer is known; at work all the
 # time, for where idle threads are proves nothing.
@@ -50,10 +47,6 @@ def cpus() -> list[int]:
     if len(found) < 2:
         pytest.skip("needs two CPUs")
     return found
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -90,7 +83,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     gate = Gate(folder / "busy.sh")
     gate.close(after=4)
     runner = subprocess.Popen(
-        command("advise", *asked),
+        argv("advise", *asked),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

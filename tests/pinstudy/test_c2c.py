@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from runners.read_shards import read_records
-from tests.cli import pinstudy
+from tests.cli import argv, pinstudy
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.test_c2c import LINE, install_sampling_perf
 from tests.runners.test_c2c_perf import LOCAL
-from tests.tools import ROOT, need_tool
+from tests.tools import need_tool
 from tests.wait import HANG_S, until
 
 APP = """\
@@ -70,7 +70,7 @@ def sampling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def command(*more: str) -> list[str]:
-    return [sys.executable, str(ROOT / "pinstudy"), "run", "lines.yaml", "--results", "res", *more]
+    return argv("run", "lines.yaml", "--results", "res", *more)
 
 
 def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:

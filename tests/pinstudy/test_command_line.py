@@ -17,15 +17,13 @@ import pytest
 
 from configs.version import VERSION
 from runners.read_shards import read_records
-from tests.cli import pinstudy
+from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted
 from tests.held import Gate, held_nap
 from tests.processes import ended
-from tests.tools import need_tool
+from tests.tools import ROOT, need_tool
 from tests.trees import build_tree
 from tests.wait import HANG_S
-
-ROOT = Path(__file__).resolve().parents[2]
 
 NAP = """\
 # A program that only waits
@@ -89,7 +87,7 @@ def held_in_a_run(
     """Start held.yaml, let so many runs end, and hold the next one."""
     gate.close(after=done)
     process = subprocess.Popen(
-        command("run", "held.yaml", *options),
+        argv("run", "held.yaml", *options),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -98,10 +96,6 @@ def held_in_a_run(
     with ended(process):
         gate.wait_for_run(process)
         yield process
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, str(ROOT / "pinstudy"), *arguments]
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -297,7 +291,7 @@ def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
     (folder / "lacking").mkdir()
     (folder / "lacking" / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
     done = subprocess.run(
-        command("run", "short.yaml", "--report"),
+        argv("run", "short.yaml", "--report"),
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(folder / "lacking")},
         capture_output=True,

@@ -6,11 +6,10 @@ import json
 import re
 import resource
 import subprocess
-import sys
 from pathlib import Path
 
+from tests.cli import argv
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
-from tests.tools import ROOT
 from tests.trees import CPU, build_tree, write
 
 KEYS = ["name", "state", "why", "grant", "lasting", "optional"]
@@ -19,7 +18,7 @@ ORDER = {"missing": 0, "limited": 1, "ok": 2}
 
 def doctor(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), "doctor", *arguments],
+        argv("doctor", *arguments),
         capture_output=True,
         text=True,
         timeout=60,

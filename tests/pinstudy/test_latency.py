@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ import pytest
 from runners.latency_program import PROGRAM
 from runners.programs import find_program
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.cli import pinstudy
+from tests.cli import argv, pinstudy
 from tests.processes import ended
-from tests.tools import ROOT
 from tests.trees import Machine, build_tree, singles
 from tests.wait import HANG_S
 
@@ -131,7 +129,7 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], sai
 def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
     done = subprocess.run(
-        ["taskset", "-c", str(cpu), sys.executable, str(ROOT / "pinstudy"), "latency"],
+        ["taskset", "-c", str(cpu), *argv("latency")],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -146,9 +144,8 @@ def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
     need_program_and_two_cpus()
-    command = [sys.executable, str(ROOT / "pinstudy"), "latency", "--samples", "1000"]
     process = subprocess.Popen(
-        command,
+        argv("latency", "--samples", "1000"),
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -6,13 +6,12 @@ import json
 import math
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pinstudy.output import print_columns, print_json, say
-from tests.tools import ROOT
+from tests.cli import argv
 from tests.trees import build_tree, write
 
 EVIL = "\x1b[31mred\x07\x9b0m\u202eturned\u200b\udcff\r"
@@ -59,7 +58,7 @@ def test_a_number_that_json_does_not_have_is_null(capsys: pytest.CaptureFixture[
 
 def pinstudy(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, str(ROOT / "pinstudy"), *arguments],
+        argv(*arguments),
         env=os.environ | environment,
         capture_output=True,
         check=False,

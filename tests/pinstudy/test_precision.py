@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from runners.read_shards import read_records
 from tests import cli
 from tests.held import WAIT_AT_GATE, Gate
 from tests.processes import ended
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # Every other run of the size `wild` takes 40 times as long as the one before.
 PROGRAM = f"""\
@@ -64,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, str(ROOT / "pinstudy"), *arguments, "--results", "results"]
+    return cli.argv(*arguments, "--results", "results")
 
 
 def pinstudy(folder: Path, *arguments: str) -> str:

@@ -5,33 +5,24 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.tools import ROOT
+from tests.cli import pinstudy
 from tests.trees import build_tree
-
-PINSTUDY = [sys.executable, str(ROOT / "pinstudy")]
-
-
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 def test_the_commands_it_ends_with_plan_for_that_node(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "ptl-h")
-    done = run(tmp_path, *PINSTUDY, "snapshot", "my node.tar.gz", "--sysroot", str(root))
+    done = pinstudy(tmp_path, "snapshot", "my node.tar.gz", "--sysroot", str(root))
     assert done.returncode == 0, done.stderr
     unpack, plan = (line.strip() for line in done.stdout.splitlines()[-2:])
     assert subprocess.run(["sh", "-c", unpack], cwd=tmp_path, check=False).returncode == 0
-    planned = run(tmp_path, *PINSTUDY, *shlex.split(plan)[1:])
+    planned = pinstudy(tmp_path, *shlex.split(plan)[1:])
     assert planned.returncode == 0, planned.stderr
     assert "ecores-set" in planned.stdout
-    shown = run(tmp_path, *PINSTUDY, "topology", "--json", "--sysroot", "my node/node")
+    shown = pinstudy(tmp_path, "topology", "--json", "--sysroot", "my node/node")
     assert {kind["name"]: kind["cpus"] for kind in json.loads(shown.stdout)["kinds"]} == {
         "P": "0-1",
         "E": "2-5",
@@ -43,11 +34,11 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
     root = str(build_tree(tmp_path, "kvm-guest"))
     file = tmp_path / "node.tar.gz"
     file.write_text("mine")
-    refused = run(tmp_path, *PINSTUDY, "snapshot", "node.tar.gz", "--sysroot", root)
+    refused = pinstudy(tmp_path, "snapshot", "node.tar.gz", "--sysroot", root)
     assert refused.returncode == 2
     assert "--force" in refused.stderr
     assert file.read_text() == "mine"
-    forced = run(tmp_path, *PINSTUDY, "snapshot", "node.tar.gz", "--sysroot", root, "--force")
+    forced = pinstudy(tmp_path, "snapshot", "node.tar.gz", "--sysroot", root, "--force")
     assert forced.returncode == 0
     assert file.read_bytes()[:2] == b"\x1f\x8b"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kvm-guest", "node.tar.gz"]
@@ -55,7 +46,7 @@ def test_a_file_that_is_there_is_kept_unless_forced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["node.zip", "node", ".tar.gz"])
 def test_other_names_are_a_mistake(tmp_path: Path, name: str) -> None:
-    done = run(tmp_path, *PINSTUDY, "snapshot", name)
+    done = pinstudy(tmp_path, "snapshot", name)
     assert done.returncode == 2
     assert ".tar.gz" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -65,6 +56,6 @@ def test_other_names_are_a_mistake(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     root = str(build_tree(tmp_path, "kvm-guest"))
-    done = run(tmp_path, *PINSTUDY, "snapshot", "file/node.tar.gz", "--sysroot", root)
+    done = pinstudy(tmp_path, "snapshot", "file/node.tar.gz", "--sysroot", root)
     assert done.returncode in (1, 2)
     assert len(done.stderr.splitlines()) == 1

@@ -20,6 +20,7 @@ import pytest
 from configs.errors import UserError
 from runners.read_shards import read_records
 from runners.vm.host import find_guest_host
+from tests.processes import name_of
 from tests.tools import ROOT, missing, need_tool
 from tests.wait import HANG_S, until
 
@@ -206,22 +207,16 @@ def test_a_guest_that_dies_or_hangs_is_one_failed_run(folder: Path, number: int,
 
 
 def is_qemu(pid: int) -> bool:
-    return comm(pid).startswith("qemu-system")
+    return name_of(pid).startswith("qemu-system")
 
 
 def in_the_sleep(before: set[int]) -> bool:
     """Return whether a perf counts a guest's threads for longer than the nap takes."""
-    counting = [pid for pid in guests() - before if comm(pid) == "perf"]
+    counting = [pid for pid in guests() - before if name_of(pid) == "perf"]
     if not counting:
         return False
     time.sleep(3)
-    return comm(counting[0]) == "perf"
-
-
-def comm(pid: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return ""
+    return name_of(counting[0]) == "perf"
 
 
 def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder: Path) -> None:
@@ -269,7 +264,7 @@ def test_the_keeper_that_is_killed_takes_qemu_along(folder: Path) -> None:
     running = start(folder, study(folder, "kept", "scheduler", "[sleep, nap]"))
     until(lambda: in_the_sleep(before))
 
-    keeper = next(pid for pid in guests() - before if comm(pid).startswith("python"))
+    keeper = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
     os.kill(keeper, signal.SIGKILL)
 
     assert running.wait(300) == 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -19,8 +18,9 @@ from hypothesis import strategies as st
 from analysis.frame import read_runs
 from runners.clocks import ClockWatch, Moment
 from runners.node import open_node
+from tests.cli import argv
 from tests.runners.test_study_energy import Quiet, records, run, study_of
-from tests.tools import ROOT, need_tool
+from tests.tools import need_tool
 
 HOUR_S = 3600.0
 AWAKE = Moment(1.8e9, 5000.0, 4000.0)
@@ -173,7 +173,7 @@ def study(tmp_path: Path, clock: Path) -> Callable[[int], subprocess.CompletedPr
         )
         setter.chmod(0o755)
         return subprocess.run(
-            [sys.executable, str(ROOT / "pinstudy"), "run", "clock.yaml", "--no-report"],
+            argv("run", "clock.yaml", "--no-report"),
             cwd=tmp_path,
             env=os.environ | set_clock | {"PINSTUDY_RESULTS": "results"},
             capture_output=True,

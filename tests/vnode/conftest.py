@@ -126,8 +126,8 @@ def node(guests: Guests) -> VirtualNode:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_goes_on(request: pytest.FixtureRequest) -> Iterator[None]:
-    """End what a test that has failed has left running in its guest."""
+def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End what a test that has failed has left running in its guest, which the next one has too."""
     yield
     if "guests" in request.fixturenames:
         request.getfixturevalue("guests").end_started()
