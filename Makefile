@@ -42,7 +42,7 @@ test-flaky: ## Run tests TIMES=20 times beside busy loops, to find those that de
 
 test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest in ARGS=
 	@tools/setup.sh slurm
-	@tools/test_slurm.sh $(ARGS)
+	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),--numprocesses 4 --dist loadfile tests/slurm)
 
 test-faults: ## Disturb studies at hundreds of moments, as root: 30 min; options of pytest in ARGS=
 	@tools/setup.sh test

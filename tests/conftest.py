@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests import leftovers
-from tests.isolation import isolate
+from tests.isolation import isolate, worker
 
 # How many of the lines that say why a test failed are kept for the end, and how much of a line.
 KEPT_REASONS = 4
@@ -36,10 +36,14 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Part the workers of pytest-xdist, so that each may run a study while others do."""
-    if "PYTEST_XDIST_WORKER" in os.environ and not isolate():
-        raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        isolate()
+    elif getattr(config.option, "tx", None):
+        if os.geteuid() != 0:
+            raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")
+        config.option.tx = [worker()] * len(config.option.tx)
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,9 @@
 """Workers of pytest that do not meet: each on what looks to it like a node of its own.
 
 A node measures one study at a time: its lock is a name in the network namespace and a file in a
-folder of the node (runners/node_lock.py), and what studies have set is in a folder of the node too
-(runners/journal.py). With a network namespace and such folders of its own, each worker has its own.
+folder of the node (runners/node_lock.py), what studies have set is in a folder of the node too
+(runners/journal.py), and what a killed one has left running is ended by the next
+(runners/orphans.py). With namespaces and such folders of its own, each worker has its own.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import fcntl
 import os
 import socket
 import struct
+import sys
 from pathlib import Path
 
-# unshare(2), mount(2), netdevice(7).
-_NEW_MOUNTS, _NEW_NETWORK = 0x00020000, 0x40000000
-_RECURSIVE, _PRIVATE = 1 << 14, 1 << 18
+# netdevice(7).
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+
+# The shell is the first process of its namespace, which has to wait for what others leave.
+_NODE = "unshare --net --mount --pid --fork --kill-child --mount-proc sh -c '\"$@\"; exit $?' sh"
 
 # For a shell in namespaces of its own, whose node's lock is then not that of others.
 OWN_LOCKS = """
@@ -29,20 +32,20 @@ done
 _FOLDERS = ("/run/lock", "/dev/shm", "/var/lib/pinstudy")
 
 
-def isolate() -> bool:
-    """Give this process such a node; return whether the kernel let it, which it does for root."""
-    if os.geteuid() != 0:
-        return False
+def worker() -> str:
+    """Return what pytest-xdist starts for a worker in namespaces of its own, which root may."""
+    # By its name from here: a first process of which a folder is called pinstudy looks like one.
+    return f"popen//python={_NODE} {os.path.relpath(sys.executable)}"
+
+
+def isolate() -> None:
+    """Give this process, in such namespaces, folders and a loopback device of its own."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(_NEW_MOUNTS | _NEW_NETWORK) != 0:
-        return False
-    _checked(libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))
     for folder in _FOLDERS:
         Path(folder).mkdir(parents=True, exist_ok=True)
         mode = f"mode={Path(folder).stat().st_mode & 0o7777:o}".encode()
         _checked(libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, mode))
     _loopback_up()
-    return True
 
 
 def _checked(result: int) -> None:

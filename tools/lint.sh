@@ -30,6 +30,6 @@ check "Python, types" python -m mypy
 check "Spack files" python -m tools.check_spack
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
-    tools/setup.sh tools/test.sh tools/test_slurm.sh tools/lint.sh tools/sanitize.sh tools/lock.sh \
+    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh \
     runners/vm/guest/init runners/vm/guest/start.sh tests/vnode/guest/*.sh tests/slurm/first_process.sh
 exit $status

@@ -23,7 +23,7 @@ export PINSTUDY_FAILED_TESTS=$kept/failed
 workers=$(($(nproc) * 2))
 ((workers <= 8)) || workers=8
 # A node measures one study at a time, and only root can give each worker a node of its own.
-unshare --net --mount true 2>/dev/null || workers=0
+unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || workers=0
 
 # The kernel tells of births in its first network namespace only, and workers have others
 # (tests/isolation.py).

@@ -10,18 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, write_files
 from tests.tools import ROOT, missing, need_tool
+from tests.wait import HANG_S, until
 
 HERE = Path(__file__).resolve().parent
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
-
-PATIENCE_S = 60.0
-_POLL_S = 0.05
 
 
 class Cluster:
@@ -91,7 +88,7 @@ class Cluster:
 
     def wait_for_jobs(self) -> None:
         """Wait until no job is queued or running."""
-        wait_until("all jobs have ended", lambda: not self.live_jobs())
+        until(lambda: not self.live_jobs(), what="all jobs have ended")
 
     @contextlib.contextmanager
     def mounted(self, node: str, *what: str) -> Iterator[None]:
@@ -111,7 +108,7 @@ class Cluster:
         file = self._pid_file(LOGIN)
         self.ask("kill", file.read_text().strip())
         # It removes the file when it has saved everything.
-        wait_until("the controller has ended", lambda: not file.exists())
+        until(lambda: not file.exists(), what="the controller has ended")
 
     def start_daemon(self, node: str) -> None:
         """Start Slurm's daemon on a node, or its controller on the login node."""
@@ -122,7 +119,7 @@ class Cluster:
 
     def wait_for_nodes(self) -> None:
         """Wait until all nodes are idle."""
-        wait_until("all nodes are idle", self._all_idle)
+        until(self._all_idle, what="all nodes are idle")
 
     def _all_idle(self) -> bool:
         done = self.run("sinfo", "--noheader", "--Node", "--format=%N %T")
@@ -181,7 +178,7 @@ class Cluster:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=HANG_S,
             check=False,
         )
 
@@ -203,14 +200,6 @@ def cluster(folder: Path, shape: Shape | None = None) -> Iterator[Cluster]:
         yield made
     finally:
         made.stop()
-
-
-def wait_until(what: str, holds: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
-    """Wait until a condition holds; fails the test when it does not in time."""
-    until = time.monotonic() + patience_s
-    while not holds():
-        assert time.monotonic() < until, f"not within {patience_s:.0f} s: {what}"
-        time.sleep(_POLL_S)
 
 
 def _environment() -> dict[str, str]:

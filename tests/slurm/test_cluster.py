@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster import Cluster
 from tests.slurm.cluster_files import NODES
 from tests.tools import ROOT
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -72,7 +73,7 @@ def test_nothing_is_left_of_a_cluster_whose_starter_was_killed(
         assert len(_processes_of(folder)) > len(NODES)
         starter.kill()
 
-    wait_until("all processes have ended", lambda: not _processes_of(folder))
+    until(lambda: not _processes_of(folder), what="all processes have ended")
 
 
 def _processes_of(folder: Path) -> list[str]:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import cluster, wait_until
+from tests.slurm.cluster import cluster
 from tests.slurm.cluster_files import Shape
 from tests.slurm.plan import Plan
 from tests.slurm.trial import Trial
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -25,10 +26,10 @@ def test_the_copy_on_a_lost_node_stops_and_its_last_result_is_kept_aside(tmp_pat
         trial.hold(lost)
 
         slurm.kill_daemon(lost)
-        wait_until("the job runs elsewhere", lambda: len(trial.nodes()) == 2, LIMIT_S)
+        until(lambda: len(trial.nodes()) == 2, what="the job runs elsewhere", limit_s=LIMIT_S)
         [other] = trial.nodes() - {lost}
         trial.release(lost)
-        wait_until("the old copy has stopped", lambda: trial.attempts()[0]["ended"] is not None)
+        until(lambda: trial.attempts()[0]["ended"] is not None, what="the old copy has stopped")
         slurm.wait_for_jobs()
 
         first, second = trial.attempts()

@@ -12,10 +12,11 @@ import pytest
 from configs.cpulist import format_cpulist
 from runners.statuses import LEFT_OUT
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
-from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster import Cluster
 from tests.slurm.plan import PINNED, SCHEDULER, SPLIT, Plan
 from tests.slurm.trial import Trial
 from tests.trees import write
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -71,7 +72,7 @@ def test_a_node_unlike_the_others_adds_nothing_to_a_divided_study_and_stops_nobo
         trial.hold("n1")
         trial.hold("n2")
         trial.submit(*one, "homog", "--again")
-        wait_until("it has refused", lambda: len(slurm.live_jobs()) == 1)
+        until(lambda: len(slurm.live_jobs()) == 1, what="it has refused")
         trial.release("n1")
         trial.release("n2")
         slurm.wait_for_jobs()
@@ -110,7 +111,7 @@ def test_a_worker_that_finds_the_node_taken_refuses_and_submitting_again_complet
     trial.hold()
     trial.submit(*SPLIT)
     trial.wait_for_nodes(1)
-    wait_until("one has refused", lambda: len(slurm.live_jobs()) == 1)
+    until(lambda: len(slurm.live_jobs()) == 1, what="one has refused")
     trial.release()
     slurm.wait_for_jobs()
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -21,7 +22,7 @@ def test_a_requeued_worker_continues_and_loses_nothing(slurm: Cluster, tmp_path:
     trial.hold()
 
     slurm.ask("scontrol", "requeue", trial.jobs()[0])
-    wait_until("the worker has stopped", lambda: trial.attempts()[0]["ended"] == 75)
+    until(lambda: trial.attempts()[0]["ended"] == 75, what="the worker has stopped")
     trial.release()
     slurm.wait_for_jobs()
 
@@ -40,9 +41,9 @@ def test_an_array_requeued_as_a_whole_and_then_in_part_loses_nothing(
     [array] = {job.partition("_")[0] for job in trial.jobs()}
 
     slurm.ask("scontrol", "requeue", array)
-    wait_until("all have started again", lambda: len(trial.attempts()) == 6)
+    until(lambda: len(trial.attempts()) == 6, what="all have started again")
     slurm.ask("scontrol", "requeue", f"{array}_1")
-    wait_until("one has started once more", lambda: len(trial.attempts()) == 7)
+    until(lambda: len(trial.attempts()) == 7, what="one has started once more")
     trial.release()
     slurm.wait_for_jobs()
 

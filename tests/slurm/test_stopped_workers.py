@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from runners.statuses import INTERRUPTED
-from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -23,7 +24,7 @@ def test_after_a_worker_was_killed_only_what_is_missing_is_run(
     trial.hold()
 
     slurm.ask("kill", "-KILL", trial.process(worker=0))
-    wait_until("its job has ended", lambda: len(slurm.live_jobs()) == 1)
+    until(lambda: len(slurm.live_jobs()) == 1, what="its job has ended")
     trial.release()
     slurm.wait_for_jobs()
     made = len(list(trial.made()))
@@ -68,7 +69,7 @@ def test_a_warning_lets_the_run_in_flight_end_and_an_alarm_does_not(
     warned, alarmed = trial.jobs()
 
     slurm.ask("scancel", "--batch", "--signal=ALRM", alarmed)
-    wait_until("it has stopped", lambda: len(slurm.live_jobs()) == 1)
+    until(lambda: len(slurm.live_jobs()) == 1, what="it has stopped")
     assert [record["status"] for record in trial.records()] == [INTERRUPTED]
     slurm.ask("scancel", "--batch", "--signal=USR1", warned)
     trial.release()

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from runners.statuses import INTERRUPTED
-from tests.slurm.cluster import cluster, wait_until
+from tests.slurm.cluster import cluster
 from tests.slurm.plan import SCHEDULER, Plan
 from tests.slurm.trial import Trial
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -44,7 +45,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Trial
 
 def _wait_for_limit(trial: Trial) -> None:
     """Wait until the trial's first job has been stopped."""
-    wait_until("the time limit", lambda: trial.attempts()[0]["ended"] is not None, LIMIT_S)
+    until(lambda: trial.attempts()[0]["ended"] is not None, what="the time limit", limit_s=LIMIT_S)
 
 
 def test_a_worker_is_warned_ends_its_run_and_the_next_job_continues(

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster, wait_until
+from tests.slurm.cluster import Cluster, cluster
 from tests.slurm.cluster_files import LOGIN, Shape
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
+from tests.wait import until
 
 pytestmark = pytest.mark.slurm
 
@@ -53,7 +54,7 @@ def test_jobs_that_slurm_has_forgotten_have_ended_and_records_say_the_rest(tmp_p
         trial = Trial(slurm, tmp_path, Plan(repetitions=4))
         trial.submit(*SPLIT)
         slurm.wait_for_jobs()
-        wait_until("the jobs are forgotten", lambda: slurm.jobs() == {})
+        until(lambda: slurm.jobs() == {}, what="the jobs are forgotten")
 
         workers = trial.workers()
         assert [job["state"] for worker in workers for job in worker["jobs"]] == ["ended"] * 2
@@ -66,13 +67,13 @@ def test_reasons_of_several_words_and_jobs_of_others_do_not_disturb_the_status(
     slurm: Cluster, tmp_path: Path
 ) -> None:
     held = slurm.ask("sbatch", "--parsable", "--nodelist=n2", "--wrap", "sleep 100")
-    wait_until("the other job runs", lambda: slurm.jobs().get(held) == "RUNNING")
+    until(lambda: slurm.jobs().get(held) == "RUNNING", what="the other job runs")
     slurm.ask("scontrol", "requeuehold", held)
     slurm.ask("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=out for repair")
     try:
         trial = Trial(slurm, tmp_path, Plan(repetitions=4))
         trial.submit("--nodes", "n1,n3")
-        wait_until("n1 is done", lambda: trial.workers()[0]["left"] == 0)
+        until(lambda: trial.workers()[0]["left"] == 0, what="n1 is done")
         [[first], [second]] = [worker["jobs"] for worker in trial.workers()]
 
         assert first["state"] in {"running", "ended"}

@@ -11,8 +11,9 @@ from subprocess import CompletedProcess
 from typing import Any
 
 from runners.statuses import FINAL, OK
-from tests.slurm.cluster import Cluster, wait_until
+from tests.slurm.cluster import Cluster
 from tests.slurm.plan import SITE_FILE, STUDY_FILE, Plan
+from tests.wait import until
 
 Unit = tuple[str, bool, int]
 
@@ -113,7 +114,7 @@ class Trial:
 
     def wait_for_runs(self, runs: int, node: str = "*") -> None:
         """Wait until a node, or any, has made so many runs."""
-        wait_until(f"{runs} runs on {node}", lambda: len(list(self.made(node))) >= runs)
+        until(lambda: len(list(self.made(node))) >= runs, what=f"{runs} runs on {node}")
 
     def nodes(self) -> set[str]:
         """Return the nodes on which the program has been started."""
@@ -121,7 +122,7 @@ class Trial:
 
     def wait_for_nodes(self, many: int) -> set[str]:
         """Wait until the program has been started on so many nodes; return them."""
-        wait_until(f"a run on {many} nodes", lambda: len(self.nodes()) >= many)
+        until(lambda: len(self.nodes()) >= many, what=f"a run on {many} nodes")
         return self.nodes()
 
     def records(self, node: str = "*", folder: str = "records") -> Iterator[dict[str, Any]]:
