@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from configs.given_file import read_given
+from base.files import read_given
 
 # Larger files are none that pinstudy has written.
 MOST_BYTES = 8_000_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.table import joined, one_line
-from configs.words import plural
+from base.text import plural
 
 
 def caption(cases: Sequence[Mapping[str, Any]]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.measured import number_or_nan
+from base.reading import number_or_nan
 from runners.topology import KIND_ORDER
 
 Values = Sequence[object]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.table import harmless
-from configs.errors import ConfigError, Problem, UserError
-from configs.given_file import NotAFileError, read_given
+from base.errors import ConfigError, Problem, UserError
+from base.files import NotAFileError, read_given
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24

@@ -20,7 +20,7 @@ import pandas as pd
 from analysis.fields import ROW_KEYS, TABLE_KEYS
 from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
-from configs.errors import UserError
+from base.errors import UserError
 from runners.read_shards import Part, parts_of
 from runners.statuses import INTERRUPTED, LEFT_OUT, OK
 

@@ -17,7 +17,7 @@ from analysis.beside_files import read_limited, read_node
 from analysis.frame import MADE_ON
 from analysis.sources import Results
 from analysis.table import one_line
-from configs.words import plural
+from base.text import plural
 from runners.lstopo import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")

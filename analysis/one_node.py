@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.table import one_line
-from configs.errors import UserError
-from configs.words import shown
+from base.errors import UserError
+from base.text import shown
 from runners.changed_node import changed_between
 from runners.study_programs import changed_programs
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.frame import MADE_ON, good_runs
 from analysis.table import one_line
-from configs.words import plural
+from base.text import plural
 
 # Blocks are the samples: the runs of one share what disturbed it.
 _LEAST_BLOCKS = 2

@@ -14,7 +14,7 @@ from analysis.fields import MOST_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
 from analysis.table import joined, one_line
-from configs.words import plural
+from base.text import plural
 from runners.disturbed import DISTURBANCES, SEPARATOR
 from runners.placed_runs import PlacedRuns
 from runners.record_values import TORN

@@ -13,7 +13,7 @@ from analysis.published import publication
 from analysis.remarks import folder_remarks
 from analysis.summaries import FILE, read_summaries
 from analysis.summary import summarise
-from configs.errors import UserError
+from base.errors import UserError
 
 PUBLISHED = "published:"
 

@@ -20,10 +20,10 @@ from analysis.csv_file import Field, read_lines, read_text
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
 from analysis.table import harmless
-from configs.errors import ConfigError, Problem
+from base.errors import ConfigError, Problem
+from base.text import shown, unknown_word
 from configs.library import list_mappings
 from configs.model import SELECTIONS, TIGHTNESSES
-from configs.words import shown, unknown_word
 from runners.case import digest_of
 from runners.placed_runs import PlacedRuns
 from runners.statuses import LEFT_OUT, PLACEMENT_VIOLATED

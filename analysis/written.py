@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from configs.whole_file import is_full, write_whole
 
 ELSEWHERE = "or name a writable folder with --into"

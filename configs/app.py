@@ -6,6 +6,7 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
+from base.text import shown, unknown_word
 from configs.containers import Named, OneOrMore, Section, Table
 from configs.fields import (
     Arguments,
@@ -21,7 +22,6 @@ from configs.fields import (
 from configs.model import RUNTIMES, App, Check, Metric, OwnPlacement, Size, Variant
 from configs.schedules import KINDS, Schedule, kind_of
 from configs.schema import Strict
-from configs.words import shown, unknown_word
 
 STREAMS = ("stdout", "stderr")
 DEFAULT_ARGUMENTS = ("{size}",)

@@ -8,8 +8,8 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError
 
+from base.text import shown
 from configs.fields import MAX_ITEMS, AnyField, AtKey, ValueField, checked_name
-from configs.words import shown
 
 
 class OneOrMore(ValueField):

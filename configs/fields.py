@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from marshmallow import Schema, ValidationError, fields
 
-from configs.durations import parse_duration
-from configs.words import shown, unknown_word
+from base.text import shown, unknown_word
+from base.units import parse_duration
 
 if TYPE_CHECKING:
     AnyField = fields.Field[Any]

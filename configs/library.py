@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import unknown_word
 from configs.model import App, Mapping, Site, Study
-from configs.words import unknown_word
 
 CONFIGS = Path(__file__).resolve().parent
 ROOT = CONFIGS.parent

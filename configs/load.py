@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from base.errors import ConfigError, Problem, UserError
 from configs.app import AppSchema
 from configs.digest import study_digest
-from configs.errors import ConfigError, Problem, UserError
 from configs.fields import is_name
 from configs.mapping import MappingsSchema
 from configs.model import (

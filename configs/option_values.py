@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from configs.durations import parse_duration
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import shown
+from base.units import parse_duration
 from configs.shares import parse_share
-from configs.words import shown
 
 
 def share_option(option: str, text: str) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from base.text import shown, unknown_word
 from configs.model import DEFAULT_COLLECTORS, RACE_OF, App, AppChoice, Race
-from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
 _RACE: Path = ("repetitions", "race")

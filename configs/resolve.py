@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator
 from math import prod
 from typing import Any, Protocol
 
+from base.errors import ConfigError, Problem, UserError
+from base.text import shown, unknown_word
 from configs.app import schedule_problem
-from configs.errors import ConfigError, Problem, UserError
 from configs.mechanisms import why_never_pins
 from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
 from configs.racing import race_mistakes
 from configs.repetitions import Repetitions
-from configs.words import shown, unknown_word
 from configs.yaml_nodes import Path
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.

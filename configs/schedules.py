@@ -9,8 +9,8 @@ import re
 
 from marshmallow import ValidationError
 
+from base.text import nearest, shown
 from configs.fields import Text
-from configs.words import nearest, shown
 
 KINDS = ("static", "dynamic", "guided", "auto")
 

@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 from marshmallow.orderedset import OrderedSet
 
-from configs.errors import Problem
+from base.errors import Problem
 from configs.fields import AtKey, unknown_key
 from configs.yaml_nodes import Document, Path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from configs.words import shown
+from base.text import shown
 
 # Digits are bounded so that no number takes long to convert.
 _PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)

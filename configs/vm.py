@@ -6,9 +6,9 @@ import re
 
 from marshmallow import ValidationError
 
+from base.text import shown
 from configs.fields import Count, ValueField
 from configs.schema import Strict
-from configs.words import shown
 
 # What QEMU's machine q35 can have.
 MAX_VCPUS = 255

@@ -14,8 +14,8 @@ from typing import Any, Union
 
 import yaml
 
-from configs.errors import Problem
-from configs.words import shown
+from base.errors import Problem
+from base.text import shown
 from configs.yaml_text import decode, plain_words
 
 # Study -> apps -> app -> sizes -> size -> arguments is 8 deep; the rest is room.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from configs.errors import Problem, UserError
-from configs.given_file import NotAFileError, read_given
+from base.errors import Problem, UserError
+from base.files import NotAFileError, read_given
 
 # A study is a page of text; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 20

@@ -13,9 +13,9 @@ from types import FrameType
 
 import click
 
-from configs.errors import StudyError, UserError
-from configs.version import VERSION
-from configs.words import printable
+from base.errors import StudyError, UserError
+from base.text import printable
+from base.version import VERSION
 from pinstudy.streams import prepare_streams, why_lost
 from runners.invoker import begin, give_up_root
 
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest command when there is none of that name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from configs.words import unknown_word
+            from base.text import unknown_word
 
             raise click.UsageError(unknown_word("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)

@@ -78,7 +78,7 @@ def names_option(option: str, text: str | None) -> tuple[str, ...] | None:
     """Return the names that an option lists; raises UserError for what is no list of names."""
     if text is None:
         return None
-    from configs.errors import UserError
+    from base.errors import UserError
 
     names = tuple(name.strip() for name in text.split(","))
     if not all(map(_is_plain, names)):

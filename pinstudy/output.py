@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from configs.words import printable
+from base.text import printable
 
 
 def say(text: str, err: bool = False) -> None:

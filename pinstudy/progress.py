@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
-from configs.words import plural, printable
+from base.text import plural, printable
 from pinstudy.output import say
 from runners.case import Case
 from runners.forecast import duration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from configs.errors import UserError
+from base.errors import UserError
 
 if TYPE_CHECKING:
     from runners.batch.submission import Submission

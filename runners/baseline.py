@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from base.reading import Measured
 from configs.model import Baseline
 from runners.energy import EnergyMeter, EnergySource
 from runners.energy_figures import powers
-from runners.measured import Measured
 from runners.sysfs import Absent
 
 # Counters of energy must be looked at now and then, and Ctrl-C is to be heard at once.

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from base.reading import Measured
 from runners.around import Around
-from runners.measured import Measured
 from runners.sysfs import Absent, Tree
 
 PATH = "/proc/stat"

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from configs.cpulist import format_cpulist
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
 from runners.c2c_perf import (
     C2cTrial,
     c2c_command,

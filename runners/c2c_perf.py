@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from configs.words import plural
-from runners.ask import ask
+from base.command import ask
+from base.text import plural
 from runners.c2c_lines import contended_lines
 from runners.c2c_samples import FIELDS, MemorySample, NotUnderstoodError, lines_of, read_samples
 from runners.core_pmus import CorePmu, kinds_of_pmus, why_unsupported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.sysfs import Absent, Tree
 from runners.topology import Cache
 

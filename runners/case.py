@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.model import App, Mapping, Size, Variant
 
 

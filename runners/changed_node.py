@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from configs.words import shown
+from base.text import shown
 from runners.facts import settled
 
 # The largest nodes that are known have files of some 2 MiB.

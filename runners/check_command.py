@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from configs.words import printable, shown
+from base.text import printable, shown
 from runners.shortage import SHORTAGES, ShortageError, shortage_of
 from runners.signals import ended_by
 from runners.witness_process import Ending, LaunchError, WitnessProcess

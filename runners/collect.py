@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
+from base.reading import Measured
+from base.version import VERSION
 from configs.model import Study
-from configs.version import VERSION
 from runners.baseline import Baselines
 from runners.case import Case
 from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
@@ -19,7 +20,6 @@ from runners.energy_figures import run_figures
 from runners.execute import Harness, Meter, Observation
 from runners.installation import for_tools
 from runners.mappings import needed_tool
-from runners.measured import Measured
 from runners.node import Node
 from runners.openmp_runtime import find_runtime
 from runners.perf_events import (

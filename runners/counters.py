@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.perf_output import PerfOutput
 from runners.raw_counts import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
 

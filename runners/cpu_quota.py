@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from base.reading import Measured
 from runners.around import Around
-from runners.measured import Measured
 from runners.sysfs import Absent, Tree
 
 OWN = "/proc/self/cgroup"

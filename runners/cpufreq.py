@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from configs.cpulist import format_cpulist
-from runners.measured import Measured
+from base.cpulist import format_cpulist
+from base.reading import Measured
 from runners.sysfs import Absent, Tree
 
 CPUS = "/sys/devices/system/cpu"

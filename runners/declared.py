@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from configs.cpulist import format_cpulist, parse_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist, parse_cpulist
+from base.errors import UserError
 from runners.topology import KIND_ORDER, CoreKind
 
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
@@ -86,7 +86,7 @@ def declare(
 def _known(name: str) -> str:
     if name in KIND_ORDER:
         return name
-    from configs.words import unknown_word
+    from base.text import unknown_word
 
     raise UserError(f"--kinds: {unknown_word('core kind', name, KIND_ORDER)}; {_EXAMPLE}")
 

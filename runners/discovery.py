@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist
+from base.errors import UserError
 from runners import cpuinfo
 from runners.caches import read_caches
 from runners.declared import DeclaredKinds, declare

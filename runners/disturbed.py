@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from configs.cpulist import parse_cpulist
-from runners.measured import number_or_nan
+from base.cpulist import parse_cpulist
+from base.reading import number_or_nan
 
 THROTTLED = "throttled by heat"
 CLIPPED = "clipped at a power limit"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from base.reading import Measured
 from runners.energy_figures import FIELDS
 from runners.energy_perf import PerfMeter
 from runners.energy_powercap import PowercapMeter
 from runners.execute import Meter
 from runners.installation import for_tools
-from runners.measured import Measured
 from runners.perf_events import read_permission
 from runners.perf_power import find_power_pmu, why_forbidden
 from runners.powercap import DOMAINS, find_zones

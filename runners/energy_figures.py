@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.powercap import DOMAINS
 from runners.sysfs import Absent
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from base.reading import Measured
 from runners.energy_figures import domain_fields
-from runners.measured import Measured
 from runners.perf_power import PowerPmu, power_command, read_joules
 from runners.perf_process import PerfStat
 

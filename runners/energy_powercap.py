@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from base.reading import Measured
 from runners.energy_figures import domain_fields
-from runners.measured import Measured
 from runners.powercap import Zone, Zones
 from runners.sysfs import Absent
 

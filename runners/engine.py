@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.model import AppChoice, Study
 from configs.typed import as_typed
 from runners.case import Case
 from runners.launch import Launch
 
 if TYPE_CHECKING:
+    from base.reading import Measured
     from runners.collect import Collectors
     from runners.execute import Observation
-    from runners.measured import Measured
 
 
 class Engine(Protocol):

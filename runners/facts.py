@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.boot_options import read_boot_options
 from runners.cpufreq import CPUS, Cpufreq, read_mode, read_turbo

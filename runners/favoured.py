@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.evidence.tiers import HIGHEST_PERF, MAX_FREQ, read_sign
 from runners.sysfs import Tree
 from runners.topology import CoreKind

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.case import Case
 from runners.changed_node import in_words
 from runners.discovery import CPUS

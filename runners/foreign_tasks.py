@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 
+from base.reading import Measured
 from runners.busy_time import tick_s
-from runners.measured import Measured
 from runners.processes import Task, parse_task, read_stats, read_threads
 from runners.sysfs import Absent, Tree
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from configs.model import CURRENT_GOVERNOR, GovernorRule
 from runners.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.journal import STUDY, new_entry, open_journal

@@ -9,7 +9,7 @@ import resource
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import shown
 from configs.model import Precision, Race, Study
-from configs.words import shown
 from runners.changed_node import what_changed
 from runners.forecast import OVERHEAD_S
 from runners.precision import CasePrecision, figures_of

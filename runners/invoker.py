@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from configs.errors import UserError
+from base.errors import UserError
 
 # What sudo(8), doas(1) and pkexec(1) say of who called them: numbers, and a name by doas.
 _NUMBERS = ("SUDO_UID", "PKEXEC_UID")

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from configs.whole_file import sync_folder
 from runners.invoker import as_root, may_be_root
 from runners.own_file import (

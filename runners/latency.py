@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
-from configs.version import VERSION
-from configs.words import unknown_word
+from base.errors import StudyError, UserError
+from base.text import unknown_word
+from base.version import VERSION
 from runners.installation import for_programs
 from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring

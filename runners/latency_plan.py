@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from configs.cpulist import MAX_CPU, format_cpulist, parse_cpulist
-from configs.errors import UserError
-from configs.words import plural, shown
+from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.errors import UserError
+from base.text import plural, shown
 from runners.forecast import duration
 from runners.topology import Topology
 

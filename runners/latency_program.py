@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.latency_plan import Pair
 from runners.signals import ended_by
 

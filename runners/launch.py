@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")

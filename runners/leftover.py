@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.journal import STUDY, SYSTEM_FOLDER, TUNE, Entry, Journal, open_journal, outlived_by
 from runners.node_lock import NodeLock, is_locked
 from runners.restore import restore

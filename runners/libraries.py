@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from runners.ask import ask
+from base.command import ask
 
 # `libm.so.6 => /lib/libm.so.6 (0x…)`; without an arrow the loader itself, and what is preloaded.
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/.+) \(0x", re.MULTILINE)

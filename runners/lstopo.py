@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from runners.ask import ask
+from base.command import ask
 from runners.shards import write_atomically
 
 COMMANDS = ("lstopo-no-graphics", "lstopo")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
 from runners.clusters import cores_of_half_the_clusters, ranked_cores, usable

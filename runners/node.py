@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from configs.cpulist import format_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist
+from base.errors import UserError
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
 from runners.sysfs import Absent, Tree

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from runners.ask import ask
+from base.command import ask
 from runners.share import StoppedError
 
 _MAX_COMMAND_CHARACTERS = 120

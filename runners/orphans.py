@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.invoker import as_root
 from runners.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.programs import WITNESS

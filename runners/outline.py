@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
+from base.text import plural
 from configs.model import LATENCY_PLANS, Baseline, Study
-from configs.words import plural
 from runners.baseline import how_many
 from runners.case import Case, LeftOut, case_fields
 from runners.course import fewest_left, forecast, runs_left

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from configs.words import plural
+from base.text import plural
 from runners.clusters import NO_CLUSTERS, clusters_of, ranked_cores, usable
 from runners.topology import Core, Topology
 from runners.unmappable import CannotMapError

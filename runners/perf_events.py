@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.events import event_problem
 from runners.invoker import as_root
 from runners.perf_output import split_event

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.cpuinfo import first_block
 from runners.evidence.pmus import EVENT_SOURCES
 from runners.perf_events import PerfPermission

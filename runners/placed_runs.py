@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from configs.words import plural
+from base.text import plural
 
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 # Of an imported log: nobody looked at its program's threads.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, takewhile
 
-from configs.cpulist import format_cpulist
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
 
 # A run shorter than this may end before the sampler has met all its threads.
 TOO_SHORT_S = 0.05

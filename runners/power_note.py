@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.power_limits import LONG_TERM, limits_by_domain
 
 # The limiter regulates the average to just below the limit; what is this near is held by it.

@@ -10,7 +10,7 @@ import os
 import tempfile
 from typing import IO, cast
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.shortage import ShortageError, is_shortage
 
 # Metrics and messages are at the beginning and at the end.

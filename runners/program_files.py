@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from configs.given_file import open_given, read_given
+from base.files import open_given, read_given
 from runners.libraries import loaded_libraries
 
 PROGRAM = "program"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from base.text import plural
 from configs.model import Precision
-from configs.words import plural
 from runners.case import Case
 from runners.history import History
 from runners.plan import Plan

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.record_line import CHECKSUM, head_of, is_as_written
 from runners.record_values import ALTERED, TORN, NoRecord, sound
 from runners.shards import CHECKED_FROM, SCHEMA, SHARD

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
+from base.reading import Measured
 from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
 from runners.judge import judge, proof_of, read_metrics, stderr_tail, wanted_of
 from runners.launch import Launch
-from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
 from runners.shards import SCHEMA

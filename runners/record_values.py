@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from configs.durations import MAX_DURATION_S
+from base.units import MAX_DURATION_S
 from runners.statuses import FINAL, INTERRUPTED
 from runners.temperature import HIGHEST_C, LOWEST_C
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from runners.placement import Mask, Stay, ThreadTrace
 from runners.shortage import is_shortage
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runners.measured import number_or_nan
+from base.reading import number_or_nan
 
 # So many times the CPU time that one process can have used was used: by others as well. Clocks and
 # the rounding of short runs are within a tenth.

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from configs.library import study_argument
 from configs.model import Study
 from configs.typed import as_typed

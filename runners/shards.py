@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from configs.whole_file import is_full, sync_folder, write_whole
 from runners.record_line import line_of
 from runners.share import StoppedError

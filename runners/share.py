@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.errors import StudyError
+from base.errors import StudyError
 
 
 class StoppedError(StudyError):

@@ -10,7 +10,7 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from configs.errors import StudyError
+from base.errors import StudyError
 
 if TYPE_CHECKING:
     from runners.execute import Observation

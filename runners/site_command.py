@@ -6,8 +6,8 @@ import os
 import subprocess
 from collections.abc import Sequence
 
-from configs.cpulist import format_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist
+from base.errors import UserError
 from runners.cpufreq import policy_directories
 from runners.invoker import starting_as
 from runners.settings import Setting

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners import boot_options, cpuinfo
 from runners.sysfs import TEXT_LIMIT, Absent, Tree
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from base.reading import Measured
 from runners.cpufreq import read_cpufreq
 from runners.facts import SMT
-from runners.measured import Measured
 from runners.node import Node
 from runners.power_limits import limits_by_domain, read_power_limits
 from runners.sysfs import Absent, Tree

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from configs.errors import StudyError
+from base.errors import StudyError
+from base.reading import Measured
 from runners.baseline import Baselines
 from runners.case import Case, LeftOut
 from runners.clocks import ClockWatch
@@ -21,7 +22,6 @@ from runners.execute import Observation
 from runners.forecast import duration
 from runners.history import History
 from runners.launch import Launch
-from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.outlook import Outlook
 from runners.plan import Plan

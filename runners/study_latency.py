@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
-from configs.given_file import read_given
+from base.errors import StudyError, UserError
+from base.files import read_given
 from runners.forecast import duration
 from runners.latency import (
     FILE_NAME,

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from base.reading import Measured
 from runners.busy_time import BusyMeter
 from runners.cpu_quota import QuotaMeter
 from runners.daemons import daemon_warning, find_daemons
 from runners.execute import Observation
 from runners.foreign_tasks import ForeignTasksMeter
-from runners.measured import Measured
 from runners.node import Node
 from runners.power_limits import read_power_limits
 from runners.power_note import power_limit_note

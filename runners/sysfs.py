@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from configs.cpulist import parse_cpulist
-from configs.given_file import read_given
+from base.cpulist import parse_cpulist
+from base.files import read_given
 from runners.invoker import as_root, may_be_root
 from runners.shortage import SHORTAGES, ShortageError
 

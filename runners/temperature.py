@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.sysfs import Absent, Tree
 from runners.topology import Topology
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from base.reading import Measured
 from configs.model import TemperatureGate
 from runners.forecast import duration
-from runners.measured import Measured
 from runners.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
 
 # coretemp renews its values once a second; to look more often would only wake the package.

@@ -7,9 +7,9 @@ Clipping at a power limit is not in them unless the kernel was booted with int_p
 
 from __future__ import annotations
 
+from base.reading import Measured
 from runners.around import Around
 from runners.cpufreq import CPUS
-from runners.measured import Measured
 from runners.sysfs import Absent, Tree
 from runners.topology import Topology
 

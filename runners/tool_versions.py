@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from configs.given_file import read_given
-from runners.ask import ask
+from base.command import ask
+from base.files import read_given
 from runners.programs import EMULATED, program_folders
 
 MAX_CHARACTERS = 500

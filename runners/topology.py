@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 
 # Ranked by performance, best first; LP-E cores are E-cores without an L3 cache.
 KIND_ORDER = ("P", "E", "LP-E")

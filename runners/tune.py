@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.governors import PERFORMANCE
 from runners.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by

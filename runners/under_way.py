@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from base.text import plural
 from configs.whole_file import sync_folder
-from configs.words import plural
 from runners.course import runs_left
 from runners.journal import boot_id_of
 from runners.node import Node

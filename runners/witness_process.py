@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.child_end import wait_for
 from runners.signals import ended_by
 

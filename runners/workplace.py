@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
+from base.text import plural
 from configs.model import CURRENT_GOVERNOR, Site, Study
-from configs.words import plural
 from runners.case import Case
 from runners.engine import without_estimates
 from runners.governors import Governors

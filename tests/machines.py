@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from tests.trees import Machine, pairs, siblings_apart, singles
 
 Cache = tuple[int, str, str, str]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from configs.errors import Problem
+from base.errors import Problem
 from tools.spack_files.cmake import read_cmake
 from tools.spack_files.environment import read_environment
 from tools.spack_files.environment_checks import check_environment

@@ -87,7 +87,7 @@ environment_of_installation() {
     fi
     serves_others "$python" ||
         say "others may not start $(real_python "$python"): give another one as PINSTUDY_PYTHON"
-    logged "$python" -m compileall -q "$tree"/{configs,runners,analysis,pinstudy} ||
+    logged "$python" -m compileall -q "$tree"/{base,configs,runners,analysis,pinstudy} ||
         fail "cannot compile the modules in $tree:" see-log
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.advice.model import Advice, Candidate, Out, Point, Trial
 from analysis.advice.tell import headline, least_gain, most_gain
 from analysis.statistics.difference import Difference
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 
 
 def as_data(advice: Advice) -> dict[str, Any]:

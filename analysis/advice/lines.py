@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from analysis.advice.start import Start
 from analysis.advice.systemd import transient_word, unit_environment
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.typed import as_typed, word_as_typed
 from runners.launch import places_of
 

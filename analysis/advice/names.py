@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.table import one_line
-from configs.cpulist import format_cpulist, parse_cpulist
+from base.cpulist import format_cpulist, parse_cpulist
+from base.text import plural
 from configs.model import CURRENT_GOVERNOR
-from configs.words import plural
 
 _SAID_BEFORE = ("app", "variant", "size")
 _SAID_AFTER = {

@@ -13,7 +13,7 @@ from analysis.outcome import Outcome, write_findings
 from analysis.sources import open_results
 from analysis.tables import tables_of_cases, write_tables
 from analysis.written import again, write_file
-from configs.errors import UserError
+from base.errors import UserError
 
 
 def write_advice(folder: Path, width: int) -> Outcome:

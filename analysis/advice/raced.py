@@ -13,8 +13,8 @@ from typing import Any, TypeGuard
 
 from analysis.advice.limits import with_limits_of
 from analysis.advice.start import Start, start_of
+from base.reading import number_or_nan
 from configs.model import Race
-from runners.measured import number_or_nan
 from runners.race.race import Key, replay
 from runners.race.reading import race_run
 from runners.race.standing import RaceRun, Standing

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, TypeGuard
 
-from configs.cpulist import MAX_CPU, parse_cpulist
+from base.cpulist import MAX_CPU, parse_cpulist
 from configs.schedules import KINDS, kind_of
 
 # The words that stand before the program, by mechanism (runners.launch.launcher_of).

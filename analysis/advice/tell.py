@@ -11,7 +11,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL
 from analysis.verdict.phrases import change, do, listed, rounded, sentence
 from analysis.verdict.start_up import start_up
-from configs.words import plural
+from base.text import plural
 from runners.forecast import duration
 from runners.race.trial import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
 

@@ -12,7 +12,7 @@ from analysis.digits import percent
 from analysis.frame import good_runs
 from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
-from configs.words import plural
+from base.text import plural
 from runners.disturbed import DISTURBANCES, SEPARATOR
 from runners.race.elimination import MOST_NOISE
 from runners.race.standing import Standing

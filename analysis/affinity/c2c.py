@@ -15,7 +15,7 @@ from typing import Any
 
 from analysis.beside_files import read_json
 from analysis.table import one_line
-from configs.cpulist import MAX_CPU
+from base.cpulist import MAX_CPU
 
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"

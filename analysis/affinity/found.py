@@ -17,7 +17,7 @@ from analysis.findings import Findings
 from analysis.latency import Latency, read_latency
 from analysis.sources import Results
 from analysis.table import one_line
-from configs.errors import UserError
+from base.errors import UserError
 from runners.latency import FILE_NAME
 
 

@@ -10,7 +10,7 @@ from analysis.beside_files import read_node
 from analysis.findings import CaseFinding
 from analysis.sources import Results
 from analysis.table import one_line
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 
 
 @dataclass(frozen=True)

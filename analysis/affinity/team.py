@@ -18,7 +18,7 @@ from analysis.affinity.node_cpus import NodeCpus, cpus_of, node_cpus
 from analysis.fields import METRIC
 from analysis.findings import CaseFinding, Findings
 from analysis.sources import Results
-from configs.cpulist import MAX_CPU
+from base.cpulist import MAX_CPU
 from runners.read_shards import read_records
 from runners.statuses import OK
 

@@ -11,8 +11,8 @@ from analysis.digits import percent
 from analysis.layouts import NOTHING
 from analysis.table import Column, Notes, Table
 from analysis.verdict.phrases import listed
-from configs.cpulist import format_cpulist
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
 
 # The lines that are named are the fewest that have this share of a case's HITM …
 MOSTLY = 0.9

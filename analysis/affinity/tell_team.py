@@ -8,8 +8,8 @@ from analysis.affinity.team import Team
 from analysis.digits import mean_count, percent
 from analysis.table import one_line
 from analysis.verdict.phrases import listed, name, sentence
-from configs.cpulist import format_cpulist
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
 
 
 def tell_team(team: Team) -> str:

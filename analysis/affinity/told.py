@@ -12,7 +12,7 @@ from analysis.layouts import NOTHING
 from analysis.table import Column, Table, joined, one_line
 from analysis.verdict.phrases import name, names
 from analysis.verdict.tables import interval_of, number_of, ratio_decimals, ratio_interval, word_of
-from configs.words import plural
+from base.text import plural
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from analysis.findings import Findings
 from analysis.frame import good_runs
 from analysis.sources import Results
 from analysis.statistics.drift import Trend
-from configs.words import plural
+from base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"
 # Runs beyond this many times the middle half's width stand at the edge, so that the rest is seen.

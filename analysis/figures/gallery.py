@@ -22,7 +22,7 @@ from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import Results, open_results
 from analysis.workers import how_many, pool
-from configs.errors import UserError
+from base.errors import UserError
 
 FOLDER = "figures"
 # A process takes a second to start, as long as four tables take to draw.

@@ -43,7 +43,7 @@ from analysis.figures.words import sentences
 from analysis.latency.clusters import Clusters, find_clusters
 from analysis.latency.model import Latency
 from analysis.latency.words import groups, ns
-from configs.words import plural
+from base.text import plural
 
 Array = NDArray[np.float64]
 TITLE = "Core-to-core latency"

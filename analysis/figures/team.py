@@ -28,7 +28,7 @@ from analysis.figures.style import (
 )
 from analysis.figures.words import sentences
 from analysis.table import one_line
-from configs.words import plural
+from base.text import plural
 
 TITLE = "Who ran where"
 # Beyond that many threads a row has no label of its own, beyond so many CPUs a cell no number.

@@ -27,7 +27,7 @@ from analysis.figures.style import BLACK, in_style
 from analysis.figures.words import extremes, sentences
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings
 from analysis.sources import Results
-from configs.words import plural
+from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {
     "time": ("time (s)", "Mean time", "s"),

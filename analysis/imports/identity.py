@@ -9,9 +9,9 @@ from pathlib import Path
 
 from analysis.summaries import UNKNOWN
 from analysis.table import harmless
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import shown, unknown_word
 from configs.library import list_mappings
-from configs.words import shown, unknown_word
 from runners.case import digest_of
 
 # What a log's case consists of; the first three have to be said.

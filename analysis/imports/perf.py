@@ -18,9 +18,9 @@ from analysis.imports.perf_log import read_log
 from analysis.imports.summary_file import add_summaries
 from analysis.summaries import FILE
 from analysis.table import harmless
-from configs.errors import UserError
-from configs.words import shown
-from runners.measured import Measured
+from base.errors import UserError
+from base.reading import Measured
+from base.text import shown
 from runners.read_shards import read_records
 from runners.shards import SCHEMA, Shard
 from runners.statuses import FAILED, OK

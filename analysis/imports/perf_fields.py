@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from analysis.imports.perf_block import Block
+from base.reading import Measured
 from runners.counters import FIELDS, no_counters, read_counters
 from runners.energy_figures import FIELDS as ENERGY
 from runners.energy_figures import domain_fields, run_figures
-from runners.measured import Measured
 from runners.perf_output import PerfOutput, Row
 from runners.perf_power import EVENTS, UNIT
 from runners.raw_counts import canonical_event

@@ -12,8 +12,8 @@ from analysis.csv_file import read_text
 from analysis.imports.perf_block import Block, LogError
 from analysis.imports.perf_text import is_text, read_text_log
 from analysis.table import harmless
-from configs.errors import ConfigError, Problem
-from configs.words import shown
+from base.errors import ConfigError, Problem
+from base.text import shown
 from runners.perf_output import Row, parse_perf_output
 
 WHAT = "a log of perf stat"

@@ -13,7 +13,7 @@ from analysis.fields import TABLE_KEYS
 from analysis.imports.identity import Identity
 from analysis.imports.numbers import Numbers
 from analysis.summaries import FILE, read_summaries
-from configs.errors import UserError
+from base.errors import UserError
 
 
 def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import parse_cpulist
-from configs.errors import UserError
-from configs.words import shown
+from base.cpulist import parse_cpulist
+from base.errors import UserError
+from base.text import shown
 
 _MOST_LETTERS = 2000
 

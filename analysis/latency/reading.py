@@ -13,8 +13,8 @@ from analysis.latency.checked import Checked
 from analysis.latency.known_topology import known_topology
 from analysis.latency.model import Latency, LeftOut
 from analysis.table import harmless, one_line
-from configs.errors import UserError
-from configs.given_file import NotAFileError, read_given
+from base.errors import UserError
+from base.files import NotAFileError, read_given
 from runners.latency import METHODS
 from runners.latency_plan import ALL, GIVEN, REPRESENTATIVE
 

@@ -27,8 +27,8 @@ from analysis.latency.tables import (
 )
 from analysis.latency.teams import Team, find_teams
 from analysis.table import Table
-from configs.cpulist import format_cpulist
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
 
 
 @dataclass(frozen=True)

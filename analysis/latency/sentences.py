@@ -14,7 +14,7 @@ from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
 from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
 from analysis.table import one_line
-from configs.words import plural
+from base.text import plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
 PUBLISHED = (15.5, 16.6)

@@ -16,7 +16,7 @@ from analysis.latency.teams import Team
 from analysis.latency.words import gained, listed, millions
 from analysis.statistics.interval import Interval
 from analysis.table import Column, Table, one_line
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 
 # More rows are for programs, or for the heat map.
 MOST_ROWS = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.verdict import phrases
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 
 PER_MILLION = 1e6
 _MOST_LISTED = 6

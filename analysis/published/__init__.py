@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from configs.errors import UserError
-from configs.words import unknown_word
+from base.errors import UserError
+from base.text import unknown_word
 
 FOLDER = Path(__file__).resolve().parent
 SOURCE = "source.yaml"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from analysis.findings import CaseFinding, Findings
 from analysis.node_files import NodeSheet
 from analysis.sources import Results
-from configs.words import plural
+from base.text import plural
 from runners.statuses import LEFT_OUT, OK
 
 # Beyond that a list is no longer read; what is left of it is counted by reason.

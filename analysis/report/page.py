@@ -37,7 +37,7 @@ from analysis.tables import tables_of_cases
 from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.written import write_file
-from configs.errors import UserError
+from base.errors import UserError
 
 FILE = "report.html"
 _HERE = Path(__file__).parent

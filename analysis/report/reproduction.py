@@ -16,8 +16,8 @@ from analysis.beside_files import read_limited
 from analysis.node_files import NodeSheet, kinds_option
 from analysis.report.left_aside import Places
 from analysis.sources import Results
+from base.reading import number_or_nan
 from configs.model import PRECISION_OF
-from runners.measured import number_or_nan
 from runners.read_shards import read_records
 from runners.statuses import BASELINE, LEFT_OUT
 from runners.workplace import APPS, STUDY_FILE

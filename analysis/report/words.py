@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.findings import Findings
 from analysis.sources import Results
 from analysis.table import joined
-from configs.words import plural
+from base.text import plural
 
 _MOST_NAMED = 6
 

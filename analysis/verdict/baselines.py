@@ -8,8 +8,8 @@ from typing import Any
 
 from analysis.fields import TABLE_KEYS
 from analysis.verdict.phrases import leaves_all
-from configs.errors import UserError
-from configs.words import unknown_word
+from base.errors import UserError
+from base.text import unknown_word
 
 # What a baseline shares with the cases that are compared with it.
 _GUEST = ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator")

@@ -11,7 +11,7 @@ from analysis.table import one_line
 from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
 from analysis.verdict.start_up import start_up
 from analysis.verdict.unplaced import unusable
-from configs.words import plural
+from base.text import plural
 
 _ANSWERS = {
     "pin": "to pin {what}",

@@ -12,8 +12,8 @@ from analysis.statistics.decision import LEAST_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
+from base.text import plural
 from configs.model import CURRENT_GOVERNOR
-from configs.words import plural
 
 NOUNS: Mapping[Objective, str] = {
     "time": "time",

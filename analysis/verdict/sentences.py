@@ -31,7 +31,7 @@ from analysis.verdict.start_up import start_up, start_ups
 from analysis.verdict.tables import UNITS
 from analysis.verdict.unlike import of_units, parted, slow, spreads
 from analysis.verdict.unplaced import not_placed, rests_on, unusable
-from configs.words import plural
+from base.text import plural
 
 # Values that differ by a smaller share are equal: no clock tells them apart.
 SAME = 1e-12

@@ -21,7 +21,7 @@ from analysis.verdict.tables import (
     exact_statistics,
     statistics_tables,
 )
-from configs.words import plural
+from base.text import plural
 
 QUESTION = "To pin or not to pin?"
 NEXT = "To decide what is undecided, continue the study:"

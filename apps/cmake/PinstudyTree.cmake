@@ -10,7 +10,7 @@ if(PINSTUDY_PYTHON AND NOT IS_ABSOLUTE "${PINSTUDY_PYTHON}")
 endif()
 
 set(pinstudy_tree lib/pinstudy)
-set(pinstudy_packages configs runners analysis pinstudy)
+set(pinstudy_packages base configs runners analysis pinstudy)
 
 # A module that an older version left there would still be imported; what an administrator has added,
 # as a site's file, stays. The prefix is that of cmake --install, not of the configuration.

@@ -6,9 +6,9 @@ import os
 import platform
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
-from configs.version import VERSION
-from configs.words import plural
+from base.cpulist import format_cpulist
+from base.text import plural
+from base.version import VERSION
 from runners.capabilities import probe
 from runners.node import Node, open_node
 from runners.utc import utc_now

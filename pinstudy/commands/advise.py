@@ -108,7 +108,7 @@ def command(
     pinstudy, until one is reliably better or none is. {threads} in an argument stands for the
     thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
     """
-    from configs.errors import UserError
+    from base.errors import UserError
     from configs.library import load_site
     from pinstudy.study_run import show_advice
     from runners.advise.end import as_it_starts, raise_problem, reference_problem, told_in_vain

@@ -15,7 +15,7 @@ from pinstudy.output import say
 @RESULTS
 def command(study: str, results: Path) -> None:
     """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
-    from configs.errors import StudyError
+    from base.errors import StudyError
     from pinstudy.submissions import submissions_named
     from runners.batch.jobs import end_jobs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from configs.errors import UserError
+from base.errors import UserError
 from pinstudy.options import JSON, MARGIN, STYLE, find_results
 from pinstudy.output import print_json, say
 

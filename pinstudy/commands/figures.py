@@ -16,8 +16,8 @@ def chosen_formats(
     _context: click.Context, _parameter: click.Parameter, value: str
 ) -> tuple[str, ...]:
     """Return the formats of a list such as `svg,pdf`; raises UserError for an unknown one."""
-    from configs.errors import UserError
-    from configs.words import unknown_word
+    from base.errors import UserError
+    from base.text import unknown_word
 
     names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
     for name in names:

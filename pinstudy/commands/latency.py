@@ -82,7 +82,7 @@ def command(
     Heat map, clusters, the best partner of each CPU and ready OMP_PLACES go to
     results/latency/<node>/, or to --into.
     """
-    from configs.errors import UserError
+    from base.errors import UserError
     from configs.option_values import share_option
     from pinstudy.pair_progress import PairProgress
     from runners.invoker import give_up_root

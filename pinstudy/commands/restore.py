@@ -24,8 +24,8 @@ def command(sysroot: Path, forget: bool) -> None:
     First what a study that was killed has left, then what `pinstudy tune` has changed. Every
     setting is read back; exit status 1 when one could not be verified. Its journal then stays.
     """
-    from configs.errors import StudyError
-    from configs.words import plural
+    from base.errors import StudyError
+    from base.text import plural
     from runners.journal import STUDY, TUNE, open_journal, state_folder
     from runners.leftover import others_leftovers, told_problems, told_reboot
     from runners.node_lock import NodeLock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.typed import as_typed
 from pinstudy.options import SYSROOT
 from pinstudy.output import say, wrap

@@ -53,7 +53,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
 
 
 def _show(status: SubmissionStatus) -> None:
-    from configs.words import plural
+    from base.text import plural
     from runners.batch.status import said_of
     from runners.forecast import duration
 

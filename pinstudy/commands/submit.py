@@ -70,7 +70,7 @@ def command(
     STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
     the jobs is kept in results/<study>/submissions/.
     """
-    from configs.errors import UserError
+    from base.errors import UserError
     from configs.library import load_study, read_site
     from configs.option_values import time_option
     from pinstudy.options import names_option
@@ -132,7 +132,7 @@ def command(
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the script, what others differ in, and what all of it amounts to."""
-    from configs.words import plural
+    from base.text import plural
     from runners.batch.spread import PER_NODE, said
     from runners.forecast import duration
 

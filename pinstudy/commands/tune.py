@@ -38,7 +38,7 @@ def command(
 
     Exit status 1 when something could not be put in force.
     """
-    from configs.errors import StudyError
+    from base.errors import StudyError
     from runners.daemons import find_daemons, stop_commands
     from runners.sysfs import Tree
     from runners.tune import changes_of, tune

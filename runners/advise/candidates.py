@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
+from base.text import plural
 from configs.model import App
 from configs.model import Mapping as CpuMapping
-from configs.words import plural
 from runners.advise.suggestions import (
     SCHEDULER,
     Suggestion,

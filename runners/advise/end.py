@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError
-from configs.words import plural
+from base.errors import StudyError
+from base.reading import number_or_nan
+from base.text import plural
 from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
-from runners.measured import number_or_nan
 from runners.outline import Outline
 from runners.placed_runs import PROVED, UNPROVED, verdict_of
 from runners.placement import FEW_LOOKS, TOO_SHORT_S

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import display_path, load_study
 from configs.typed import as_typed
 from configs.yaml_text import read_bytes

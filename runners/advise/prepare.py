@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import list_mappings
 from configs.schedules import kind_of
 from runners.advise.candidates import MOST_CANDIDATES, Ground, make_field

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from marshmallow import ValidationError
 
+from base.text import plural, shown
 from configs.model import WAIT_POLICIES
 from configs.schedules import Schedule
 from configs.study import MAX_THREADS
-from configs.words import plural, shown
 from runners.advise.program import Program
 from runners.advise.request import Request
 from runners.launch import FALLBACK_SCHEDULE, REMOVED_PREFIXES

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
+from base.text import plural
 from configs.library import read_study
 from configs.model import RACE_OF, Study
 from configs.typed import word_as_typed
-from configs.words import plural
 from runners.advise.candidates import Field, Placed
 from runners.advise.governors import Choice
 from runners.advise.program import Program

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.schedules import kind_of
 from configs.yaml_text import MAX_BYTES
 from runners.advise.candidates import Field, Group

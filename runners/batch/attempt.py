@@ -14,8 +14,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError
-from runners.batch.json_fields import (
+from base.errors import StudyError
+from base.structure import (
     checked,
     checked_all,
     checked_count,

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError
+from base.errors import StudyError
 
 _CLAIM = re.compile(r"(?P<lane>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
 # Each claim that fails found a newer one; more than this is somebody who deletes them.

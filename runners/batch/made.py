@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.read_shards import read_progress
 from runners.run_keys import RunKey
 from runners.shards import LATE

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from configs.errors import StudyError
+from base.errors import StudyError
+from base.text import plural
 from configs.model import BATCH_SYSTEMS, Queue
-from configs.words import plural
 from runners.batch.asking import Answer, one_line
 from runners.batch.script import clock_time
 from runners.batch.system import Job

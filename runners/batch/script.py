@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import shown
 from configs.model import Queue
 from configs.queue import is_script_word
-from configs.words import shown
 from runners.batch.system import WORKER, Job
 from runners.node import safe_name
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import plural
 from configs.model import Queue, Site, Spread, Study
-from configs.words import plural
 from runners.node import safe_name
 
 PER_NODE = "per-node"

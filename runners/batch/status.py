@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from configs.words import plural
+from base.text import plural
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.made import Blocks, Made, read_made
 from runners.batch.spread import SPLIT, Worker

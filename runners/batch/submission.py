@@ -15,8 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
-from runners.batch.json_fields import (
+from base.errors import StudyError, UserError
+from base.structure import (
     checked,
     checked_all,
     checked_count,

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
+from base.text import plural
 from configs.model import Queue, Site, Spread, Study
 from configs.whole_file import write_whole
-from configs.words import plural
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.jobs import live_jobs
 from runners.batch.made import read_made

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from configs.errors import UserError
+from base.errors import UserError
+from base.text import unknown_word
 from configs.model import BATCH_SYSTEMS
-from configs.words import unknown_word
 from runners.batch.flux import Flux
 from runners.batch.lsf import Lsf
 from runners.batch.pbs import Pbs

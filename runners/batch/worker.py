@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
+from base.text import plural
 from configs.library import load_site, load_study
-from configs.words import plural
 from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
 from runners.batch.spread import SPLIT, Worker

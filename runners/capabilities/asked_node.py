@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.core_pmus import events_by_pmu, read_core_pmus
 from runners.cpuinfo import first_block, is_guest
 from runners.declared import DeclaredKinds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 from runners.journal import STUDY, TUNE, Journal, open_journal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from configs.errors import UserError
-from runners.ask import ask
+from base.command import ask
+from base.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.installation import for_programs

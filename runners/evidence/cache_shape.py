@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.evidence.ranks import FIRST_HYBRID_AMD_FAMILY, amd_family
 from runners.evidence.view import Finding, NodeView, atom_kinds
 from runners.topology import Cache, CoreKind

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.evidence.view import Finding, NodeView, atom_kinds
 from runners.sysfs import Absent
 from runners.topology import KIND_ORDER, CoreKind

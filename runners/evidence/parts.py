@@ -5,7 +5,7 @@ Part numbers come before capacities: on NVIDIA GB10, two parts have five capacit
 
 from __future__ import annotations
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.evidence.tiers import ranked_kinds
 from runners.evidence.view import Finding, NodeView, one_kind

@@ -7,7 +7,7 @@ type are offline (kernel commit f83d2f91d259): hybrid is what has two lists that
 
 from __future__ import annotations
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.evidence.tiers import ranked_kinds
 from runners.evidence.view import Finding, NodeView, atom_kinds
 from runners.sysfs import Absent, Tree

@@ -8,7 +8,7 @@ which CPUs are the faster ones, unless the node has only one of them.
 
 from __future__ import annotations
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.evidence.tiers import (
     BASE_FREQ,

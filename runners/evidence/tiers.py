@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.cpufreq import policy_directories
 from runners.evidence.view import Finding, NodeView, clusters, value_range
 from runners.sysfs import Absent, Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.sysfs import Tree
 from runners.topology import Cache, CoreKind
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base.text import plural
 from configs.model import Race
-from configs.words import plural
 
 # A study that repeats every case ten times is what a race is measured by; it may take a third.
 FULL_REPETITIONS = 10

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from configs.model import Race as Rule
 from runners.case import Case
 from runners.history import History

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
+from base.text import plural
 from configs.model import Race as Rule
-from configs.words import plural
 from runners.placed_runs import PROVED, UNPROVED, VIOLATED
 from runners.race.budget import FULL_REPETITIONS, most_runs
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases

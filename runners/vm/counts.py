@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from base.reading import Measured
 from runners.counters import read_counters
 from runners.execute import Observation
-from runners.measured import Measured
 from runners.perf_output import parse_perf_output
 
 # What a guest's own kernel counts; all else is counted by the host.

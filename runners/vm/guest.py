@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.model import Vm
 from runners.case import Vcpus
 from runners.vm.host import START, GuestHost

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.installation import ROOT, for_guests
 from runners.sysfs import Absent, Tree
 from runners.vm.initramfs import archive, lacking

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.aside import free_cpus
 from runners.case import Vcpus
 from runners.placement import Proof, ThreadTrace, Wanted, Watched, prove

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from configs.cpulist import MAX_CPU, parse_cpulist
-from configs.words import shown
+from base.cpulist import MAX_CPU, parse_cpulist
+from base.text import shown
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.launch import Launch

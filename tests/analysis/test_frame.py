@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from analysis.frame import Runs, read_runs
 from analysis.growing import COLUMNS
 from analysis.tables import make_tables, render
-from configs.errors import UserError
+from base.errors import UserError
 from runners.record_values import TORN
 from runners.shards import SCHEMA
 from tests.analysis.records import left_out, record, without, write

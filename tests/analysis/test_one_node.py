@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.sources import open_results
-from configs.errors import UserError
+from base.errors import UserError
 from runners.node import open_node
 from tests.analysis.records import record, write
 from tests.cli import pinstudy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.sources import folders_for, open_results, sources_below
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.records import record, write
 from tests.analysis.test_summaries import HEADER, ROW
 

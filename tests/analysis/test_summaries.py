@@ -19,7 +19,7 @@ from analysis.frame import read_runs
 from analysis.summaries import COLUMNS, read_summaries
 from analysis.summary import summarise
 from analysis.tables import make_tables, render
-from configs.errors import ConfigError, UserError
+from base.errors import ConfigError, UserError
 from tests.analysis.records import left_out, record, without, write
 
 HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.tables import render, write_tables
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.made_tables import cells_by_title, tables_from
 from tests.analysis.records import NOT_COUNTED, left_out, record, without
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from configs.errors import ConfigError, UserError
+from base.errors import ConfigError, UserError
+from base.text import unknown_word
 from configs.load import parse_app, parse_mappings, parse_study
 from configs.model import App, Mapping, Study
-from configs.words import unknown_word
 
 LU = b"""\
 # An app

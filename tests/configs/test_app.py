@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.errors import ConfigError
+from base.errors import ConfigError
 from configs.load import parse_app
 from configs.model import App, OwnPlacement, Size
 from tests.configs.shelves import LU

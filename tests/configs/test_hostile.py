@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configs.errors import ConfigError
+from base.errors import ConfigError
 from configs.load import parse_app, parse_mappings
 from configs.model import App, Study
 from configs.yaml_text import MAX_BYTES

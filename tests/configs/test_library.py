@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import ConfigError, UserError
 from configs import library
-from configs.errors import ConfigError, UserError
 from tests.configs.shelves import LU, STUDY
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import ConfigError
+from base.errors import ConfigError
 from configs.library import CONFIGS, load_site
 from configs.load import parse_site
 from configs.model import BATCH_SYSTEMS, Queue

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import ConfigError, UserError
+from base.errors import ConfigError, UserError
 from configs.library import load_site
 from configs.model import GovernorRule
 

@@ -20,9 +20,9 @@ from analysis.imports.perf_log import read_log
 from analysis.latency.reading import read_latency
 from analysis.summaries import FILE as SUMMARIES
 from analysis.summaries import read_summaries
-from configs.cpulist import MAX_CPU, format_cpulist, parse_cpulist
-from configs.durations import MAX_DURATION_S, parse_duration
-from configs.errors import ConfigError, UserError
+from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.errors import ConfigError, UserError
+from base.units import MAX_DURATION_S, parse_duration
 from configs.library import load_app, load_mapping
 from configs.load import parse_app, parse_mappings, parse_site, parse_study
 from runners.advise.elf import NotLookedIntoError, dynamic_names

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from configs.version import VERSION
+from base.version import VERSION
 from runners.read_shards import read_records
 from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted

@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from tests.cli import pinstudy
 from tests.pinstudy.test_command_line import folder, records, two_kinds
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.read_shards import read_records
 from runners.vm.host import find_guest_host
 from tests.processes import name_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from runners.aside import free_cpus, step_aside
 from runners.execute import Harness, Observation, execute
 from runners.launch import Launch

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import Measured
 from configs.model import Baseline
 from runners.baseline import Baselines, how_many
 from runners.energy import EnergySource, no_energy
 from runners.energy_powercap import PowercapMeter
-from runners.measured import Measured
 from runners.powercap import find_zones
 from runners.sysfs import Absent
 from tests.runners.powercap_trees import (

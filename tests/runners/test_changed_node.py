@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import load_study
 from runners.changed_node import what_changed
 from runners.history import read_history

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from runners.core_pmus import (
     CorePmu,
     events_by_pmu,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import Measured
 from runners.counters import FIELDS, fields_of, no_counters, read_counters
-from runners.measured import Measured
 from runners.perf_output import parse_perf_output
 
 Kinds = Mapping[str, Sequence[str]]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.reading import Measured
 from runners.cpu_quota import QuotaMeter
-from runners.measured import Measured
 from runners.sysfs import Tree
 from tests.trees import write
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.cpulist import format_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist
+from base.errors import UserError
 from runners.declared import parse_kinds
 from runners.node import open_node
 from runners.topology import KIND_ORDER, topology_json

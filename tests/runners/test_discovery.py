@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from configs.cpulist import format_cpulist
-from configs.errors import UserError
+from base.cpulist import format_cpulist
+from base.errors import UserError
 from runners.discovery import read_topology
 from runners.topology import Topology, topology_json
 from tests.machines import INTEL

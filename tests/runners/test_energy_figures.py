@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from base.reading import Measured
 from runners.energy_figures import domain_fields, powers, run_figures
-from runners.measured import Measured
 from runners.sysfs import Absent
 
 ENERGY = Measured({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from base.reading import Measured
 from runners.energy_powercap import PowercapMeter
-from runners.measured import Measured
 from runners.powercap import find_zones
 from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.powercap_trees import (

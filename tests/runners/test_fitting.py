@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.fitting import Fitting
 from runners.node import Node, open_node, whole_node
 from tests.runners.cases import case

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from base.reading import Measured
 from runners.foreign_tasks import ForeignTasksMeter
-from runners.measured import Measured
 from runners.sysfs import Tree
 from tests.runners.proc_trees import process
 from tests.wait import until

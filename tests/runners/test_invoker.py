@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.invoker import invoking_user, may_be_root, user_of
 from tests.ordinary_user import NOBODY, open_folder
 from tests.users_pinstudy import users_pinstudy

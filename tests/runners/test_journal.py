@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.journal import STUDY, Journal, new_entry, state_folder
 from runners.restore import restore
 from runners.settings import Setting

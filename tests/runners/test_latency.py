@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.installation import ROOT
 from runners.latency import (
     LatencySettings,

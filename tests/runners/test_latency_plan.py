@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.cpulist import parse_cpulist
-from configs.errors import UserError
+from base.cpulist import parse_cpulist
+from base.errors import UserError
 from runners.discovery import read_topology
 from runners.latency_plan import (
     ACROSS_PACKAGES,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from base.reading import Measured
 from configs.model import AppChoice, Precision, Size, Study
 from runners.baseline import Baselines
 from runners.case import Case
@@ -20,7 +21,6 @@ from runners.energy import no_energy
 from runners.execute import Observation
 from runners.history import History
 from runners.launch import Launch
-from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.outline import Outline
 from runners.plan import Plan, make_plan

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.node_lock import NodeLock, is_locked, lock_folder
 from tests.tools import missing, need_tool
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.orphans import end_orphans
 from runners.processes import parse_task
 from runners.programs import WITNESS, find_program

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.model import Mapping
 from runners.discovery import read_topology
 from runners.mappings import resolve_cpus

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.events import event_problem
 from runners.perf_events import (
     DEFAULT_EVENTS,

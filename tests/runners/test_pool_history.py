@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import load_study
 from runners.history import read_history
 from runners.shards import SCHEMA, Shard

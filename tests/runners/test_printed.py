@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners import printed
 from runners.execute import Harness, execute
 from runners.launch import Launch

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from base.reading import Measured
 from runners.execute import Observation
 from runners.launch import Launch
-from runners.measured import Measured
 from runners.order import PlannedRun
 from runners.read_shards import read_records
 from runners.record import Origin, run_record

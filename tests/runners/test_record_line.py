@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import load_study
 from runners.batch.made import read_made
 from runners.history import History, read_history

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from runners.placement import Wanted, Watched, prove
 from runners.sampler import LAST_LOOK_S, MOST_STAYS, TURN_S, Pace, PlacementSampler
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.read_shards import (
     LONGEST_LINE,
     Part,

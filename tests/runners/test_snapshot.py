@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners import snapshot_files
 from runners.capabilities import EVERY_NAME, probe
 from runners.node import open_node

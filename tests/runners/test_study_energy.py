@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from base.reading import Measured
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.case import Case
 from runners.clocks import ClockWatch
@@ -21,7 +22,6 @@ from runners.collect import Collectors
 from runners.engine import LocalEngine
 from runners.history import read_history
 from runners.launch import build_launch
-from runners.measured import Measured
 from runners.node import Node, open_node
 from runners.order import PlannedRun
 from runners.plan import Plan, make_plan

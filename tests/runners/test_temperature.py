@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.sysfs import Tree
 from runners.temperature import NO_SENSOR, TemperatureMeter, Thermometer
 from runners.topology import Topology

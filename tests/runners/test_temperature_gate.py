@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from base.reading import Measured
 from configs.model import TemperatureGate
-from runners.measured import Measured
 from runners.sysfs import Tree
 from runners.temperature import NO_SENSOR, Thermometer
 from runners.temperature_gate import Gate, recorded_reference_c

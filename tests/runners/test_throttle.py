@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.measured import Measured
+from base.reading import Measured
 from runners.sysfs import Tree
 from runners.throttle import NO_COUNTERS, ThrottleMeter
 from tests.runners.sensor_trees import TWO_PACKAGES, throttle

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.journal import STUDY, TUNE, Journal, new_entry, state_folder
 from runners.node_lock import NodeLock
 from runners.restore import restore

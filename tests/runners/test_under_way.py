@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.journal import boot_id_of
 from runners.shards import SCHEMA, Shard
 from runners.share import StoppedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from configs.cpulist import parse_cpulist
+from base.cpulist import parse_cpulist
 from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from runners.statuses import LEFT_OUT
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster

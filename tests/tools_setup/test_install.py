@@ -18,7 +18,7 @@ from configs.library import list_apps
 from tests.pinstudy.conftest import alone_on_the_node  # noqa: F401
 from tests.tools import ROOT, missing, need_tool
 
-PACKAGES = ("configs", "runners", "analysis", "pinstudy")
+PACKAGES = ("base", "configs", "runners", "analysis", "pinstudy")
 STUDY = """\
 # Is an installation enough to measure?
 title: one case

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from tests.tools import ROOT
 
 IMAGE = ROOT / "build" / "vnode"

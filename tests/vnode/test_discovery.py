@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from tests.vnode.commands import pinstudy
 from tests.vnode.node import VirtualNode
 from tests.vnode.shape import Shape

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from configs.errors import Problem
-from configs.words import shown, unknown_word
+from base.errors import Problem
+from base.text import shown, unknown_word
 from configs.yaml_nodes import Document, Value, parse_yaml
 from configs.yaml_nodes import Path as Place
 from tools.spack_files.specs import BadSpecError, Spec, parse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from configs.errors import Problem
-from configs.words import shown, unknown_word
+from base.errors import Problem
+from base.text import shown, unknown_word
 from configs.yaml_nodes import Path as Place
 from tools.spack_files.builtin import PACKAGES, TAG
 from tools.spack_files.environment import Environment

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from configs.errors import Problem
-from configs.words import shown
+from base.errors import Problem
+from base.text import shown
 from configs.yaml_nodes import parse_yaml
 
 REPOSITORY = Path("spack_repo/pinstudy")

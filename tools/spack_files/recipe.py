@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from configs.errors import Problem
-from configs.words import unknown_word
+from base.errors import Problem
+from base.text import unknown_word
 from tools.spack_files.layout import class_name
 from tools.spack_files.specs import BadSpecError, Spec, parse
 

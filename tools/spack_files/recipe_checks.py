@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from configs.errors import Problem
-from configs.words import unknown_word
+from base.errors import Problem
+from base.text import unknown_word
 from tools.spack_files.builtin import NOT_PACKAGED, OF_CMAKE, OF_COMPILERS, PACKAGES
 from tools.spack_files.cmake import CMake
 from tools.spack_files.layout import class_name

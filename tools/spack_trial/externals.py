@@ -10,7 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from runners.ask import ask
+from base.command import ask
 
 Packages = dict[str, Any]
 

@@ -19,7 +19,7 @@ from analysis.advice.text import advice_markdown, advice_text
 from analysis.find import find
 from analysis.outcome import write_outcome
 from analysis.sources import open_results
-from configs.errors import UserError
+from base.errors import UserError
 from configs.model import Race as Rule
 from tests.analysis.advice.made_race import GAIN, NO_ENERGY, NO_GAIN, Entrant, Made, made_results
 from tests.analysis.records import record, write

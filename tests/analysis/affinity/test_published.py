@@ -8,7 +8,7 @@ from analysis.affinity.experiments import CONTENTION, PINGPONG, SMT
 from analysis.affinity.published import published, published_of
 from analysis.published import names
 from analysis.sources import open_results
-from configs.errors import UserError
+from base.errors import UserError
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from analysis.figures.rows import MOST_DOTS
 from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import Results, open_results
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.records import record, without, write
 from tests.analysis.report.made_results import NO_ENERGY, make_results
 

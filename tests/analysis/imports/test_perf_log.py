@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.imports.perf_block import Block
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import localised
-from configs.errors import ConfigError, UserError
+from base.errors import ConfigError, UserError
 
 LOGS = Path(__file__).parents[2] / "data" / "perf_logs"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from analysis.latency import read_latency
 from analysis.latency.reading import MOST_CPUS
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 
 Content = dict[str, Any]

@@ -12,7 +12,7 @@ from analysis.find import find
 from analysis.findings import Findings
 from analysis.report.page import report_html, write_report
 from analysis.sources import open_results
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results

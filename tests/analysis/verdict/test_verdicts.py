@@ -9,7 +9,7 @@ import pytest
 
 from analysis.find import find
 from analysis.sources import open_results
-from configs.errors import UserError
+from base.errors import UserError
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
 from tests.analysis.records import left_out, record, write
 

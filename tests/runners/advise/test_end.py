@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.advise.candidates import Field
 from runners.advise.end import as_it_starts, check_start, raise_problem
 from runners.advise.governors import Choice

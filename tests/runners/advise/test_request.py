@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from tests.runners.advise.requests import request
 
 

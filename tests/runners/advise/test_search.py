@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import ConfigError, StudyError, UserError
+from base.errors import ConfigError, StudyError, UserError
 from configs.library import load_study
 from runners.advise.governors import choose_governors
 from runners.advise.keep import write_search

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.fields import is_name
 from configs.library import list_mappings, load_study
 from configs.model import Study

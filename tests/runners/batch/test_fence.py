@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.batch.fence import Fence
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.batch.flux import Flux, read_flux_jobs
 from runners.batch.system import JobState, Submitted
 from tests.runners.batch.asked import DATA, arguments, install_recorder, job_of, queue_of

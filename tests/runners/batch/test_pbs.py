@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import StudyError, UserError
+from base.errors import StudyError, UserError
 from runners.batch.pbs import Pbs, read_qstat
 from runners.batch.system import Job, JobState, Submitted
 from tests.runners.batch.asked import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.model import BATCH_SYSTEMS
 from runners.batch.script import directive_path
 from runners.batch.system import WORKER

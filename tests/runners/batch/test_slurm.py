@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from runners.batch.slurm import Slurm, read_squeue
 from runners.batch.system import Job, JobState, Submitted
 from tests.runners.batch.asked import (

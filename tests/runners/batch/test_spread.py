@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.library import load_study
 from configs.model import Precision, Queue, Site, Spread, Study
 from runners.batch.spread import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.batch.attempt import Attempt, AttemptFile, job_of, read_attempts
 from runners.batch.spread import Worker
 from runners.batch.submission import (

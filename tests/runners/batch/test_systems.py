@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from configs.model import BATCH_SYSTEMS
 from runners.batch.systems import open_system
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configs.errors import StudyError
+from base.errors import StudyError
 from configs.model import Race
 from runners.case import LeftOut
 from runners.course import fewest_left, runs_left

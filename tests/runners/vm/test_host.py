@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.errors import UserError
+from base.errors import UserError
 from runners.vm import host
 from runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
 from tests.ordinary_user import open_folder, ordinary_user

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.cpulist import format_cpulist
+from base.cpulist import format_cpulist
 from configs.model import Mapping
 from runners.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place

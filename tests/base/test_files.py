@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.given_file import NotAFileError, read_given
+from base.files import NotAFileError, read_given
 
 
 def test_a_file_is_read_up_to_a_byte_more_than_asked_for(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.cpulist import MAX_CPU, MAX_PARTS, format_cpulist, parse_cpulist
+from base.cpulist import MAX_CPU, MAX_PARTS, format_cpulist, parse_cpulist
 
 CPUS = st.integers(0, 300)
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from configs.given_file import read_given
+from base.files import read_given
 
 # A submission is some kilobytes; a million blocks are some megabytes.
 _MOST_BYTES = 64 << 20

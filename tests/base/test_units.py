@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.durations import parse_duration
+from base.units import parse_duration
 
 
 @pytest.mark.parametrize(

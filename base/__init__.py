@@ -1,0 +1,1 @@
+"""What every part of pinstudy builds on: errors, text, units, files, commands, readings."""
