@@ -32,9 +32,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from runners.host.software import find_program
 from runners.latency import LatencySettings
 from runners.latency_program import PROGRAM
-from runners.programs import find_program
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

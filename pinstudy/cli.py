@@ -17,7 +17,7 @@ from base.errors import StudyError, UserError
 from base.text import printable
 from base.version import VERSION
 from pinstudy.streams import prepare_streams, why_lost
-from runners.invoker import begin, give_up_root
+from runners.host.privileges import begin, give_up_root
 
 # name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
 COMMANDS = {

@@ -78,7 +78,7 @@ def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> Non
 
     With `quiet` it is written only.
     """
-    from runners.invoker import give_up_root
+    from runners.host.privileges import give_up_root
 
     # Settings are put back by then; what is left needs nothing of root's.
     give_up_root()

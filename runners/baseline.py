@@ -15,7 +15,7 @@ from base.reading import Measured
 from configs.model import Baseline
 from runners.energy import EnergyMeter, EnergySource
 from runners.energy_figures import powers
-from runners.sysfs import Absent
+from runners.host.tree import Absent
 
 # Counters of energy must be looked at now and then, and Ctrl-C is to be heard at once.
 LOOK_EVERY_S = 1.0

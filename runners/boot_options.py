@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 PATH = "/proc/cmdline"
 

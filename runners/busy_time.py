@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from base.reading import Measured
 from runners.around import Around
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 PATH = "/proc/stat"
 # 4096 CPUs with ten numbers each, and one counter for each interrupt.

@@ -28,8 +28,8 @@ from runners.c2c_perf import (
 from runners.case import Case, case_fields
 from runners.core_pmus import read_core_pmus
 from runners.execute import Harness, Observation, execute
+from runners.host.privileges import give
 from runners.installation import for_tools
-from runners.invoker import give
 from runners.judge import judge, proof_of
 from runners.launch import Launch
 from runners.node import Node

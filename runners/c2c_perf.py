@@ -20,9 +20,9 @@ from runners.c2c_lines import contended_lines
 from runners.c2c_samples import FIELDS, MemorySample, NotUnderstoodError, lines_of, read_samples
 from runners.core_pmus import CorePmu, kinds_of_pmus, why_unsupported
 from runners.cpuinfo import first_block, number
-from runners.invoker import as_root, works_for
+from runners.host.privileges import as_root, works_for
+from runners.host.tree import Absent, Tree
 from runners.perf_events import read_permission
-from runners.sysfs import Absent, Tree
 from runners.topology import CoreKind
 
 TRIAL_LIMIT_S = 20.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from base.cpulist import format_cpulist
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import Cache
 
 _INDEX_NAME = re.compile(r"index([0-9]{1,2})")

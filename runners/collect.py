@@ -18,10 +18,11 @@ from runners.counters import fields_of, no_counters, read_counters
 from runners.energy import choose_energy, no_energy
 from runners.energy_figures import run_figures
 from runners.execute import Harness, Meter, Observation
+from runners.host.openmp_runtime import find_runtime
+from runners.host.tree import Absent, Tree
 from runners.installation import for_tools
 from runners.mappings import needed_tool
 from runners.node import Node
-from runners.openmp_runtime import find_runtime
 from runners.perf_events import (
     event_list,
     perf_command,
@@ -31,7 +32,6 @@ from runners.perf_events import (
 from runners.perf_output import parse_perf_output
 from runners.perf_process import StatBuilder
 from runners.surroundings import Surroundings, read_load
-from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter
 from runners.temperature_gate import Gate
 from runners.tool_versions import build_of, description_of, tool_versions

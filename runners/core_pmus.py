@@ -8,8 +8,8 @@ from pathlib import Path
 
 from runners.cpuinfo import first_block, is_guest
 from runners.evidence.pmus import EVENT_SOURCES, core_pmus
+from runners.host.tree import Absent, Tree
 from runners.raw_counts import ARM_NAMES
-from runners.sysfs import Absent, Tree
 from runners.topology import CoreKind
 
 

@@ -11,7 +11,7 @@ import re
 
 from base.reading import Measured
 from runners.around import Around
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 OWN = "/proc/self/cgroup"
 GROUPS = "/sys/fs/cgroup"

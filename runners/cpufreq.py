@@ -15,7 +15,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.reading import Measured
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"

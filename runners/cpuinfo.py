@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 PATH = "/proc/cpuinfo"
 # The first CPU's block with its flags takes 2 to 4 KiB. Reading no more spares the kernel writing,

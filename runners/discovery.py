@@ -20,8 +20,8 @@ from runners.caches import read_caches
 from runners.declared import DeclaredKinds, declare
 from runners.evidence.view import NodeView
 from runners.favoured import unlike_cores
+from runners.host.tree import Absent, Tree
 from runners.kinds import find_kinds
-from runners.sysfs import Absent, Tree
 from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 CPUS = "/sys/devices/system/cpu"

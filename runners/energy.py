@@ -11,11 +11,11 @@ from runners.energy_figures import FIELDS
 from runners.energy_perf import PerfMeter
 from runners.energy_powercap import PowercapMeter
 from runners.execute import Meter
+from runners.host.tree import Absent
 from runners.installation import for_tools
 from runners.perf_events import read_permission
 from runners.perf_power import find_power_pmu, why_forbidden
 from runners.powercap import DOMAINS, find_zones
-from runners.sysfs import Absent
 
 
 class EnergyMeter(Meter, Protocol):

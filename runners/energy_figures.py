@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from base.reading import Measured
+from runners.host.tree import Absent
 from runners.powercap import DOMAINS
-from runners.sysfs import Absent
 
 FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
 PACKAGE = FIELDS["package"]

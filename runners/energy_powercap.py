@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from base.reading import Measured
 from runners.energy_figures import domain_fields
+from runners.host.tree import Absent
 from runners.powercap import Zone, Zones
-from runners.sysfs import Absent
 
 # Twice what the hottest packages on sale are allowed for long (500 W).
 MAX_POWER_W = 1000.0

@@ -16,8 +16,8 @@ from runners import cpuinfo
 from runners.boot_options import read_boot_options
 from runners.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
 from runners.evidence.tiers import CAPACITY, HIGHEST_PERF, read_sign
+from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.power_limits import read_power_limits
-from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from base.cpulist import format_cpulist
 from runners.evidence.tiers import HIGHEST_PERF, MAX_FREQ, read_sign
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from runners.topology import CoreKind
 
 

@@ -16,8 +16,8 @@ from runners.case import Case
 from runners.changed_node import in_words
 from runners.discovery import CPUS
 from runners.facts import SMT, switchable
+from runners.host.tree import Absent, Tree
 from runners.node import Node
-from runners.sysfs import Absent, Tree
 
 
 class Fitting:

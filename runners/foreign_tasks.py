@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator
 
 from base.reading import Measured
 from runners.busy_time import tick_s
-from runners.processes import Task, parse_task, read_stats, read_threads
-from runners.sysfs import Absent, Tree
+from runners.host.processes import Task, parse_task, read_stats, read_threads
+from runners.host.tree import Absent, Tree
 
 MOST_SHOWN = 5
 

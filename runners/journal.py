@@ -19,7 +19,8 @@ from typing import Any
 
 from base.errors import StudyError, UserError
 from configs.whole_file import sync_folder
-from runners.invoker import as_root, may_be_root
+from runners.host.privileges import as_root, may_be_root
+from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.own_file import (
     UnsafeError,
     check_roots_folder,
@@ -28,7 +29,6 @@ from runners.own_file import (
     write_synced,
 )
 from runners.settings import Setting
-from runners.sysfs import BOOT_ID, Absent, Tree
 from runners.utc import utc_now
 
 SCHEMA = 1

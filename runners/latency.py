@@ -12,12 +12,12 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.text import unknown_word
 from base.version import VERSION
+from runners.host.lock import NodeLock
+from runners.host.software import find_program
 from runners.installation import for_programs
 from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring
 from runners.node import Node
-from runners.node_lock import NodeLock
-from runners.programs import find_program
 from runners.shards import write_atomically
 from runners.state import read_state
 from runners.tool_versions import build_of

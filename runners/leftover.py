@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from base.errors import UserError
+from runners.host.lock import NodeLock, is_locked
+from runners.host.tree import Tree
 from runners.journal import STUDY, SYSTEM_FOLDER, TUNE, Entry, Journal, open_journal, outlived_by
-from runners.node_lock import NodeLock, is_locked
 from runners.restore import restore
-from runners.sysfs import Tree
 
 _MAX_SHOWN = 3
 

@@ -13,7 +13,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import Topology
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from base.errors import StudyError
-from runners.invoker import as_root
-from runners.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
-from runners.programs import WITNESS
-from runners.sysfs import Absent, Tree
+from runners.host.privileges import as_root
+from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
+from runners.host.software import WITNESS
+from runners.host.tree import Absent, Tree
 
 # A process in an uninterruptible wait ends when that does.
 END_LIMIT_S = 5.0

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from base.errors import UserError
 from configs.events import event_problem
-from runners.invoker import as_root
+from runners.host.privileges import as_root
+from runners.host.tree import Absent, Tree
 from runners.perf_output import split_event
 from runners.raw_counts import SOFTWARE_EVENTS, TOOL_EVENTS
-from runners.sysfs import Absent, Tree
 
 # task-clock tells how long everything else was enabled: without it no count can be unscaled.
 # cycles and instructions have counters of their own on Intel and ARM; cache-misses takes the one

@@ -15,9 +15,9 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from runners.cpuinfo import first_block
 from runners.evidence.pmus import EVENT_SOURCES
+from runners.host.tree import Absent, Tree
 from runners.perf_events import PerfPermission
 from runners.perf_output import parse_perf_output
-from runners.sysfs import Absent, Tree
 
 POWER_PMU = f"{EVENT_SOURCES}/power"
 # What powercap calls a domain, perf calls so (arch/x86/events/rapl.c, rapl_domain_names).

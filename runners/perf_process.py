@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from runners.child_end import wait_for
-from runners.invoker import as_root
+from runners.host.privileges import as_root
 from runners.shortage import is_shortage
 from runners.signals import ended_by
 

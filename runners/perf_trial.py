@@ -11,7 +11,7 @@ import subprocess
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from runners.invoker import as_root
+from runners.host.privileges import as_root
 from runners.perf_events import OLDEST_PERF, parse_perf_version
 from runners.perf_output import Row, parse_perf_output
 from runners.perf_process import ENVIRONMENT

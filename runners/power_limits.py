@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 _POWERCAP = "/sys/class/powercap"
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.cpuinfo import first_block
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 
 POWERCAP = "/sys/class/powercap"
 _SUB_DOMAINS = ("core", "uncore", "dram")

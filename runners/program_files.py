@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from base.files import open_given, read_given
-from runners.libraries import loaded_libraries
+from runners.host.libraries import loaded_libraries
 
 PROGRAM = "program"
 # FAT tells times of content by two seconds; the clocks of other file systems tick faster.

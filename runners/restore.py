@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runners.host.tree import Tree
 from runners.journal import Entry, Journal, outlived_by
 from runners.settings import put_in_force
 from runners.site_command import SiteCommand
-from runners.sysfs import Tree
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -16,15 +16,16 @@ from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.fitting import Fitting
 from runners.governors import Governors
+from runners.host.lock import NodeLock
+from runners.host.privileges import works_for
+from runners.host.software import WITNESS, find_emulated_program, find_program
+from runners.host.tree import Tree
 from runners.installation import for_guests, for_programs
-from runners.invoker import works_for
 from runners.leftover import told_problems
 from runners.lstopo import keep_picture, picture_path
-from runners.node_lock import NodeLock
 from runners.orphans import end_orphans
 from runners.outline import Outline
 from runners.precision import repetition_rule
-from runners.programs import WITNESS, find_emulated_program, find_program
 from runners.race.course import entrants_of, limited
 from runners.read_shards import Part, parts_of
 from runners.record import Origin
@@ -33,7 +34,6 @@ from runners.share import ALL, Share
 from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
 from runners.study_programs import StudyPrograms
-from runners.sysfs import Tree
 from runners.under_way import UnderWay, told_ends
 from runners.workplace import APPS, STUDY_FILE, Workplace, results_folder
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.discovery import check_root
+from runners.host.tree import Tree
 from runners.snapshot_files import NodeFiles, read_node_files
-from runners.sysfs import Tree
 
 FORMAT = 1
 FOLDER = "node"

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 from base.errors import UserError
 from runners import boot_options, cpuinfo
-from runners.sysfs import TEXT_LIMIT, Absent, Tree
+from runners.host.tree import TEXT_LIMIT, Absent, Tree
 
 # A node of 1024 CPUs has some 70000 of these files.
 MAX_FILES = 200_000

@@ -11,13 +11,13 @@ from typing import Any
 from base.reading import Measured
 from runners.busy_time import BusyMeter
 from runners.cpu_quota import QuotaMeter
-from runners.daemons import daemon_warning, find_daemons
 from runners.execute import Observation
 from runners.foreign_tasks import ForeignTasksMeter
+from runners.host.daemons import daemon_warning, find_daemons
+from runners.host.tree import Absent, Tree
 from runners.node import Node
 from runners.power_limits import read_power_limits
 from runners.power_note import power_limit_note
-from runners.sysfs import Absent, Tree
 from runners.temperature import TemperatureMeter, Thermometer
 from runners.throttle import ThrottleMeter
 from runners.topology import with_siblings

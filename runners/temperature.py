@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from base.reading import Measured
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import Topology
 
 HWMON = "/sys/class/hwmon"

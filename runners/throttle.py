@@ -10,7 +10,7 @@ from __future__ import annotations
 from base.reading import Measured
 from runners.around import Around
 from runners.cpufreq import CPUS
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import Topology
 
 # What the record calls it -> the kernel's file.

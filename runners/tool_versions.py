@@ -8,7 +8,7 @@ from pathlib import Path
 
 from base.command import ask
 from base.files import read_given
-from runners.programs import EMULATED, program_folders
+from runners.host.software import EMULATED, program_folders
 
 MAX_CHARACTERS = 500
 MAX_BYTES = 4096

@@ -14,8 +14,9 @@ from pathlib import Path
 from base.errors import StudyError, UserError
 from runners.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.governors import PERFORMANCE
+from runners.host.lock import NodeLock
+from runners.host.tree import Absent, Tree
 from runners.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
-from runners.node_lock import NodeLock
 from runners.restore import without_interruption
 from runners.settings import (
     AUTOGROUP,
@@ -28,7 +29,6 @@ from runners.settings import (
     read_scaling,
     read_settings,
 )
-from runners.sysfs import Absent, Tree
 
 KEEP = "keep"
 _STEADY = "it does not change the frequency with the load"

@@ -15,12 +15,12 @@ from runners.case import Case
 from runners.engine import without_estimates
 from runners.governors import Governors
 from runners.history import History, read_history
+from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.launch import Launch, build_launch
 from runners.node import Node, open_node, whole_node
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
 from runners.program_files import ProgramReader
-from runners.programs import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.share import ALL, Share
 from runners.study_programs import StudyPrograms
 

@@ -1,7 +1,7 @@
 """Workers of pytest that do not meet: each on what looks to it like a node of its own.
 
 A node measures one study at a time: its lock is a name in the network namespace and a file in a
-folder of the node (runners/node_lock.py), what studies have set is in a folder of the node too
+folder of the node (runners/host/lock.py), what studies have set is in a folder of the node too
 (runners/journal.py), and what a killed one has left running is ended by the next
 (runners/orphans.py). With namespaces and such folders of its own, each worker has its own.
 """

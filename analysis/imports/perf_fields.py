@@ -15,10 +15,10 @@ from base.reading import Measured
 from runners.counters import FIELDS, no_counters, read_counters
 from runners.energy_figures import FIELDS as ENERGY
 from runners.energy_figures import domain_fields, run_figures
+from runners.host.tree import Absent
 from runners.perf_output import PerfOutput, Row
 from runners.perf_power import EVENTS, UNIT
 from runners.raw_counts import canonical_event
-from runners.sysfs import Absent
 
 NOT_THERE = "not in the imported perf log"
 # perf names core PMUs after the kinds they count on Intel's hybrid CPUs.

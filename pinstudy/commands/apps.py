@@ -13,7 +13,7 @@ from pinstudy.output import print_columns, print_json, say
 def command(as_json: bool) -> None:
     """List the programs that can be studied: their variants, sizes, and whether they are built."""
     from configs.library import list_apps
-    from runners.programs import find_program
+    from runners.host.software import find_program
 
     apps = list_apps()
     found = {

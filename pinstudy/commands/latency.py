@@ -85,7 +85,7 @@ def command(
     from base.errors import UserError
     from configs.option_values import share_option
     from pinstudy.pair_progress import PairProgress
-    from runners.invoker import give_up_root
+    from runners.host.privileges import give_up_root
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
     from runners.latency_plan import plan_lines, plan_of
     from runners.node import open_node

@@ -26,9 +26,9 @@ def command(sysroot: Path, forget: bool) -> None:
     """
     from base.errors import StudyError
     from base.text import plural
+    from runners.host.lock import NodeLock
     from runners.journal import STUDY, TUNE, open_journal, state_folder
     from runners.leftover import others_leftovers, told_problems, told_reboot
-    from runners.node_lock import NodeLock
     from runners.restore import restore
 
     folder = state_folder(sysroot, os.environ)

@@ -39,8 +39,8 @@ def command(
     Exit status 1 when something could not be put in force.
     """
     from base.errors import StudyError
-    from runners.daemons import find_daemons, stop_commands
-    from runners.sysfs import Tree
+    from runners.host.daemons import find_daemons, stop_commands
+    from runners.host.tree import Tree
     from runners.tune import changes_of, tune
 
     changes = changes_of(Tree(sysroot), governor, turbo)

@@ -19,7 +19,7 @@ from configs.option_values import share_option, time_option
 from configs.repetitions import BETTER, LEAST_RACE_RUNS, MOST_RACE_RUNS
 from configs.schedules import Schedule
 from configs.study import GOVERNORS, MAX_THREADS
-from runners.programs import find_program
+from runners.host.software import find_program
 
 # What a pattern picks of the output races under this name.
 METRIC = "metric"

@@ -12,9 +12,9 @@ from runners.core_pmus import events_by_pmu, read_core_pmus
 from runners.cpuinfo import first_block, is_guest
 from runners.declared import DeclaredKinds
 from runners.discovery import read_topology
+from runners.host.tree import Tree
 from runners.perf_events import PerfPermission, event_list, read_permission
 from runners.perf_trial import PerfTrial, try_perf
-from runners.sysfs import Tree
 from runners.topology import Topology
 
 

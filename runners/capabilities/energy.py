@@ -9,10 +9,10 @@ from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 from runners.capabilities.counting import no_perf
 from runners.energy_perf import PerfMeter
+from runners.host.tree import Absent
 from runners.perf_power import GRANT as PERF_GRANT
 from runners.perf_power import find_power_pmu, why_forbidden
 from runners.powercap import DOMAINS, GRANT, find_zones
-from runners.sysfs import Absent
 
 POWERCAP, PERF = "energy:powercap", "energy:perf"
 

@@ -14,8 +14,8 @@ from runners.cpufreq import (
     governor_label,
     read_cpufreq,
 )
-from runners.invoker import may_be_root
-from runners.sysfs import Absent
+from runners.host.privileges import may_be_root
+from runners.host.tree import Absent
 
 # What a governor's change writes, and what has to be put back after it.
 _WRITTEN = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
-from runners.daemons import UNITS, find_daemons, stop_commands
-from runners.sysfs import Absent
+from runners.host.daemons import UNITS, find_daemons, stop_commands
+from runners.host.tree import Absent
 
 NAME = "daemons"
 

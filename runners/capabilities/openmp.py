@@ -16,10 +16,10 @@ from base.command import ask
 from base.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.host.openmp_runtime import find_runtime
+from runners.host.software import WITNESS, find_program
 from runners.installation import for_programs
 from runners.launch import REMOVED_PREFIXES
-from runners.openmp_runtime import find_runtime
-from runners.programs import WITNESS, find_program
 
 # The smallest of the programs; a matrix of two rows is a run of some milliseconds.
 _PROGRAM, _SIZE = "lu-{}", "2"

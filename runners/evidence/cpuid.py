@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
 from runners.evidence.view import Finding, NodeView, atom_kinds
-from runners.sysfs import Absent
+from runners.host.tree import Absent
 from runners.topology import KIND_ORDER, CoreKind
 
 _DEVICE = "/dev/cpu/{}/cpuid"

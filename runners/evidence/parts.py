@@ -9,7 +9,7 @@ from base.cpulist import format_cpulist
 from runners import cpuinfo
 from runners.evidence.tiers import ranked_kinds
 from runners.evidence.view import Finding, NodeView, one_kind
-from runners.sysfs import Absent
+from runners.host.tree import Absent
 
 # Arm Architecture Reference Manual, MIDR_EL1: implementer in bits 31:24, part number in 15:4.
 _MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from base.cpulist import format_cpulist
 from runners.evidence.tiers import ranked_kinds
 from runners.evidence.view import Finding, NodeView, atom_kinds
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import CoreKind
 
 DEVICES = "/sys/devices"

@@ -7,7 +7,7 @@ from itertools import pairwise
 from base.cpulist import format_cpulist
 from runners.cpufreq import policy_directories
 from runners.evidence.view import Finding, NodeView, clusters, value_range
-from runners.sysfs import Absent, Tree
+from runners.host.tree import Absent, Tree
 from runners.topology import KIND_ORDER, CoreKind
 
 CPUS = "/sys/devices/system/cpu"

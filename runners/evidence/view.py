@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from base.cpulist import format_cpulist
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from runners.topology import Cache, CoreKind
 
 # Two CPUs whose frequency or performance values lie within 10 % are of one kind: favoured cores

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.busy_time import tick_s
-from runners.processes import STAT_LIMIT, parse_cpu_ticks
-from runners.sysfs import Absent, Tree
+from runners.host.processes import STAT_LIMIT, parse_cpu_ticks
+from runners.host.tree import Absent, Tree
 
 
 @dataclass(frozen=True)

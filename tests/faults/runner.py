@@ -16,15 +16,15 @@ from runners.discovery import read_topology
 from runners.engine import LocalEngine
 from runners.governors import Governors
 from runners.history import read_history
+from runners.host.lock import NodeLock
+from runners.host.software import WITNESS, find_program
+from runners.host.tree import Tree
 from runners.node import open_node
-from runners.node_lock import NodeLock
 from runners.plan import make_plan
-from runners.programs import WITNESS, find_program
 from runners.record import Origin
 from runners.shards import Shard
 from runners.state import read_state
 from runners.study import Bench, run_study
-from runners.sysfs import Tree
 from runners.under_way import UnderWay
 from tests.runners.test_study_energy import Quiet, launch_of, study_of
 

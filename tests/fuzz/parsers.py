@@ -39,6 +39,8 @@ from runners.c2c_samples import NotUnderstoodError, lines_of, read_samples
 from runners.cpufreq import read_cpufreq
 from runners.declared import parse_kinds
 from runners.discovery import read_topology
+from runners.host.processes import parse_cpu_ticks, parse_task
+from runners.host.tree import Absent, Tree
 from runners.journal import STUDY, Journal
 from runners.latency_plan import parse_pairs
 from runners.perf_events import parse_perf_version
@@ -46,9 +48,7 @@ from runners.perf_output import parse_perf_output
 from runners.perf_power import read_joules
 from runners.power_limits import read_power_limits
 from runners.powercap import DOMAINS, find_zones
-from runners.processes import parse_cpu_ticks, parse_task
 from runners.raw_counts import undo_scaling
-from runners.sysfs import Absent, Tree
 from runners.vm.wire import BrokenLineError, read_observation
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.records import record

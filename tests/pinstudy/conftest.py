@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node_lock import lock_folder
+from runners.host.lock import lock_folder
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def alone_on_the_node() -> Iterator[None]:
     """Wait for the tests of another checkout that run here at the same time.
 
     They need not wait for each other in mount and network namespaces of their own, where the
-    folders of runners.node_lock are others.
+    folders of runners.host.lock are others.
     """
     folder = lock_folder(Path("/")) or Path(tempfile.gettempdir())
     path = folder / f"pinstudy-tests-{os.getuid()}.lock"

@@ -11,8 +11,8 @@ import pytest
 from base.cpulist import parse_cpulist
 from runners.aside import free_cpus, step_aside
 from runners.execute import Harness, Observation, execute
+from runners.host.software import WITNESS, find_program
 from runners.launch import Launch
-from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
 

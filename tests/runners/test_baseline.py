@@ -13,8 +13,8 @@ from configs.model import Baseline
 from runners.baseline import Baselines, how_many
 from runners.energy import EnergySource, no_energy
 from runners.energy_powercap import PowercapMeter
+from runners.host.tree import Absent
 from runners.powercap import find_zones
-from runners.sysfs import Absent
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
     INTEL_CLIENT,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from base.reading import Measured
 from runners.busy_time import BusyMeter, CpuTimes, foreign_time, parse_stat, tick_s
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from tests.trees import write
 
 # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.

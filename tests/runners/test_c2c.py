@@ -15,11 +15,11 @@ import pytest
 from configs.model import App, Check, Size, Variant, Vm
 from runners.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from runners.case import Case
+from runners.host.software import WITNESS, find_program
 from runners.launch import Launch, build_launch
 from runners.node import open_node
 from runners.order import PlannedRun
 from runners.plan import Plan
-from runners.programs import WITNESS, find_program
 from runners.race.standing import RuledOut
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from runners import programs
 from runners.capabilities import EVERY_NAME, Capability, probe, virtual_machines
+from runners.host import software as programs
 from runners.vm.initramfs import MODULES
 from tests.runners.fake_commands import install
 from tests.tools import ROOT, need_tool

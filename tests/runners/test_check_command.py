@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from runners.check_command import why_refused
-from runners.programs import WITNESS, find_program
+from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone
 from tests.wait import HANG_S, until
 

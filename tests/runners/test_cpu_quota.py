@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from base.reading import Measured
 from runners.cpu_quota import QuotaMeter
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from tests.trees import write
 
 GROUPS = "sys/fs/cgroup"

@@ -6,7 +6,7 @@ import pytest
 
 from base.reading import Measured
 from runners.energy_figures import domain_fields, powers, run_figures
-from runners.sysfs import Absent
+from runners.host.tree import Absent
 
 ENERGY = Measured({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})
 DERIVED = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j")

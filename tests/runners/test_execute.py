@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from runners.execute import Harness, Observation, execute
+from runners.host.software import WITNESS, find_program
 from runners.judge import watched_of
 from runners.launch import Launch
 from runners.placement import Proof, Wanted, prove
-from runners.programs import WITNESS, find_program
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
 from tests.wait import HANG_S, until

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.reading import Measured
 from runners.foreign_tasks import ForeignTasksMeter
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from tests.runners.proc_trees import process
 from tests.wait import until
 

@@ -12,9 +12,9 @@ import pytest
 from configs.model import GovernorRule
 from runners.discovery import read_topology
 from runners.governors import Governors
+from runners.host.tree import Tree
 from runners.journal import STUDY, Journal, new_entry, state_folder
 from runners.restore import restore
-from runners.sysfs import Tree
 from tests.trees import CPU, build_tree, write
 
 POLICIES = f"{CPU}/cpufreq"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runners import installation, programs
+from runners import installation
+from runners.host import software as programs
 from runners.tool_versions import build_of
 
 

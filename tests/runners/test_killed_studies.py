@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from runners.host.lock import NodeLock
 from runners.journal import STUDY, Journal, state_folder
 from runners.leftover import put_back_leftovers
-from runners.node_lock import NodeLock
 from tests.trees import CPU, build_tree, write
 
 ROOT = Path(__file__).resolve().parents[2]

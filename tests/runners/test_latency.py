@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError, UserError
+from runners.host.lock import NodeLock
+from runners.host.software import find_program
 from runners.installation import ROOT
 from runners.latency import (
     LatencySettings,
@@ -25,8 +27,6 @@ from runners.latency import (
 from runners.latency_plan import LatencyPlan, plan_pairs
 from runners.latency_program import PROGRAM
 from runners.node import Node, open_node
-from runners.node_lock import NodeLock
-from runners.programs import find_program
 from tests.processes import alive
 from tests.tools import missing
 from tests.trees import build_tree

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from runners.host.tree import BOOT_ID, Tree
 from runners.journal import STUDY, TUNE, Journal, new_entry, state_folder
 from runners.leftover import put_back_leftovers
 from runners.restore import restore
 from runners.settings import Setting
-from runners.sysfs import BOOT_ID, Tree
 from runners.tune import changes_of, tune
 from tests.trees import CPU, Machine, build_tree, write
 

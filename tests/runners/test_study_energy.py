@@ -21,11 +21,11 @@ from runners.clocks import ClockWatch
 from runners.collect import Collectors
 from runners.engine import LocalEngine
 from runners.history import read_history
+from runners.host.software import WITNESS, find_program
 from runners.launch import build_launch
 from runners.node import Node, open_node
 from runners.order import PlannedRun
 from runners.plan import Plan, make_plan
-from runners.programs import WITNESS, find_program
 from runners.race.standing import RuledOut
 from runners.read_shards import read_records
 from runners.record import Origin

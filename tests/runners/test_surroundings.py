@@ -10,9 +10,9 @@ import pytest
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.history import History
+from runners.host.tree import Absent, Tree
 from runners.node import open_node
 from runners.surroundings import Surroundings, read_load
-from runners.sysfs import Absent, Tree
 from runners.witness_process import Ending
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import hwmon, throttle

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from base.reading import Measured
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from runners.temperature import NO_SENSOR, TemperatureMeter, Thermometer
 from runners.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone

@@ -9,7 +9,7 @@ import pytest
 
 from base.reading import Measured
 from configs.model import TemperatureGate
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from runners.temperature import NO_SENSOR, Thermometer
 from runners.temperature_gate import Gate, recorded_reference_c
 from runners.topology import Topology

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from base.reading import Measured
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from runners.throttle import NO_COUNTERS, ThrottleMeter
 from tests.runners.sensor_trees import TWO_PACKAGES, throttle
 from tests.trees import CPU, build_tree

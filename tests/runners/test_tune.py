@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError, UserError
+from runners.host.lock import NodeLock
+from runners.host.tree import Tree
 from runners.journal import STUDY, TUNE, Journal, new_entry, state_folder
-from runners.node_lock import NodeLock
 from runners.restore import restore
-from runners.sysfs import Tree
 from runners.tune import changes_of, tune
 from tests.trees import CPU, build_tree, write
 

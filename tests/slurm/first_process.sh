@@ -22,7 +22,7 @@ hold() {
     unshare --net --uts --mount --propagation private sh -euc '
         hostname "$1"
         mount --bind "$2.$1" "$2"
-        # Two nodes share no lock of pinstudy (runners/node_lock.py).
+        # Two nodes share no lock of pinstudy (runners/host/lock.py).
         for folder in /run/lock /dev/shm; do
             [ ! -d "$folder" ] || mount -t tmpfs -o mode=1777 tmpfs "$folder"
         done

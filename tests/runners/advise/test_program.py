@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runners.advise.program import look_at
-from runners.programs import find_program
+from runners.host.software import find_program
 from tests.runners.advise.programs import write_elf
 from tests.tools import need_tool
 

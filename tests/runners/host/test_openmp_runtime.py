@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from runners.libraries import libraries_in
-from runners.openmp_runtime import OpenMPRuntime, find_runtime, runtime_among
-from runners.programs import find_program
+from runners.host.libraries import libraries_in
+from runners.host.openmp_runtime import OpenMPRuntime, find_runtime, runtime_among
+from runners.host.software import find_program
 
 
 def test_the_family_is_read_from_the_loaders_answer() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.daemons import daemon_warning, find_daemons, stop_commands
-from runners.sysfs import Absent, Tree
+from runners.host.daemons import daemon_warning, find_daemons, stop_commands
+from runners.host.tree import Absent, Tree
 from tests.runners.proc_trees import process
 from tests.trees import write
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.invoker import invoking_user, may_be_root, user_of
+from runners.host.privileges import invoking_user, may_be_root, user_of
 from tests.ordinary_user import NOBODY, open_folder
 from tests.users_pinstudy import users_pinstudy
 
@@ -92,9 +92,9 @@ def test_without_a_caller_rights_are_those_of_the_process() -> None:
 SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
-from runners import invoker
+from runners.host import privileges as invoker
 from runners.c2c_perf import recording_folder
-from runners.sysfs import Tree
+from runners.host.tree import Tree
 from pathlib import Path
 os.umask(0)
 invoker.begin()

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.node_lock import NodeLock, is_locked, lock_folder
+from runners.host.lock import NodeLock, is_locked, lock_folder
 from tests.tools import missing, need_tool
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLD = """
 import sys, time
 from pathlib import Path
-from runners.node_lock import NodeLock
+from runners.host.lock import NodeLock
 lock = NodeLock(Path(sys.argv[1]))
 lock.acquire()
 print("held", flush=True)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.processes import Task, parse_task, read_stats, read_threads
-from runners.sysfs import Absent, Tree
+from runners.host.processes import Task, parse_task, read_stats, read_threads
+from runners.host.tree import Absent, Tree
 from tests.runners.proc_trees import process, stat_line
 
 LIVE = Tree(Path("/"))

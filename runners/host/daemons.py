@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from runners.processes import NAME_LENGTH
-from runners.sysfs import Absent, Tree
+from runners.host.processes import NAME_LENGTH
+from runners.host.tree import Absent, Tree
 
 # Process name -> the systemd unit that stops it. What each one does:
 # intel_lpmd moves everything off the P-cores by cgroups and rewrites EPP; power-profiles-daemon,

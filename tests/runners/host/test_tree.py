@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.sysfs import TEXT_LIMIT, Absent, Tree
+from runners.host.tree import TEXT_LIMIT, Absent, Tree
 
 PATH = "/sys/devices/value"
 

@@ -7,8 +7,8 @@ import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from runners.invoker import as_root
-from runners.sysfs import Absent, Tree
+from runners.host.privileges import as_root
+from runners.host.tree import Absent, Tree
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
