@@ -18,7 +18,7 @@ from analysis.frame import MADE_ON
 from analysis.sources import Results
 from analysis.table import one_line
 from base.text import plural
-from runners.lstopo import picture_path
+from runners.node.lstopo import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.table import one_line
 from base.errors import UserError
 from base.text import shown
-from runners.changed_node import changed_between
+from runners.node.differences import changed_between
 from runners.study_programs import changed_programs
 
 _OTHERWISE = (

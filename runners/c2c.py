@@ -32,7 +32,7 @@ from runners.host.privileges import give
 from runners.installation import for_tools
 from runners.judge import judge, proof_of
 from runners.launch import Launch
-from runners.node import Node
+from runners.node.node import Node
 from runners.placement import why_plugged
 from runners.plan import Plan
 from runners.shards import write_atomically

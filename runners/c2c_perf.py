@@ -19,11 +19,11 @@ from base.text import plural
 from runners.c2c_lines import contended_lines
 from runners.c2c_samples import FIELDS, MemorySample, NotUnderstoodError, lines_of, read_samples
 from runners.core_pmus import CorePmu, kinds_of_pmus, why_unsupported
-from runners.cpuinfo import first_block, number
 from runners.host.privileges import as_root, works_for
 from runners.host.tree import Absent, Tree
+from runners.node.cpuinfo import first_block, number
+from runners.node.topology import CoreKind
 from runners.perf_events import read_permission
-from runners.topology import CoreKind
 
 TRIAL_LIMIT_S = 20.0
 READ_LIMIT_S = 300.0

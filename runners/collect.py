@@ -22,7 +22,7 @@ from runners.host.openmp_runtime import find_runtime
 from runners.host.tree import Absent, Tree
 from runners.installation import for_tools
 from runners.mappings import needed_tool
-from runners.node import Node
+from runners.node.node import Node
 from runners.perf_events import (
     event_list,
     perf_command,

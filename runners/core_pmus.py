@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.cpuinfo import first_block, is_guest
-from runners.evidence.pmus import EVENT_SOURCES, core_pmus
 from runners.host.tree import Absent, Tree
+from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
+from runners.node.cpuinfo import first_block, is_guest
+from runners.node.topology import CoreKind
 from runners.raw_counts import ARM_NAMES
-from runners.topology import CoreKind
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def kinds_of_pmus(
     One PMU may cover two kinds: LP-E cores of most Intel parts are counted by `cpu_atom`, and AMD
     has one PMU for all. When the program may only use some CPUs (`allowed`), a kind that has none
     of them is not named where another kind of the same PMU has: only that one can have been
-    counted. `kinds` are ordered as in `runners.topology.Topology`.
+    counted. `kinds` are ordered as in `runners.node.topology.Topology`.
     """
     usable = None if allowed is None else set(allowed)
     named: dict[str, tuple[str, ...]] = {}

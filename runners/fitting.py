@@ -13,11 +13,11 @@ from contextlib import suppress
 
 from base.cpulist import format_cpulist
 from runners.case import Case
-from runners.changed_node import in_words
-from runners.discovery import CPUS
-from runners.facts import SMT, switchable
 from runners.host.tree import Absent, Tree
-from runners.node import Node
+from runners.node.differences import in_words
+from runners.node.discovery import CPUS
+from runners.node.facts import SMT, switchable
+from runners.node.node import Node
 
 
 class Fitting:

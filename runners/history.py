@@ -10,8 +10,8 @@ from typing import Any
 from base.errors import UserError
 from base.text import shown
 from configs.model import Precision, Race, Study
-from runners.changed_node import what_changed
 from runners.forecast import OVERHEAD_S
+from runners.node.differences import what_changed
 from runners.precision import CasePrecision, figures_of
 from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun

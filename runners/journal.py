@@ -104,7 +104,7 @@ def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
-    from runners.node import safe_name
+    from runners.node.node import safe_name
 
     host = safe_name(os.uname().nodename)
     if given := environment.get(STATE_VARIABLE):

@@ -17,11 +17,11 @@ from runners.host.software import find_program
 from runners.installation import for_programs
 from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring
-from runners.node import Node
+from runners.node.node import Node
+from runners.node.state import read_state
+from runners.node.topology import topology_json
 from runners.shards import write_atomically
-from runners.state import read_state
 from runners.tool_versions import build_of
-from runners.topology import topology_json
 from runners.utc import utc_now
 
 # The version of the file's layout; a reader refuses what it does not know.

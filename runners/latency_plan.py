@@ -16,7 +16,7 @@ from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import plural, shown
 from runners.forecast import duration
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 Pair = tuple[int, int]
 

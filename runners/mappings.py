@@ -14,8 +14,8 @@ from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
 from runners.clusters import cores_of_half_the_clusters, ranked_cores, usable
 from runners.installation import for_tools
+from runners.node.topology import Core, Topology
 from runners.pairs import PAIR_SELECTIONS
-from runners.topology import Core, Topology
 from runners.unmappable import CannotMapError
 
 

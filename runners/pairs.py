@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from base.text import plural
 from runners.clusters import NO_CLUSTERS, clusters_of, ranked_cores, usable
-from runners.topology import Core, Topology
+from runners.node.topology import Core, Topology
 from runners.unmappable import CannotMapError
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from runners.cpuinfo import first_block
-from runners.evidence.pmus import EVENT_SOURCES
 from runners.host.tree import Absent, Tree
+from runners.node.core_kinds.pmus import EVENT_SOURCES
+from runners.node.cpuinfo import first_block
 from runners.perf_events import PerfPermission
 from runners.perf_output import parse_perf_output
 

@@ -15,8 +15,8 @@ from runners.case import Case, LeftOut, Vcpus
 from runners.installation import for_guests, for_programs
 from runners.launch import FALLBACK_SCHEDULE
 from runners.mappings import check_mechanism, choose_mechanism, resolve_cpus
+from runners.node.topology import Topology, flat_topology
 from runners.order import PlannedRun, plan_groups
-from runners.topology import Topology, flat_topology
 from runners.unmappable import CannotMapError
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.

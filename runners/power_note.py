@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from base.reading import Measured
-from runners.power_limits import LONG_TERM, limits_by_domain
+from runners.node.power_limits import LONG_TERM, limits_by_domain
 
 # The limiter regulates the average to just below the limit; what is this near is held by it.
 AT_LIMIT = 0.97
@@ -20,8 +20,8 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Me
     """Return the field `power_limit_note`: in words, empty when power was below the limit.
 
     `power_w` is the average power of all packages in watts; `limits` are those of the run's end
-    (runners.power_limits.read_power_limits). PL1 is the sum over packages of the lowest limit on
-    each: the same package may be limited by a register of its own and by one of the memory map
+    (runners.node.power_limits.read_power_limits). PL1 is the sum over packages of the lowest limit
+    on each: the same package may be limited by a register of its own and by one of the memory map
     (intel-rapl-mmio).
     """
     limit_w = _long_term_w(limits)

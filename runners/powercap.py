@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.cpuinfo import first_block
 from runners.host.tree import Absent, Tree
+from runners.node.cpuinfo import first_block
 
 POWERCAP = "/sys/class/powercap"
 _SUB_DOMAINS = ("core", "uncore", "dram")

@@ -22,7 +22,8 @@ from runners.host.software import WITNESS, find_emulated_program, find_program
 from runners.host.tree import Tree
 from runners.installation import for_guests, for_programs
 from runners.leftover import told_problems
-from runners.lstopo import keep_picture, picture_path
+from runners.node.lstopo import keep_picture, picture_path
+from runners.node.state import read_state
 from runners.orphans import end_orphans
 from runners.outline import Outline
 from runners.precision import repetition_rule
@@ -31,7 +32,6 @@ from runners.read_shards import Part, parts_of
 from runners.record import Origin
 from runners.shards import Shard, write_atomically
 from runners.share import ALL, Share
-from runners.state import read_state
 from runners.study import Bench, Progress, run_study, set_aside
 from runners.study_programs import StudyPrograms
 from runners.under_way import UnderWay, told_ends

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from runners.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 from runners.host.tree import Absent, Tree
+from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 # The upper limit first: what a study or a governor lowers is raised again, and a lower limit

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.cpufreq import policy_directories
 from runners.host.privileges import starting_as
 from runners.host.tree import Absent, Tree
+from runners.node.cpufreq import policy_directories
 from runners.settings import Setting
 
 # Such a command asks a daemon or sudo; one that takes longer hangs, or waits for a password.

@@ -16,7 +16,7 @@ from runners.latency import (
     write_latency,
 )
 from runners.latency_plan import plan_pairs
-from runners.node import Node
+from runners.node.node import Node
 from runners.study import Progress
 
 # A file of more is not read to know its boot; 1024 CPUs with 30 samples of each pair take less.

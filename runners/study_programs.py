@@ -12,8 +12,8 @@ from base.errors import StudyError, UserError
 from base.reading import Measured
 from base.text import printable, shown
 from runners.case import Case
-from runners.changed_node import kept_facts
 from runners.launch import program_arguments
+from runners.node.differences import kept_facts
 from runners.plan import Plan
 from runners.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.shards import write_atomically

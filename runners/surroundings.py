@@ -15,12 +15,12 @@ from runners.execute import Observation
 from runners.foreign_tasks import ForeignTasksMeter
 from runners.host.daemons import daemon_warning, find_daemons
 from runners.host.tree import Absent, Tree
-from runners.node import Node
-from runners.power_limits import read_power_limits
+from runners.node.node import Node
+from runners.node.power_limits import read_power_limits
+from runners.node.topology import with_siblings
 from runners.power_note import power_limit_note
 from runners.temperature import TemperatureMeter, Thermometer
 from runners.throttle import ThrottleMeter
-from runners.topology import with_siblings
 
 LOADAVG = "/proc/loadavg"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from base.reading import Measured
 from runners.host.tree import Absent, Tree
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 HWMON = "/sys/class/hwmon"
 ZONES = "/sys/class/thermal"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from base.reading import Measured
 from runners.around import Around
-from runners.cpufreq import CPUS
 from runners.host.tree import Absent, Tree
-from runners.topology import Topology
+from runners.node.cpufreq import CPUS
+from runners.node.topology import Topology
 
 # What the record calls it -> the kernel's file.
 COUNTERS = {

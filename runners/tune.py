@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from runners.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.governors import PERFORMANCE
 from runners.host.lock import NodeLock
 from runners.host.tree import Absent, Tree
 from runners.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
+from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.restore import without_interruption
 from runners.settings import (
     AUTOGROUP,

@@ -17,7 +17,7 @@ from runners.governors import Governors
 from runners.history import History, read_history
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.launch import Launch, build_launch
-from runners.node import Node, open_node, whole_node
+from runners.node.node import Node, open_node, whole_node
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
 from runners.program_files import ProgramReader

@@ -22,7 +22,7 @@ from analysis.affinity.published import Published, published_for
 from analysis.fields import L1D_MISS_RATE, METRIC
 from analysis.findings import Findings
 from analysis.sources import Results
-from runners.topology import KIND_ORDER
+from runners.node.topology import KIND_ORDER
 
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from analysis.figures.style import BLACK, GREY, KIND_COLOURS, KIND_FILLS, KIND_HATCHES, PURPLE
 from analysis.latency.kernel import LEVELS, kernel_groups
 from analysis.latency.model import Latency
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 # Inches: what numbers take between the map and its layers, and a layer.
 _NUMBERS, _LAYER = 0.26, 0.16

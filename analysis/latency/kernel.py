@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 SIBLINGS, L2, L3, PACKAGE, NUMA, KIND = "SMT siblings", "L2", "L3", "package", "NUMA node", "kind"
 # What the kernel tells of how near CPUs are, inner levels first; a kind says nothing of that.

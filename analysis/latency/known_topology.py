@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from analysis.latency.checked import Checked
-from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 # A node has no more CPUs that could be online; a file that names more is none of a node.
 MOST_ONLINE = 8192
@@ -15,7 +15,7 @@ _MOST_LEVEL = 9
 
 
 def known_topology(told: Checked) -> Topology:
-    """Return the topology of `runners.topology.topology_json`'s table.
+    """Return the topology of `runners.node.topology.topology_json`'s table.
 
     Raises UserError, naming file and field, for CPUs that are not online or in two cores.
     """

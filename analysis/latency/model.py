@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.latency.rate import rates
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]

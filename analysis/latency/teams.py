@@ -20,7 +20,7 @@ from analysis.latency.rate import NS_PER_S
 from analysis.latency.tree import completed
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
-from runners.topology import KIND_ORDER
+from runners.node.topology import KIND_ORDER
 
 Array = NDArray[np.float64]
 Orderer = Callable[[Array], list[int]]

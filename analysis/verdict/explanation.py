@@ -9,7 +9,7 @@ from typing import Any
 from analysis.digits import mean_count
 from analysis.findings import CaseFinding
 from analysis.verdict.phrases import TIMES_FROM, name, rounded
-from runners.topology import KIND_ORDER
+from runners.node.topology import KIND_ORDER
 
 # Shares of CPU time that differ by less are not worth a word.
 LEAST_SHARE = 0.001

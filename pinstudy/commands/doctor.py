@@ -28,8 +28,8 @@ they never make it 1, nor does what could not be tried on a recorded tree.
 @node_options
 def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:  # noqa: D103 - help above
     from runners.capabilities import EVERY_NAME, probe, worst_first
-    from runners.declared import parse_kinds
-    from runners.node import open_node
+    from runners.node.core_kinds.declared import parse_kinds
+    from runners.node.node import open_node
 
     declared = None if kinds is None else parse_kinds(kinds)
     open_node(sysroot, kinds)

@@ -12,7 +12,7 @@ from pinstudy.output import print_json, say, terminal_width, wrap
 
 if TYPE_CHECKING:
     from runners.latency_plan import LatencyPlan
-    from runners.topology import Topology
+    from runners.node.topology import Topology
 
 _NO_PRECISION = "none"
 
@@ -88,7 +88,7 @@ def command(
     from runners.host.privileges import give_up_root
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
     from runners.latency_plan import plan_lines, plan_of
-    from runners.node import open_node
+    from runners.node.node import open_node
     from runners.orphans import end_orphans
     from runners.workplace import LIVE_ROOT
 

@@ -24,8 +24,8 @@ def command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
     no serial numbers and no identifiers of the machine, and no host's name unless asked for. What
     could not be read is in its snapshot.json, with the reason.
     """
+    from runners.node.snapshot import FOLDER, SUFFIX, take_snapshot
     from runners.shards import write_atomically
-    from runners.snapshot import FOLDER, SUFFIX, take_snapshot
 
     stem = file.name.removesuffix(SUFFIX)
     if stem in ("", file.name):

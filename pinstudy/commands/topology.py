@@ -14,8 +14,8 @@ from pinstudy.output import print_columns, print_json, say, wrap
 @node_options
 def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     """Show this node's core kinds, cores and caches, and the evidence for them."""
-    from runners.node import open_node
-    from runners.topology import topology_json
+    from runners.node.node import open_node
+    from runners.node.topology import topology_json
 
     topology = open_node(sysroot, kinds).topology
     shown = topology_json(topology)

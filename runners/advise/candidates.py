@@ -21,7 +21,7 @@ from runners.advise.suggestions import (
     suggestions,
 )
 from runners.mappings import check_mechanism, choose_mechanism, describe, resolve_cpus
-from runners.topology import Topology
+from runners.node.topology import Topology
 from runners.unmappable import CannotMapError
 
 # A block of so many runs can be made in the minutes that a user gives.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from configs.model import CURRENT_GOVERNOR
-from runners.cpufreq import Cpufreq
+from runners.node.cpufreq import Cpufreq
 
 # Answers why cases cannot run under a governor on these CPUs, None when they can.
 WhyNot = Callable[[str, Sequence[int]], "str | None"]

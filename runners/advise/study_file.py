@@ -19,7 +19,7 @@ from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import METRIC, Request
 from runners.launch import FALLBACK_SCHEDULE
-from runners.topology import Topology
+from runners.node.topology import Topology
 
 PREFIX = "advise"
 # The only size of a program that is given as a command line.

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from configs.model import Mapping
 from runners.mappings import resolve_cpus
-from runners.topology import Topology
+from runners.node.topology import Topology
 from runners.unmappable import CannotMapError
 
 SCHEDULER = "scheduler"

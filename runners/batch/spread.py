@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from base.errors import UserError
 from base.text import plural
 from configs.model import Queue, Site, Spread, Study
-from runners.node import safe_name
+from runners.node.node import safe_name
 
 PER_NODE = "per-node"
 SPLIT = "split"

@@ -25,7 +25,7 @@ from runners.capabilities.tools import (
     probe_taskset,
 )
 from runners.capabilities.virtual_machines import probe_virtual_machines
-from runners.declared import DeclaredKinds
+from runners.node.core_kinds.declared import DeclaredKinds
 
 __all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]
 

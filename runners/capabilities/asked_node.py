@@ -9,13 +9,13 @@ from pathlib import Path
 
 from base.errors import UserError
 from runners.core_pmus import events_by_pmu, read_core_pmus
-from runners.cpuinfo import first_block, is_guest
-from runners.declared import DeclaredKinds
-from runners.discovery import read_topology
 from runners.host.tree import Tree
+from runners.node.core_kinds.declared import DeclaredKinds
+from runners.node.cpuinfo import first_block, is_guest
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 from runners.perf_events import PerfPermission, event_list, read_permission
 from runners.perf_trial import PerfTrial, try_perf
-from runners.topology import Topology
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.core_pmus import read_core_pmus, why_unsupported
-from runners.evidence.pmus import EVENT_SOURCES
 from runners.installation import for_tools
+from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.perf_events import HARDWARE_EVENTS
 from runners.perf_trial import PerfTrial
 from runners.raw_counts import HIDDEN_FROM_USERS, canonical_event

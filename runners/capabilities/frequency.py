@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
-from runners.cpufreq import (
+from runners.host.privileges import may_be_root
+from runners.host.tree import Absent
+from runners.node.cpufreq import (
     BOOST,
     NO_TURBO,
     POLICIES,
@@ -14,8 +16,6 @@ from runners.cpufreq import (
     governor_label,
     read_cpufreq,
 )
-from runners.host.privileges import may_be_root
-from runners.host.tree import Absent
 
 # What a governor's change writes, and what has to be put back after it.
 _WRITTEN = (

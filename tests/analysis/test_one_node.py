@@ -10,7 +10,7 @@ import pytest
 
 from analysis.sources import open_results
 from base.errors import UserError
-from runners.node import open_node
+from runners.node.node import open_node
 from tests.analysis.records import record, write
 from tests.cli import pinstudy
 from tests.trees import Machine, build_tree

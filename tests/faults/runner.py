@@ -12,18 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from runners.collect import Collectors
-from runners.discovery import read_topology
 from runners.engine import LocalEngine
 from runners.governors import Governors
 from runners.history import read_history
 from runners.host.lock import NodeLock
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
-from runners.node import open_node
+from runners.node.discovery import read_topology
+from runners.node.node import open_node
+from runners.node.state import read_state
 from runners.plan import make_plan
 from runners.record import Origin
 from runners.shards import Shard
-from runners.state import read_state
 from runners.study import Bench, run_study
 from runners.under_way import UnderWay
 from tests.runners.test_study_energy import Quiet, launch_of, study_of

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node import open_node
+from runners.node.node import open_node
 from tests.faults.small_disk import mounted
 from tests.faults.trial import Trial
 

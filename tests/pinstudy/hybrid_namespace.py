@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.node import safe_name
+from runners.node.node import safe_name
 from tests.cli import argv
 from tests.isolation import OWN_LOCKS
 from tests.processes import end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.topology import Core, Topology
+from runners.node.topology import Core, Topology
 from tests.trees import CPU, write
 
 

@@ -12,8 +12,8 @@ import random
 import sys
 from pathlib import Path
 
-from runners.discovery import read_topology
 from runners.governors import Governors
+from runners.node.discovery import read_topology
 
 
 def main(root: Path, seed: int) -> None:

@@ -17,7 +17,7 @@ from runners.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from runners.case import Case
 from runners.host.software import WITNESS, find_program
 from runners.launch import Launch, build_launch
-from runners.node import open_node
+from runners.node.node import open_node
 from runners.order import PlannedRun
 from runners.plan import Plan
 from runners.race.standing import RuledOut

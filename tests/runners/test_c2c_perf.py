@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from runners.c2c_perf import NEEDS, C2cTrial, kinds_sampled, line_bytes, read_recording, try_c2c
 from runners.core_pmus import CorePmu
-from runners.topology import CoreKind
+from runners.node.topology import CoreKind
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install
 from tests.tools import ROOT, need_tool

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runners.capabilities import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
-from runners.declared import parse_kinds
+from runners.node.core_kinds.declared import parse_kinds
 from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from analysis.frame import read_runs
 from runners.clocks import ClockWatch, Moment
-from runners.node import open_node
+from runners.node.node import open_node
 from tests.cli import argv
 from tests.runners.test_study_energy import Quiet, records, run, study_of
 from tests.tools import need_tool

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.model import Mapping
-from runners.discovery import read_topology
 from runners.mappings import resolve_cpus
-from runners.topology import Topology
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 from runners.unmappable import CannotMapError
 from tests.runners.topologies import (
     core_ultra_7_164u,

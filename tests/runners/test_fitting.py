@@ -11,7 +11,7 @@ import pytest
 
 from base.errors import UserError
 from runners.fitting import Fitting
-from runners.node import Node, open_node, whole_node
+from runners.node.node import Node, open_node, whole_node
 from tests.runners.cases import case
 from tests.trees import CPU, Machine, build_tree, write
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from configs.model import GovernorRule
-from runners.discovery import read_topology
 from runners.governors import Governors
 from runners.host.tree import Tree
 from runners.journal import STUDY, Journal, new_entry, state_folder
+from runners.node.discovery import read_topology
 from runners.restore import restore
 from tests.trees import CPU, build_tree, write
 

@@ -26,7 +26,7 @@ from runners.latency import (
 )
 from runners.latency_plan import LatencyPlan, plan_pairs
 from runners.latency_program import PROGRAM
-from runners.node import Node, open_node
+from runners.node.node import Node, open_node
 from tests.processes import alive
 from tests.tools import missing
 from tests.trees import build_tree
@@ -188,7 +188,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     script = (
         "import sys\nfrom pathlib import Path\nfrom runners.latency import *\n"
         "from runners.latency_plan import plan_pairs\n"
-        "from runners.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
+        "from runners.node.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
         "plan = plan_pairs(node.topology, [(0, 1), (0, 2)])\n"
         "say = lambda done, of, left: print(done, flush=True)\n"
         "content = measure(node, plan, LatencySettings(), say, Path(sys.argv[2]))\n"
@@ -243,7 +243,7 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path, eight: Node) 
 def test_with_one_cpu_it_is_said_why_not() -> None:
     script = (
         "from pathlib import Path\nfrom runners.latency_plan import plan_pairs\n"
-        "from runners.node import open_node\nplan_pairs(open_node(Path('/')).topology)\n"
+        "from runners.node.node import open_node\nplan_pairs(open_node(Path('/')).topology)\n"
     )
     cpu = str(min(os.sched_getaffinity(0)))
     command = ["taskset", "-c", cpu, sys.executable, "-c", script]

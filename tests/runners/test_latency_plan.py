@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
 from base.errors import UserError
-from runners.discovery import read_topology
 from runners.latency_plan import (
     ACROSS_PACKAGES,
     PAIRS_OF_A_CLASS,
@@ -27,7 +26,8 @@ from runners.latency_plan import (
     plan_pairs,
     relations,
 )
-from runners.topology import Topology
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 from tests.machines import MACHINES, l2, l3
 from tests.runners.topologies import topology
 from tests.trees import RECORDINGS, Machine, build_tree, siblings_apart

@@ -21,6 +21,7 @@ from runners.energy import no_energy
 from runners.execute import Observation
 from runners.history import History
 from runners.launch import Launch
+from runners.node.topology import flat_topology
 from runners.order import PlannedRun
 from runners.outline import Outline
 from runners.plan import Plan, make_plan
@@ -28,7 +29,6 @@ from runners.race.standing import RuledOut
 from runners.record import Origin
 from runners.shards import Shard
 from runners.study import Bench, run_study
-from runners.topology import flat_topology
 from runners.witness_process import Ending
 from tests.runners import cases
 

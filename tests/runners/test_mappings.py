@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from configs.model import SELECTIONS, Mapping, OwnPlacement
 from runners.mappings import check_mechanism, choose_mechanism, resolve_cpus
-from runners.topology import Topology
+from runners.node.topology import Topology
 from runners.unmappable import CannotMapError
 from tests.runners.cases import DEMO
 from tests.runners.topologies import (

@@ -10,9 +10,9 @@ import pytest
 
 from base.cpulist import format_cpulist
 from configs.model import Mapping
-from runners.discovery import read_topology
 from runners.mappings import resolve_cpus
-from runners.topology import Topology
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 from runners.unmappable import CannotMapError
 from tests.machines import MACHINES
 from tests.tools import ROOT, need_tool

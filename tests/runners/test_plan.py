@@ -10,8 +10,8 @@ from pathlib import Path
 
 from configs.library import load_study
 from configs.model import AppChoice, Mapping, Race, Study, Vm
+from runners.node.topology import Topology
 from runners.plan import Plan, make_plan
-from runners.topology import Topology
 from tests.runners.cases import (
     DEMO,
     LIBGOMP,

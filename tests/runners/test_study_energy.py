@@ -23,7 +23,7 @@ from runners.engine import LocalEngine
 from runners.history import read_history
 from runners.host.software import WITNESS, find_program
 from runners.launch import build_launch
-from runners.node import Node, open_node
+from runners.node.node import Node, open_node
 from runners.order import PlannedRun
 from runners.plan import Plan, make_plan
 from runners.race.standing import RuledOut

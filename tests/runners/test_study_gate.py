@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from configs.model import Study, TemperatureGate
-from runners.node import Node, open_node
+from runners.node.node import Node, open_node
 from tests.runners.sensor_trees import hwmon
 from tests.runners.test_study_energy import Quiet, records, run, study_of
 

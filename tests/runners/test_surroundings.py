@@ -11,7 +11,7 @@ from runners.execute import Observation
 from runners.harness_cost import HarnessCost
 from runners.history import History
 from runners.host.tree import Absent, Tree
-from runners.node import open_node
+from runners.node.node import open_node
 from runners.surroundings import Surroundings, read_load
 from runners.witness_process import Ending
 from tests.runners.proc_trees import process

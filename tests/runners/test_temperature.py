@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from base.reading import Measured
 from runners.host.tree import Tree
+from runners.node.topology import Topology
 from runners.temperature import NO_SENSOR, TemperatureMeter, Thermometer
-from runners.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone
 from tests.trees import write
 

@@ -10,9 +10,9 @@ import pytest
 from base.reading import Measured
 from configs.model import TemperatureGate
 from runners.host.tree import Tree
+from runners.node.topology import Topology
 from runners.temperature import NO_SENSOR, Thermometer
 from runners.temperature_gate import Gate, recorded_reference_c
-from runners.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon
 from tests.trees import write
 

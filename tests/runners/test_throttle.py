@@ -100,7 +100,7 @@ def test_a_counter_that_went_back_is_no_difference(tmp_path: Path) -> None:
 
 
 def test_a_recorded_hybrid_that_has_the_counters(tmp_path: Path) -> None:
-    from runners.node import open_node
+    from runners.node.node import open_node
 
     root = build_tree(tmp_path, "i9-14900k-noht")
     everywhere(root, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base.cpulist import parse_cpulist
-from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 
 def topology(

@@ -106,7 +106,7 @@ def test_a_given_interpreter_is_noted_in_the_place_of_an_environment(
 
 
 def test_uninstalling_removes_what_was_installed(machine: FakeMachine, prefix: Path) -> None:
-    install(machine, prefix, INSTALLED="bin/lu-serial lib/pinstudy/runners/node.py")
+    install(machine, prefix, INSTALLED="bin/lu-serial lib/pinstudy/runners/node/node.py")
     cache = prefix / "lib/pinstudy/runners/__pycache__/node.cpython-311.pyc"
     cache.parent.mkdir()
     cache.touch()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from configs.library import list_mappings
 from runners.advise.candidates import MOST_CANDIDATES, Field, Ground, make_field
-from runners.discovery import read_topology
-from runners.topology import Topology
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,

@@ -15,7 +15,7 @@ from runners.advise.keep import write_search
 from runners.advise.prepare import make_search
 from runners.advise.search import Search
 from runners.capabilities import probe
-from runners.cpufreq import read_cpufreq
+from runners.node.cpufreq import read_cpufreq
 from runners.workplace import Workplace, open_workplace
 from tests.runners.advise.requests import request
 from tests.trees import CPU, build_tree, write

@@ -54,7 +54,7 @@ def test_an_emulated_cpu_has_all_but_what_is_emulated_wrongly() -> None:
 def test_the_guest_is_as_large_as_the_study_asks() -> None:
     made = command(cpus=3, memory_mib=1024)
     (smp,) = values(made, "-smp")
-    # One package of equal cores without SMT, as runners/topology.py takes a guest to be.
+    # One package of equal cores without SMT, as runners/node/topology.py takes a guest to be.
     assert set(smp.split(",")) == {"cpus=3", "sockets=1", "cores=3", "threads=1"}
     assert values(made, "-m") == ["1024"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from base.cpulist import format_cpulist
-from runners.evidence.tiers import HIGHEST_PERF, MAX_FREQ, read_sign
 from runners.host.tree import Tree
-from runners.topology import CoreKind
+from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, read_sign
+from runners.node.topology import CoreKind
 
 
 def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
-from runners.discovery import read_topology
-from runners.topology import KIND_ORDER, Topology
+from runners.node.discovery import read_topology
+from runners.node.topology import KIND_ORDER, Topology
 from tests.machines import AMD_ZEN5, INTEL, MACHINES, arm_part, l2, l3, own_l1, perf, policy
 from tests.trees import Machine, build_tree, pairs, singles, write
 

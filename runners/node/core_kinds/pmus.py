@@ -8,10 +8,10 @@ type are offline (kernel commit f83d2f91d259): hybrid is what has two lists that
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners.evidence.tiers import ranked_kinds
-from runners.evidence.view import Finding, NodeView, atom_kinds
 from runners.host.tree import Absent, Tree
-from runners.topology import CoreKind
+from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
+from runners.node.core_kinds.ranking import ranked_kinds
+from runners.node.topology import CoreKind
 
 DEVICES = "/sys/devices"
 EVENT_SOURCES = "/sys/bus/event_source/devices"

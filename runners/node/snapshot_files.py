@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from base.errors import UserError
-from runners import boot_options, cpuinfo
 from runners.host.tree import TEXT_LIMIT, Absent, Tree
+from runners.node import boot_options, cpuinfo
 
 # A node of 1024 CPUs has some 70000 of these files.
 MAX_FILES = 200_000
@@ -89,7 +89,7 @@ _CPU_SENSORS = ("coretemp", "k10temp")
 _NAME = re.compile(r"[A-Za-z0-9_.:,+-]{1,200}", re.ASCII)
 _SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILINE)
 _BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
-# What runners/evidence/cpuid.py reads of an Intel CPU.
+# What runners/node/core_kinds/cpuid.py reads of an Intel CPU.
 _CPUID_LEAVES = (0x7, 0x1A)
 
 

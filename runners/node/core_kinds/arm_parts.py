@@ -6,10 +6,10 @@ Part numbers come before capacities: on NVIDIA GB10, two parts have five capacit
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners import cpuinfo
-from runners.evidence.tiers import ranked_kinds
-from runners.evidence.view import Finding, NodeView, one_kind
 from runners.host.tree import Absent
+from runners.node import cpuinfo
+from runners.node.core_kinds.finding import Finding, NodeView, one_kind
+from runners.node.core_kinds.ranking import ranked_kinds
 
 # Arm Architecture Reference Manual, MIDR_EL1: implementer in bits 31:24, part number in 15:4.
 _MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from base.reading import Measured
-from runners.cpufreq import read_cpufreq
-from runners.facts import SMT
 from runners.host.tree import Absent, Tree
-from runners.node import Node
-from runners.power_limits import limits_by_domain, read_power_limits
+from runners.node.cpufreq import read_cpufreq
+from runners.node.facts import SMT
+from runners.node.node import Node
+from runners.node.power_limits import limits_by_domain, read_power_limits
 
 # The same for every run of a boot, and repeated in every record, which may travel alone.
 _FACTS = ("kernel", "microcode")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.declared import parse_kinds
-from runners.node import open_node
-from runners.topology import KIND_ORDER, topology_json
+from runners.node.core_kinds.declared import parse_kinds
+from runners.node.node import open_node
+from runners.node.topology import KIND_ORDER, topology_json
 from tests.trees import build_tree
 
 

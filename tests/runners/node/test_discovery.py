@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.discovery import read_topology
-from runners.topology import Topology, topology_json
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology, topology_json
 from tests.machines import INTEL
 from tests.tools import need_tool
 from tests.trees import CPU, Machine, build_tree, singles, spoilt, write

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.cpufreq import governor_label, read_cpufreq
+from runners.node.cpufreq import governor_label, read_cpufreq
 from tests.machines import INTEL, MACHINES, policy
 from tests.trees import CPU, Machine, build_tree, singles, write
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from base.cpulist import format_cpulist
-from runners.cpufreq import policy_directories
-from runners.evidence.view import Finding, NodeView, clusters, value_range
 from runners.host.tree import Absent, Tree
-from runners.topology import KIND_ORDER, CoreKind
+from runners.node.core_kinds.finding import Finding, NodeView, clusters, value_range
+from runners.node.cpufreq import policy_directories
+from runners.node.topology import KIND_ORDER, CoreKind
 
 CPUS = "/sys/devices/system/cpu"
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"

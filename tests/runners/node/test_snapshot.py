@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners import snapshot_files
 from runners.capabilities import EVERY_NAME, probe
-from runners.node import open_node
-from runners.snapshot import take_snapshot
-from runners.topology import topology_json
+from runners.node import snapshot_files
+from runners.node.node import open_node
+from runners.node.snapshot import take_snapshot
+from runners.node.topology import topology_json
 from tests.machines import MACHINES
 from tests.runners.powercap_trees import INTEL_CLIENT
 from tests.trees import CPU, RECORDINGS, build_tree, spoilt, write

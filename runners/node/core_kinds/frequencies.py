@@ -9,8 +9,16 @@ which CPUs are the faster ones, unless the node has only one of them.
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners import cpuinfo
-from runners.evidence.tiers import (
+from runners.node import cpuinfo
+from runners.node.core_kinds.finding import (
+    Finding,
+    NodeView,
+    atom_kinds,
+    clusters,
+    one_kind,
+    value_range,
+)
+from runners.node.core_kinds.ranking import (
     BASE_FREQ,
     CAPACITY,
     HIGHEST_PERF,
@@ -18,8 +26,7 @@ from runners.evidence.tiers import (
     ranked_by,
     read_sign,
 )
-from runners.evidence.view import Finding, NodeView, atom_kinds, clusters, one_kind, value_range
-from runners.topology import CoreKind
+from runners.node.topology import CoreKind
 
 # The first family with cores of two kinds that firmware describes (Zen 5, Strix Point); hwloc too
 # ignores differences below it: Threadripper 7000's CPPC values differ from core to core.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from base.text import shown
-from runners.facts import settled
+from runners.node.facts import settled
 
 # The largest nodes that are known have files of some 2 MiB.
 _MAX_BYTES = 16 * 1024 * 1024

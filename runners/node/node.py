@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.declared import parse_kinds
-from runners.discovery import read_topology
 from runners.host.tree import Absent, Tree
-from runners.topology import Topology
+from runners.node.core_kinds.declared import parse_kinds
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 
 if TYPE_CHECKING:
-    from runners.cpufreq import Cpufreq
+    from runners.node.cpufreq import Cpufreq
 
 _MAX_NAME = 64
 
@@ -44,14 +44,14 @@ class Node:
     @cached_property
     def cpufreq(self) -> Cpufreq:
         """The state of frequency scaling when it was first asked for."""
-        from runners.cpufreq import read_cpufreq
+        from runners.node.cpufreq import read_cpufreq
 
         return read_cpufreq(self.root)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What is the same for every run of this boot; docs/records.md describes it."""
-        from runners.facts import read_facts
+        from runners.node.facts import read_facts
 
         read = read_facts(Tree(self.root), self.topology, self.cpufreq)
         return {"node_id": self.node_id} | read
@@ -62,7 +62,7 @@ class Node:
         import hashlib
         import json
 
-        from runners.facts import settled
+        from runners.node.facts import settled
 
         text = json.dumps(settled(self.facts), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

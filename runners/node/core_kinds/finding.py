@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree
-from runners.topology import Cache, CoreKind
+from runners.node.topology import Cache, CoreKind
 
 # Two CPUs whose frequency or performance values lie within 10 % are of one kind: favoured cores
 # (Turbo Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred

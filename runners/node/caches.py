@@ -6,7 +6,7 @@ import re
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Absent, Tree
-from runners.topology import Cache
+from runners.node.topology import Cache
 
 _INDEX_NAME = re.compile(r"index([0-9]{1,2})")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from runners import cpuinfo
-from runners.evidence.cache_shape import by_cache_shape
-from runners.evidence.cpuid import by_cpuid
-from runners.evidence.parts import by_part
-from runners.evidence.pmus import by_absence_from_pmus, by_core_pmus
-from runners.evidence.ranks import by_ranks
-from runners.evidence.view import Finding, NodeView, one_kind
-from runners.topology import CoreKind
+from runners.node import cpuinfo
+from runners.node.core_kinds.arm_parts import by_part
+from runners.node.core_kinds.cache_sharing import by_cache_shape
+from runners.node.core_kinds.cpuid import by_cpuid
+from runners.node.core_kinds.finding import Finding, NodeView, one_kind
+from runners.node.core_kinds.frequencies import by_ranks
+from runners.node.core_kinds.pmus import by_absence_from_pmus, by_core_pmus
+from runners.node.topology import CoreKind
 
 ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
     by_core_pmus,

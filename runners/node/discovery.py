@@ -15,14 +15,14 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners import cpuinfo
-from runners.caches import read_caches
-from runners.declared import DeclaredKinds, declare
-from runners.evidence.view import NodeView
-from runners.favoured import unlike_cores
 from runners.host.tree import Absent, Tree
-from runners.kinds import find_kinds
-from runners.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.node import cpuinfo
+from runners.node.caches import read_caches
+from runners.node.core_kinds.declared import DeclaredKinds, declare
+from runners.node.core_kinds.finding import NodeView
+from runners.node.core_kinds.kinds import find_kinds
+from runners.node.core_kinds.preferred_cores import unlike_cores
+from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
-from runners.evidence.view import Finding, NodeView, atom_kinds
 from runners.host.tree import Absent
-from runners.topology import KIND_ORDER, CoreKind
+from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
+from runners.node.topology import KIND_ORDER, CoreKind
 
 _DEVICE = "/dev/cpu/{}/cpuid"
 # Intel SDM vol. 2A, CPUID: leaf 7, EDX bit 15: hybrid part; leaf 1AH, EAX 31:24: core type.

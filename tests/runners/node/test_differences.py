@@ -10,9 +10,9 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.changed_node import what_changed
 from runners.history import read_history
-from runners.node import Node, open_node
+from runners.node.differences import what_changed
+from runners.node.node import Node, open_node
 from runners.shards import SCHEMA, Shard
 from tests.trees import CPU, Machine, build_tree, write
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
-from runners.topology import KIND_ORDER, CoreKind
+from runners.node.topology import KIND_ORDER, CoreKind
 
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
 

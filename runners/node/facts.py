@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from base.cpulist import format_cpulist
-from runners import cpuinfo
-from runners.boot_options import read_boot_options
-from runners.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
-from runners.evidence.tiers import CAPACITY, HIGHEST_PERF, read_sign
 from runners.host.tree import BOOT_ID, Absent, Tree
-from runners.power_limits import read_power_limits
-from runners.topology import Topology, topology_json
+from runners.node import cpuinfo
+from runners.node.boot_options import read_boot_options
+from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
+from runners.node.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
+from runners.node.power_limits import read_power_limits
+from runners.node.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"
 _TEXTS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
-from runners.evidence.ranks import FIRST_HYBRID_AMD_FAMILY, amd_family
-from runners.evidence.view import Finding, NodeView, atom_kinds
-from runners.topology import Cache, CoreKind
+from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
+from runners.node.core_kinds.frequencies import FIRST_HYBRID_AMD_FAMILY, amd_family
+from runners.node.topology import Cache, CoreKind
 
 # Intel's E-cores come in modules of four with one L2 (Alder Lake to Panther Lake, Lakefield).
 CORES_OF_MODULE = 4

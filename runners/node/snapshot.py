@@ -12,9 +12,9 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.discovery import check_root
 from runners.host.tree import Tree
-from runners.snapshot_files import NodeFiles, read_node_files
+from runners.node.discovery import check_root
+from runners.node.snapshot_files import NodeFiles, read_node_files
 
 FORMAT = 1
 FOLDER = "node"
