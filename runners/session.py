@@ -15,13 +15,11 @@ from configs.model import Study
 from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.fitting import Fitting
-from runners.governors import Governors
 from runners.host.lock import NodeLock
 from runners.host.privileges import works_for
 from runners.host.software import WITNESS, find_emulated_program, find_program
 from runners.host.tree import Tree
 from runners.installation import for_guests, for_programs
-from runners.leftover import told_problems
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
 from runners.orphans import end_orphans
@@ -30,6 +28,8 @@ from runners.precision import repetition_rule
 from runners.race.course import entrants_of, limited
 from runners.read_shards import Part, parts_of
 from runners.record import Origin
+from runners.settings.governor import Governors
+from runners.settings.leftover import told_problems
 from runners.shards import Shard, write_atomically
 from runners.share import ALL, Share
 from runners.study import Bench, Progress, run_study, set_aside

@@ -24,11 +24,11 @@ from configs.whole_file import sync_folder
 from runners.course import runs_left
 from runners.host.processes import STAT_LIMIT, Task, parse_task
 from runners.host.tree import Absent, Tree
-from runners.journal import boot_id_of
 from runners.node.node import Node
 from runners.outline import Outline
 from runners.read_shards import Part, read_part_progress
 from runners.record_values import NoRecord
+from runners.settings.journal import boot_id_of
 from runners.share import StoppedError
 from runners.statuses import FINAL
 from runners.utc import utc_now

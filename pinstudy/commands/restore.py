@@ -27,9 +27,9 @@ def command(sysroot: Path, forget: bool) -> None:
     from base.errors import StudyError
     from base.text import plural
     from runners.host.lock import NodeLock
-    from runners.journal import STUDY, TUNE, open_journal, state_folder
-    from runners.leftover import others_leftovers, told_problems, told_reboot
-    from runners.restore import restore
+    from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
+    from runners.settings.leftover import others_leftovers, told_problems, told_reboot
+    from runners.settings.recovery import restore
 
     folder = state_folder(sysroot, os.environ)
     failed = False

@@ -13,7 +13,7 @@ from pinstudy.options import JSON, SYSROOT
 from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
-    from runners.tune import Change
+    from runners.settings.tune import Change
 
 
 @click.command("tune")
@@ -41,7 +41,7 @@ def command(
     from base.errors import StudyError
     from runners.host.daemons import find_daemons, stop_commands
     from runners.host.tree import Tree
-    from runners.tune import changes_of, tune
+    from runners.settings.tune import changes_of, tune
 
     changes = changes_of(Tree(sysroot), governor, turbo)
     if not dry_run:

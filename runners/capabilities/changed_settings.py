@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from base.errors import UserError
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
-from runners.journal import STUDY, TUNE, Journal, open_journal
+from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 
 _UNDO = "pinstudy restore"
 

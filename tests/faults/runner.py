@@ -13,7 +13,6 @@ from pathlib import Path
 
 from runners.collect import Collectors
 from runners.engine import LocalEngine
-from runners.governors import Governors
 from runners.history import read_history
 from runners.host.lock import NodeLock
 from runners.host.software import WITNESS, find_program
@@ -23,6 +22,7 @@ from runners.node.node import open_node
 from runners.node.state import read_state
 from runners.plan import make_plan
 from runners.record import Origin
+from runners.settings.governor import Governors
 from runners.shards import Shard
 from runners.study import Bench, run_study
 from runners.under_way import UnderWay

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.journal import STUDY, Journal, state_folder
-from runners.leftover import put_back_leftovers
+from runners.settings.journal import STUDY, Journal, state_folder
+from runners.settings.leftover import put_back_leftovers
 from runners.under_way import SUFFIX
 from tests.faults.trial import Trial
 from tests.runners.test_killed_studies import distinct_settings, scaling

@@ -38,7 +38,6 @@ from runners.c2c_lines import contended_lines
 from runners.c2c_samples import NotUnderstoodError, lines_of, read_samples
 from runners.host.processes import parse_cpu_ticks, parse_task
 from runners.host.tree import Absent, Tree
-from runners.journal import STUDY, Journal
 from runners.latency_plan import parse_pairs
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import read_cpufreq
@@ -49,6 +48,7 @@ from runners.perf_output import parse_perf_output
 from runners.perf_power import read_joules
 from runners.powercap import DOMAINS, find_zones
 from runners.raw_counts import undo_scaling
+from runners.settings.journal import STUDY, Journal
 from runners.vm.wire import BrokenLineError, read_observation
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.records import record

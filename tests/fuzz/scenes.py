@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.journal import SCHEMA as JOURNAL_SCHEMA
+from runners.settings.journal import SCHEMA as JOURNAL_SCHEMA
 from tests.analysis.affinity.made_results import Affinity, make_affinity
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.report.made_results import DIGEST, make_results

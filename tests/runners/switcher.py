@@ -12,8 +12,8 @@ import random
 import sys
 from pathlib import Path
 
-from runners.governors import Governors
 from runners.node.discovery import read_topology
+from runners.settings.governor import Governors
 
 
 def main(root: Path, seed: int) -> None:

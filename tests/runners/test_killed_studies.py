@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from runners.host.lock import NodeLock
-from runners.journal import STUDY, Journal, state_folder
-from runners.leftover import put_back_leftovers
+from runners.settings.journal import STUDY, Journal, state_folder
+from runners.settings.leftover import put_back_leftovers
 from tests.trees import CPU, build_tree, write
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from runners.host.tree import BOOT_ID, Tree
-from runners.journal import STUDY, TUNE, Journal, new_entry, state_folder
-from runners.leftover import put_back_leftovers
-from runners.restore import restore
-from runners.settings import Setting
-from runners.tune import changes_of, tune
+from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
+from runners.settings.leftover import put_back_leftovers
+from runners.settings.recovery import restore
+from runners.settings.setting import Setting
+from runners.settings.tune import changes_of, tune
 from tests.trees import CPU, Machine, build_tree, write
 
 POLICY = f"{CPU}/cpufreq/policy0"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.governors import Governors
 from runners.node.discovery import read_topology
 from runners.node.state import changes
+from runners.settings.governor import Governors
 from tests.machines import INTEL, PSTATE, policy
 from tests.trees import CPU, Machine, build_tree, singles
 

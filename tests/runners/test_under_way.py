@@ -14,7 +14,7 @@ import pytest
 
 from base.errors import StudyError
 from runners.host.tree import Tree
-from runners.journal import boot_id_of
+from runners.settings.journal import boot_id_of
 from runners.shards import SCHEMA, Shard
 from runners.share import StoppedError
 from runners.under_way import SUFFIX, UnderWay, ended_attempts

@@ -9,8 +9,16 @@ from pathlib import Path
 from base.errors import UserError
 from runners.host.lock import NodeLock, is_locked
 from runners.host.tree import Tree
-from runners.journal import STUDY, SYSTEM_FOLDER, TUNE, Entry, Journal, open_journal, outlived_by
-from runners.restore import restore
+from runners.settings.journal import (
+    STUDY,
+    SYSTEM_FOLDER,
+    TUNE,
+    Entry,
+    Journal,
+    open_journal,
+    outlived_by,
+)
+from runners.settings.recovery import restore
 
 _MAX_SHOWN = 3
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.host.tree import TEXT_LIMIT, Absent, Tree
-from runners.settings import Setting, put_in_force, read_scaling, read_settings
+from runners.settings.setting import Setting, put_in_force, read_scaling, read_settings
 from tests.trees import CPU, build_tree, write
 
 POLICY = f"/{CPU}/cpufreq/policy3"

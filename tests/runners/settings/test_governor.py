@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from configs.model import GovernorRule
-from runners.governors import Governors
 from runners.host.tree import Tree
-from runners.journal import STUDY, Journal, new_entry, state_folder
 from runners.node.discovery import read_topology
-from runners.restore import restore
+from runners.settings.governor import Governors
+from runners.settings.journal import STUDY, Journal, new_entry, state_folder
+from runners.settings.recovery import restore
 from tests.trees import CPU, build_tree, write
 
 POLICIES = f"{CPU}/cpufreq"

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from runners.governors import PERFORMANCE
 from runners.host.lock import NodeLock
 from runners.host.tree import Absent, Tree
-from runners.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
-from runners.restore import without_interruption
-from runners.settings import (
+from runners.settings.governor import PERFORMANCE
+from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
+from runners.settings.recovery import without_interruption
+from runners.settings.setting import (
     AUTOGROUP,
     EPP,
     GOVERNOR,

@@ -11,7 +11,7 @@ from base.errors import UserError
 from runners.host.privileges import starting_as
 from runners.host.tree import Absent, Tree
 from runners.node.cpufreq import policy_directories
-from runners.settings import Setting
+from runners.settings.setting import Setting
 
 # Such a command asks a daemon or sudo; one that takes longer hangs, or waits for a password.
 LIMIT_S = 60.0

@@ -28,7 +28,7 @@ from runners.own_file import (
     read_own,
     write_synced,
 )
-from runners.settings import Setting
+from runners.settings.setting import Setting
 from runners.utc import utc_now
 
 SCHEMA = 1

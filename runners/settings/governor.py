@@ -14,12 +14,12 @@ from pathlib import Path
 from base.errors import StudyError
 from configs.model import CURRENT_GOVERNOR, GovernorRule
 from runners.host.tree import Absent, Tree
-from runners.journal import STUDY, new_entry, open_journal
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
-from runners.restore import Restored, restore
-from runners.settings import EPP, GOVERNOR, Setting, put_in_force, read_scaling
-from runners.site_command import SiteCommand
+from runners.settings.journal import STUDY, new_entry, open_journal
+from runners.settings.recovery import Restored, restore
+from runners.settings.setting import EPP, GOVERNOR, Setting, put_in_force, read_scaling
+from runners.settings.site_command import SiteCommand
 
 # Set in every job step that was started with --cpu-freq (srun(1)).
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from base.errors import StudyError, UserError
 from runners.host.tree import Tree
-from runners.journal import STUDY, Journal, new_entry, state_folder
-from runners.restore import restore
-from runners.settings import Setting
+from runners.settings.journal import STUDY, Journal, new_entry, state_folder
+from runners.settings.recovery import restore
+from runners.settings.setting import Setting
 from tests.ordinary_user import NOBODY, open_folder
 from tests.trees import CPU, write
 

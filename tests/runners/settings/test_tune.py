@@ -7,9 +7,9 @@ import pytest
 from base.errors import StudyError, UserError
 from runners.host.lock import NodeLock
 from runners.host.tree import Tree
-from runners.journal import STUDY, TUNE, Journal, new_entry, state_folder
-from runners.restore import restore
-from runners.tune import changes_of, tune
+from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
+from runners.settings.recovery import restore
+from runners.settings.tune import changes_of, tune
 from tests.trees import CPU, build_tree, write
 
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"

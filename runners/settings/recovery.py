@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.host.tree import Tree
-from runners.journal import Entry, Journal, outlived_by
-from runners.settings import put_in_force
-from runners.site_command import SiteCommand
+from runners.settings.journal import Entry, Journal, outlived_by
+from runners.settings.setting import put_in_force
+from runners.settings.site_command import SiteCommand
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
