@@ -24,8 +24,8 @@ from base.errors import ConfigError, Problem
 from base.text import shown, unknown_word
 from configs.library import list_mappings
 from configs.model import SELECTIONS, TIGHTNESSES
-from runners.case import digest_of
 from runners.placed_runs import PlacedRuns
+from runners.plan.case import digest_of
 from runners.statuses import LEFT_OUT, PLACEMENT_VIOLATED
 
 FILE = "summaries.csv"

@@ -9,10 +9,10 @@ from typing import Any
 
 from base.text import plural, printable
 from pinstudy.output import say
-from runners.case import Case
 from runners.forecast import duration
-from runners.order import PlannedRun
 from runners.outline import Outline
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
 from runners.precision import percent
 from runners.race.standing import WHYS, RuledOut
 from runners.statuses import OK

@@ -25,16 +25,16 @@ from runners.c2c_perf import (
     recording_folder,
     try_c2c,
 )
-from runners.case import Case, case_fields
 from runners.core_pmus import read_core_pmus
 from runners.execute import Harness, Observation, execute
 from runners.host.privileges import give
 from runners.installation import for_tools
 from runners.judge import judge, proof_of
-from runners.launch import Launch
 from runners.node.node import Node
 from runners.placement import why_plugged
-from runners.plan import Plan
+from runners.plan.case import Case, case_fields
+from runners.plan.command_line import Launch
+from runners.plan.plan import Plan
 from runners.shards import write_atomically
 from runners.statuses import OK
 from runners.study import Progress

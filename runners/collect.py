@@ -12,7 +12,6 @@ from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
 from runners.baseline import Baselines
-from runners.case import Case
 from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
 from runners.counters import fields_of, no_counters, read_counters
 from runners.energy import choose_energy, no_energy
@@ -21,7 +20,6 @@ from runners.execute import Harness, Meter, Observation
 from runners.host.openmp_runtime import find_runtime
 from runners.host.tree import Absent, Tree
 from runners.installation import for_tools
-from runners.mappings import needed_tool
 from runners.node.node import Node
 from runners.perf_events import (
     event_list,
@@ -31,6 +29,8 @@ from runners.perf_events import (
 )
 from runners.perf_output import parse_perf_output
 from runners.perf_process import StatBuilder
+from runners.plan.case import Case
+from runners.plan.selection import needed_tool
 from runners.surroundings import Surroundings, read_load
 from runners.temperature import TemperatureMeter
 from runners.temperature_gate import Gate

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby
 
-from runners.case import Case
 from runners.forecast import Forecast
 from runners.history import History
-from runners.order import PlannedRun
-from runners.plan import Plan
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from runners.race.course import needed_runs, race_runs_left
 from runners.race.standing import RuledOut
 from runners.stopping import Stopping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from base.errors import UserError
 from configs.model import AppChoice, Study
 from configs.typed import as_typed
-from runners.case import Case
-from runners.launch import Launch
+from runners.plan.case import Case
+from runners.plan.command_line import Launch
 
 if TYPE_CHECKING:
     from base.reading import Measured

@@ -15,9 +15,9 @@ from typing import Protocol
 from runners.aside import step_aside
 from runners.births import Births
 from runners.harness_cost import CostClock, HarnessCost
-from runners.launch import Launch
 from runners.perf_process import CommandBuilder, PerfProcess
 from runners.placement import ThreadTrace
+from runners.plan.command_line import Launch
 from runners.printed import Printed
 from runners.sampler import Pace, PlacementSampler
 from runners.witness_process import Ending, WitnessProcess

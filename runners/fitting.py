@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from base.cpulist import format_cpulist
-from runners.case import Case
 from runners.host.tree import Absent, Tree
 from runners.node.differences import in_words
 from runners.node.discovery import CPUS
 from runners.node.facts import SMT, switchable
 from runners.node.node import Node
+from runners.plan.case import Case
 
 
 class Fitting:

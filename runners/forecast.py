@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from runners.case import Case
+from runners.plan.case import Case
 
 # What a run costs beside the program: perf's start, the record, the look at the node.
 OVERHEAD_S = 0.02

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from runners.case import Case
 from runners.execute import Observation
 from runners.patterns import Spans, TooSlowError, last_match, matches
 from runners.placement import Proof, Wanted, Watched, prove
+from runners.plan.case import Case
 from runners.signals import ended_by
 from runners.statuses import (
     CHECK_FAILED,

@@ -11,14 +11,14 @@ from base.cpulist import format_cpulist
 from base.text import plural
 from configs.model import LATENCY_PLANS, Baseline, Study
 from runners.baseline import how_many
-from runners.case import Case, LeftOut, case_fields
 from runners.course import fewest_left, forecast, runs_left
 from runners.forecast import duration, estimate_s
 from runners.history import History
-from runners.launch import Launch
-from runners.order import PlannedRun
 from runners.perf_events import too_many_events
-from runners.plan import Plan
+from runners.plan.case import Case, LeftOut, case_fields
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from runners.precision import repetition_rule, said
 from runners.race.budget import most_said
 from runners.reached import precision_lines

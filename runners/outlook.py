@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from runners.course import forecast, runs_left
 from runners.history import History
-from runners.order import PlannedRun
-from runners.plan import Plan
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 
 
 class Outlook:

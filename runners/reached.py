@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from base.text import plural
 from configs.model import Precision
-from runners.case import Case
 from runners.history import History
-from runners.plan import Plan
+from runners.plan.case import Case
+from runners.plan.plan import Plan
 from runners.precision import CasePrecision, percent
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.reading import Measured
-from runners.case import Case, LeftOut, case_fields
 from runners.execute import Observation
 from runners.judge import judge, proof_of, read_metrics, stderr_tail, wanted_of
-from runners.launch import Launch
 from runners.node.state import changes
-from runners.order import PlannedRun
 from runners.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
+from runners.plan.case import Case, LeftOut, case_fields
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
 from runners.shards import SCHEMA
 from runners.statuses import BASELINE, LEFT_OUT
 from runners.witness_process import Ending

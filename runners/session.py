@@ -39,8 +39,8 @@ from runners.workplace import APPS, STUDY_FILE, Workplace, results_folder
 
 if TYPE_CHECKING:
     from runners.c2c import ContendedLines
-    from runners.case import Case
     from runners.collect import Collectors
+    from runners.plan.case import Case
 
 # Makes the node ready for a case, or says why that is not possible.
 Settle = Callable[["Case"], "str | None"]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from configs.model import Precision
-from runners.case import Case
-from runners.order import PlannedRun
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
 from runners.precision import CasePrecision
 from runners.run_keys import RunKey
 

@@ -15,16 +15,16 @@ from typing import Any, Protocol
 from base.errors import StudyError
 from base.reading import Measured
 from runners.baseline import Baselines
-from runners.case import Case, LeftOut
 from runners.clocks import ClockWatch
 from runners.course import runs_left
 from runners.execute import Observation
 from runners.forecast import duration
 from runners.history import History
-from runners.launch import Launch
-from runners.order import PlannedRun
 from runners.outlook import Outlook
-from runners.plan import Plan
+from runners.plan.case import Case, LeftOut
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from runners.race.standing import RuledOut
 from runners.record import (
     Origin,

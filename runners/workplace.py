@@ -11,14 +11,14 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.model import CURRENT_GOVERNOR, Site, Study
-from runners.case import Case
 from runners.engine import without_estimates
 from runners.history import History, read_history
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
-from runners.launch import Launch, build_launch
 from runners.node.node import Node, open_node, whole_node
 from runners.outline import Outline
-from runners.plan import Plan, make_plan
+from runners.plan.case import Case
+from runners.plan.command_line import Launch, build_launch
+from runners.plan.plan import Plan, make_plan
 from runners.program_files import ProgramReader
 from runners.settings.governor import Governors
 from runners.share import ALL, Share

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from base.cpulist import MAX_CPU, parse_cpulist
 from configs.schedules import KINDS, kind_of
 
-# The words that stand before the program, by mechanism (runners.launch.launcher_of).
+# The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
 _LAUNCHERS: Mapping[str | None, int] = {
     None: 0,
     "taskset": 3,

@@ -12,7 +12,7 @@ from analysis.table import harmless
 from base.errors import UserError
 from base.text import shown, unknown_word
 from configs.library import list_mappings
-from runners.case import digest_of
+from runners.plan.case import digest_of
 
 # What a log's case consists of; the first three have to be said.
 NEEDED = ("app", "threads", "mapping")

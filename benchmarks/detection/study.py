@@ -21,8 +21,8 @@ from analysis.statistics.decision import ALPHA, share_of_look
 from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
-from runners.case import Case
-from runners.order import PlannedRun
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
 from runners.race.standing import RuledOut
 from runners.session import Session
 from runners.workplace import open_workplace

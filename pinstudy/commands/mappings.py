@@ -15,8 +15,8 @@ from pinstudy.output import print_columns, print_json
 def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     """List the mappings, with the CPUs that they select on this node."""
     from configs.library import list_mappings
-    from runners.mappings import describe
     from runners.node.node import open_node
+    from runners.plan.selection import describe
 
     topology = open_node(sysroot, kinds).topology
     rows = [(mapping, *describe(mapping, topology)) for mapping in list_mappings()]

@@ -20,9 +20,9 @@ from runners.advise.suggestions import (
     has_e_cores,
     suggestions,
 )
-from runners.mappings import check_mechanism, choose_mechanism, describe, resolve_cpus
 from runners.node.topology import Topology
-from runners.unmappable import CannotMapError
+from runners.plan.selection import check_mechanism, choose_mechanism, describe, resolve_cpus
+from runners.plan.unmappable import CannotMapError
 
 # A block of so many runs can be made in the minutes that a user gives.
 MOST_CANDIDATES = 56

@@ -14,7 +14,7 @@ from configs.schedules import Schedule
 from configs.study import MAX_THREADS
 from runners.advise.program import Program
 from runners.advise.request import Request
-from runners.launch import FALLBACK_SCHEDULE, REMOVED_PREFIXES
+from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 
 # What schedule(runtime) means while nobody has set OMP_SCHEDULE, by omp_get_schedule of GCC 12 and
 # of LLVM 14.

@@ -18,8 +18,8 @@ from runners.advise.candidates import Field, Group
 from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import METRIC, Request
-from runners.launch import FALLBACK_SCHEDULE
 from runners.node.topology import Topology
+from runners.plan.command_line import FALLBACK_SCHEDULE
 
 PREFIX = "advise"
 # The only size of a program that is given as a command line.

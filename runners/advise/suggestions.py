@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from configs.model import Mapping
-from runners.mappings import resolve_cpus
 from runners.node.topology import Topology
-from runners.unmappable import CannotMapError
+from runners.plan.selection import resolve_cpus
+from runners.plan.unmappable import CannotMapError
 
 SCHEDULER = "scheduler"
 # Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.

@@ -22,10 +22,10 @@ from runners.batch.spread import SPLIT, Worker
 from runners.batch.stop_signals import StopSignals
 from runners.batch.submission import Submission, read_submission
 from runners.batch.worker_status import DONE, REFUSED, STOPPED
-from runners.case import Case
 from runners.forecast import duration
 from runners.history import read_history
-from runners.order import PlannedRun
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
 from runners.race.standing import RuledOut
 from runners.session import Session
 from runners.share import Share, StoppedError

@@ -19,7 +19,7 @@ from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import WITNESS, find_program
 from runners.installation import for_programs
-from runners.launch import REMOVED_PREFIXES
+from runners.plan.command_line import REMOVED_PREFIXES
 
 # The smallest of the programs; a matrix of two rows is a run of some milliseconds.
 _PROGRAM, _SIZE = "lu-{}", "2"

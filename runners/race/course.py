@@ -9,10 +9,10 @@ from itertools import cycle
 
 from base.errors import StudyError
 from configs.model import Race as Rule
-from runners.case import Case
 from runners.history import History
-from runners.order import PlannedRun
-from runners.plan import Plan
+from runners.plan.case import Case
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
 from runners.race.standing import RuledOut, Standing
 

@@ -14,10 +14,10 @@ from typing import Any
 from base.errors import StudyError
 from base.reading import Measured
 from configs.model import Vm
-from runners.case import Case
 from runners.collect import Collectors
 from runners.execute import Observation
-from runners.launch import Launch
+from runners.plan.case import Case
+from runners.plan.command_line import Launch
 from runners.statuses import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.tool_versions import ask_version
 from runners.vm.counts import counted_in_guest, named_after_vcpus

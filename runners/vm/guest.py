@@ -19,7 +19,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from configs.model import Vm
-from runners.case import Vcpus
+from runners.plan.case import Vcpus
 from runners.vm.host import START, GuestHost
 from runners.vm.qmp import QmpError, start_cpus
 from runners.vm.vcpus import Placing, place

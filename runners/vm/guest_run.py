@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.aside import step_aside
-from runners.case import Case
 from runners.collect import Collectors
 from runners.execute import METER_S, Meter, Observation
 from runners.harness_cost import CostClock, HarnessCost
-from runners.launch import Launch
 from runners.perf_process import PerfStat, StatBuilder
 from runners.placement import Proof
+from runners.plan.case import Case
+from runners.plan.command_line import Launch
 from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
 from runners.vm.cpu_time import CpuTime, read_cpu_time
 from runners.vm.guest import ANSWER_LIMIT_S, Guest

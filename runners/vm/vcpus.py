@@ -14,8 +14,8 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from runners.aside import free_cpus
-from runners.case import Vcpus
 from runners.placement import Proof, ThreadTrace, Wanted, Watched, prove
+from runners.plan.case import Vcpus
 from runners.sampler import Pace, PlacementSampler
 
 

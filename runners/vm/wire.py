@@ -18,8 +18,8 @@ from base.cpulist import MAX_CPU, parse_cpulist
 from base.text import shown
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
-from runners.launch import Launch
 from runners.placement import Stay, ThreadTrace
+from runners.plan.command_line import Launch
 from runners.witness_process import Ending
 
 _Kind = TypeVar("_Kind")

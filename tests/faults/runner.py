@@ -20,7 +20,7 @@ from runners.host.tree import Tree
 from runners.node.discovery import read_topology
 from runners.node.node import open_node
 from runners.node.state import read_state
-from runners.plan import make_plan
+from runners.plan.plan import make_plan
 from runners.record import Origin
 from runners.settings.governor import Governors
 from runners.shards import Shard

@@ -9,9 +9,9 @@ import pytest
 from configs.model import Precision
 from pinstudy.progress import TerminalProgress
 from runners.history import History
-from runners.order import PlannedRun
 from runners.outline import Outline
-from runners.plan import Plan
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from tests.runners.cases import case, study
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from runners.course import runs_left
 from runners.history import History
-from runners.order import PlannedRun
-from runners.plan import Plan
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 
 
 def attempt(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from configs.model import App, AppChoice, Check, Mapping, Metric, Size, Study, Variant
-from runners.case import Case
+from runners.plan.case import Case
 
 SERIAL = Variant("serial", "demo-serial", "none")
 LIBGOMP = Variant("libgomp", "demo-libgomp", "libgomp")

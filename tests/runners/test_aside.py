@@ -12,7 +12,7 @@ from base.cpulist import parse_cpulist
 from runners.aside import free_cpus, step_aside
 from runners.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
-from runners.launch import Launch
+from runners.plan.command_line import Launch
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
 

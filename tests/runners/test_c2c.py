@@ -14,12 +14,12 @@ import pytest
 
 from configs.model import App, Check, Size, Variant, Vm
 from runners.c2c import IN_GUESTS, SCHEMA, ContendedLines
-from runners.case import Case
 from runners.host.software import WITNESS, find_program
-from runners.launch import Launch, build_launch
 from runners.node.node import open_node
-from runners.order import PlannedRun
-from runners.plan import Plan
+from runners.plan.case import Case
+from runners.plan.command_line import Launch, build_launch
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
 from runners.race.standing import RuledOut
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf

@@ -14,8 +14,8 @@ import pytest
 from runners.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
 from runners.judge import watched_of
-from runners.launch import Launch
 from runners.placement import Proof, Wanted, prove
+from runners.plan.command_line import Launch
 from runners.witness_process import LaunchError
 from tests.tools import need_tool
 from tests.wait import HANG_S, until
@@ -251,7 +251,8 @@ def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
 def test_a_killed_runner_leaves_no_program_behind() -> None:
     marker = f"33.{os.getpid()}"
     code = (
-        "from runners.execute import *; from runners.launch import Launch; import os, pathlib;"
+        "import os, pathlib; from runners.execute import *;"
+        "from runners.plan.command_line import Launch;"
         f"execute(Launch((), ('/bin/sleep', '{marker}'), dict(os.environ), {{}}, ()), 60,"
         f" Harness(pathlib.Path({str(built(WITNESS))!r}), None))"
     )

@@ -16,15 +16,15 @@ import pytest
 from base.reading import Measured
 from configs.model import AppChoice, Precision, Size, Study
 from runners.baseline import Baselines
-from runners.case import Case
 from runners.energy import no_energy
 from runners.execute import Observation
 from runners.history import History
-from runners.launch import Launch
 from runners.node.topology import flat_topology
-from runners.order import PlannedRun
 from runners.outline import Outline
-from runners.plan import Plan, make_plan
+from runners.plan.case import Case
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
 from runners.record import Origin
 from runners.shards import Shard

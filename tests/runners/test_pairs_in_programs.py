@@ -10,10 +10,10 @@ import pytest
 
 from base.cpulist import format_cpulist
 from configs.model import Mapping
-from runners.mappings import resolve_cpus
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.unmappable import CannotMapError
+from runners.plan.selection import resolve_cpus
+from runners.plan.unmappable import CannotMapError
 from tests.machines import MACHINES
 from tests.tools import ROOT, need_tool
 from tests.trees import build_tree

@@ -11,7 +11,7 @@ from base.errors import StudyError
 from runners import printed
 from runners.execute import Harness, execute
 from runners.host.software import WITNESS, find_program
-from runners.launch import Launch
+from runners.plan.command_line import Launch
 from runners.printed import KEPT_BYTES, SLACK_BYTES, Printed
 from runners.shortage import ShortageError
 from tests.limits import no_more_files

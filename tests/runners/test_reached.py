@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from configs.model import Precision
-from runners.case import Case
 from runners.history import History
-from runners.plan import Plan
+from runners.plan.case import Case
+from runners.plan.plan import Plan
 from runners.reached import precision_lines
 from tests.runners.cases import PCORES_PIN, PCORES_SET, SCHEDULER, case, study
 

@@ -10,8 +10,8 @@ import pytest
 
 from base.reading import Measured
 from runners.execute import Observation
-from runners.launch import Launch
-from runners.order import PlannedRun
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
 from runners.read_shards import read_records
 from runners.record import Origin, run_record
 from runners.record_line import line_of

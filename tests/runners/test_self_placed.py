@@ -15,8 +15,8 @@ import pytest
 from runners.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
 from runners.judge import watched_of
-from runners.launch import Launch
 from runners.placement import Proof, Wanted, prove
+from runners.plan.command_line import Launch
 from runners.sampler import PlacementSampler
 from tests.tools import need_tool
 

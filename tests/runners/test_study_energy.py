@@ -16,16 +16,16 @@ import pytest
 
 from base.reading import Measured
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
-from runners.case import Case
 from runners.clocks import ClockWatch
 from runners.collect import Collectors
 from runners.engine import LocalEngine
 from runners.history import read_history
 from runners.host.software import WITNESS, find_program
-from runners.launch import build_launch
 from runners.node.node import Node, open_node
-from runners.order import PlannedRun
-from runners.plan import Plan, make_plan
+from runners.plan.case import Case
+from runners.plan.command_line import build_launch
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
 from runners.read_shards import read_records
 from runners.record import Origin

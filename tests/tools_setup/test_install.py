@@ -144,7 +144,7 @@ def test_the_documentation_is_installed_as_its_links_say(prefix: Path) -> None:
 def test_nothing_of_the_checkout_is_used(prefix: Path, folder: Path) -> None:
     out, imported = pinstudy(prefix, folder, "plan", "quick", PYTHONVERBOSE="1")
 
-    assert f"{prefix}/lib/pinstudy/runners/plan.py" in imported
+    assert f"{prefix}/lib/pinstudy/runners/plan/plan.py" in imported
     for package in PACKAGES:
         assert str(ROOT / package) not in imported
     assert f"'{prefix}/bin/lulesh-libgomp'" in out

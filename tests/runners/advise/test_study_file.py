@@ -18,8 +18,8 @@ from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Options, Request, make_request
 from runners.advise.study_file import StudyFile, app_name, make_study_file
-from runners.launch import program_arguments
-from runners.plan import make_plan
+from runners.plan.command_line import program_arguments
+from runners.plan.plan import make_plan
 from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, WITH_LOOPS, request
 from tests.runners.topologies import i9_14900k_without_smt
 

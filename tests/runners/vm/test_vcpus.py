@@ -15,7 +15,7 @@ import pytest
 
 from base.cpulist import format_cpulist
 from configs.model import Mapping
-from runners.case import Vcpus
+from runners.plan.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
 from tests.wait import until
 

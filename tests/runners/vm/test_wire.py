@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from runners.execute import Observation
 from runners.harness_cost import HarnessCost
-from runners.launch import Launch
 from runners.placement import Stay, ThreadTrace
+from runners.plan.command_line import Launch
 from runners.vm.wire import (
     MOST_BYTES,
     BrokenLineError,

@@ -11,7 +11,7 @@ from pathlib import Path
 from configs.library import load_study
 from configs.model import AppChoice, Mapping, Race, Study, Vm
 from runners.node.topology import Topology
-from runners.plan import Plan, make_plan
+from runners.plan.plan import Plan, make_plan
 from tests.runners.cases import (
     DEMO,
     LIBGOMP,

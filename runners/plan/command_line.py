@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from runners.case import Case
+from runners.plan.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # What is inherited and left alone, because a program may need it, but decides how it runs: the

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from configs.model import OwnPlacement
-from runners.launch import (
+from runners.plan.command_line import (
     build_launch,
     launcher_of,
     openmp_variables,

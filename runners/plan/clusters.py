@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runners.node.topology import Core, Topology
-from runners.unmappable import CannotMapError
+from runners.plan.unmappable import CannotMapError
 
 NO_CLUSTERS = "no cores share a cache that others do not"
 

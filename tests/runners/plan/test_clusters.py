@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.model import Mapping
-from runners.mappings import resolve_cpus
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.unmappable import CannotMapError
+from runners.plan.selection import resolve_cpus
+from runners.plan.unmappable import CannotMapError
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from base.text import plural
-from runners.clusters import NO_CLUSTERS, clusters_of, ranked_cores, usable
 from runners.node.topology import Core, Topology
-from runners.unmappable import CannotMapError
+from runners.plan.clusters import NO_CLUSTERS, clusters_of, ranked_cores, usable
+from runners.plan.unmappable import CannotMapError
 
 
 def siblings(topology: Topology, threads: int) -> tuple[int, ...]:
