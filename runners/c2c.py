@@ -16,7 +16,11 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from runners.c2c_perf import (
+from runners.execute import Harness, Observation, execute
+from runners.host.privileges import give
+from runners.installation import for_tools
+from runners.judge import judge, proof_of
+from runners.measure.perf.c2c import (
     C2cTrial,
     c2c_command,
     kinds_sampled,
@@ -25,11 +29,7 @@ from runners.c2c_perf import (
     recording_folder,
     try_c2c,
 )
-from runners.core_pmus import read_core_pmus
-from runners.execute import Harness, Observation, execute
-from runners.host.privileges import give
-from runners.installation import for_tools
-from runners.judge import judge, proof_of
+from runners.measure.perf.pmus import read_core_pmus
 from runners.node.node import Node
 from runners.placement import why_plugged
 from runners.plan.case import Case, case_fields

@@ -11,29 +11,29 @@ from pathlib import Path
 from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
-from runners.baseline import Baselines
-from runners.core_pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
-from runners.counters import fields_of, no_counters, read_counters
-from runners.energy import choose_energy, no_energy
-from runners.energy_figures import run_figures
 from runners.execute import Harness, Meter, Observation
 from runners.host.openmp_runtime import find_runtime
 from runners.host.tree import Absent, Tree
 from runners.installation import for_tools
-from runners.node.node import Node
-from runners.perf_events import (
+from runners.measure.conditions.cooldown import Gate
+from runners.measure.conditions.surroundings import Surroundings, read_load
+from runners.measure.conditions.temperature import TemperatureMeter
+from runners.measure.energy.figures import run_figures
+from runners.measure.energy.idle import Baselines
+from runners.measure.energy.source import choose_energy, no_energy
+from runners.measure.perf.counters import fields_of, no_counters, read_counters
+from runners.measure.perf.events import (
     event_list,
     perf_command,
     perf_threads_command,
     read_permission,
 )
-from runners.perf_output import parse_perf_output
-from runners.perf_process import StatBuilder
+from runners.measure.perf.output import parse_perf_output
+from runners.measure.perf.pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
+from runners.measure.perf.stat import StatBuilder
+from runners.node.node import Node
 from runners.plan.case import Case
 from runners.plan.selection import needed_tool
-from runners.surroundings import Surroundings, read_load
-from runners.temperature import TemperatureMeter
-from runners.temperature_gate import Gate
 from runners.tool_versions import build_of, description_of, tool_versions
 
 

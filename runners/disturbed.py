@@ -30,7 +30,8 @@ _COUNTERS = {
 SEPARATOR = "; "
 
 LEAST_SHARE = 0.01
-# The kernel shows CPU times in ticks, user's and system's each rounded down (runners/busy_time.py).
+# The kernel shows CPU times in ticks, user's and system's each rounded down
+# (runners/measure/conditions/cpu_time.py).
 RESOLUTION_S = 0.02
 
 

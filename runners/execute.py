@@ -14,8 +14,8 @@ from typing import Protocol
 
 from runners.aside import step_aside
 from runners.births import Births
-from runners.harness_cost import CostClock, HarnessCost
-from runners.perf_process import CommandBuilder, PerfProcess
+from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.perf.stat import CommandBuilder, PerfProcess
 from runners.placement import ThreadTrace
 from runners.plan.command_line import Launch
 from runners.printed import Printed

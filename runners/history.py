@@ -11,6 +11,7 @@ from base.errors import UserError
 from base.text import shown
 from configs.model import Precision, Race, Study
 from runners.forecast import OVERHEAD_S
+from runners.measure.conditions.cooldown import recorded_reference_c
 from runners.node.differences import what_changed
 from runners.precision import CasePrecision, figures_of
 from runners.race.reading import race_fields, race_run
@@ -18,7 +19,6 @@ from runners.race.standing import RaceRun
 from runners.read_shards import read_progress, read_records
 from runners.run_keys import RunKey, RunKeys
 from runners.statuses import FINAL, LEFT_OUT, OK
-from runners.temperature_gate import recorded_reference_c
 
 
 @dataclass

@@ -10,11 +10,11 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.model import LATENCY_PLANS, Baseline, Study
-from runners.baseline import how_many
 from runners.course import fewest_left, forecast, runs_left
 from runners.forecast import duration, estimate_s
 from runners.history import History
-from runners.perf_events import too_many_events
+from runners.measure.energy.idle import how_many
+from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, LeftOut, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from base.units import MAX_DURATION_S
+from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
 from runners.statuses import FINAL, INTERRUPTED
-from runners.temperature import HIGHEST_C, LOWEST_C
 
 # From here on a float no longer tells whole numbers apart.
 _MAX_COUNT = 2**53

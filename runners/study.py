@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 from base.errors import StudyError
 from base.reading import Measured
-from runners.baseline import Baselines
-from runners.clocks import ClockWatch
 from runners.course import runs_left
 from runners.execute import Observation
 from runners.forecast import duration
 from runners.history import History
+from runners.measure.conditions.cooldown import Gate
+from runners.measure.conditions.suspend import ClockWatch
+from runners.measure.energy.idle import Baselines
 from runners.outlook import Outlook
 from runners.plan.case import Case, LeftOut
 from runners.plan.command_line import Launch
@@ -38,7 +39,6 @@ from runners.share import StoppedError
 from runners.shortage import ShortageError
 from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
 from runners.study_programs import ProgramChangedError
-from runners.temperature_gate import Gate
 from runners.unasked_end import unless_stopped
 from runners.utc import utc_now
 from runners.witness_process import LaunchError

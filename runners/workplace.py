@@ -90,7 +90,7 @@ class Workplace:
 
     def outline(self, study: Study, results: Path, share: Share = ALL) -> Outline:
         """Return the plan, or a share of it, together with what earlier attempts have done."""
-        from runners.energy import may_have_energy
+        from runners.measure.energy.source import may_have_energy
 
         folder = share.folder or results_folder(results, study, self.node)
         history = History(study.precision, race=study.race)

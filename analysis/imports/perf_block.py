@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runners.perf_output import Row
+from runners.measure.perf.output import Row
 
 
 @dataclass(frozen=True)

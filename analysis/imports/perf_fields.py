@@ -12,13 +12,13 @@ from decimal import Decimal
 
 from analysis.imports.perf_block import Block
 from base.reading import Measured
-from runners.counters import FIELDS, no_counters, read_counters
-from runners.energy_figures import FIELDS as ENERGY
-from runners.energy_figures import domain_fields, run_figures
 from runners.host.tree import Absent
-from runners.perf_output import PerfOutput, Row
-from runners.perf_power import EVENTS, UNIT
-from runners.raw_counts import canonical_event
+from runners.measure.energy.figures import FIELDS as ENERGY
+from runners.measure.energy.figures import domain_fields, run_figures
+from runners.measure.energy.perf_power import EVENTS, UNIT
+from runners.measure.perf.counters import FIELDS, no_counters, read_counters
+from runners.measure.perf.output import PerfOutput, Row
+from runners.measure.perf.scaling import canonical_event
 
 NOT_THERE = "not in the imported perf log"
 # perf names core PMUs after the kinds they count on Intel's hybrid CPUs.

@@ -14,7 +14,7 @@ from analysis.imports.perf_text import is_text, read_text_log
 from analysis.table import harmless
 from base.errors import ConfigError, Problem
 from base.text import shown
-from runners.perf_output import Row, parse_perf_output
+from runners.measure.perf.output import Row, parse_perf_output
 
 WHAT = "a log of perf stat"
 # perf writes it above what it appends to a file (-o).

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from analysis.imports.perf_block import Block, LogError
-from runners.perf_output import Row, State, split_event
-from runners.raw_counts import SOFTWARE_EVENTS, canonical_event
+from runners.measure.perf.output import Row, State, split_event
+from runners.measure.perf.scaling import SOFTWARE_EVENTS, canonical_event
 
 HEADER = re.compile(
     r"\s*Performance counter stats for (?P<who>.*?)(?: \((?P<runs>[0-9]{1,9}) runs\))?:\s*"

@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 
 from base.errors import UserError
-from runners.core_pmus import events_by_pmu, read_core_pmus
 from runners.host.tree import Tree
+from runners.measure.perf.events import PerfPermission, event_list, read_permission
+from runners.measure.perf.pmus import events_by_pmu, read_core_pmus
+from runners.measure.perf.trial import PerfTrial, try_perf
 from runners.node.core_kinds.declared import DeclaredKinds
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.perf_events import PerfPermission, event_list, read_permission
-from runners.perf_trial import PerfTrial, try_perf
 
 
 @dataclass(frozen=True)

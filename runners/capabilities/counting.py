@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
-from runners.core_pmus import read_core_pmus, why_unsupported
 from runners.installation import for_tools
+from runners.measure.perf.events import HARDWARE_EVENTS
+from runners.measure.perf.pmus import read_core_pmus, why_unsupported
+from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
+from runners.measure.perf.trial import PerfTrial
 from runners.node.core_kinds.pmus import EVENT_SOURCES
-from runners.perf_events import HARDWARE_EVENTS
-from runners.perf_trial import PerfTrial
-from runners.raw_counts import HIDDEN_FROM_USERS, canonical_event
 
 LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"
 LASTING = "echo kernel.perf_event_paranoid=1 | sudo tee /etc/sysctl.d/70-pinstudy.conf"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 from runners.capabilities.counting import no_perf
-from runners.energy_perf import PerfMeter
 from runners.host.tree import Absent
-from runners.perf_power import GRANT as PERF_GRANT
-from runners.perf_power import find_power_pmu, why_forbidden
-from runners.powercap import DOMAINS, GRANT, find_zones
+from runners.measure.energy.perf import PerfMeter
+from runners.measure.energy.perf_power import GRANT as PERF_GRANT
+from runners.measure.energy.perf_power import find_power_pmu, why_forbidden
+from runners.measure.energy.powercap_zones import DOMAINS, GRANT, find_zones
 
 POWERCAP, PERF = "energy:powercap", "energy:perf"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
-from runners.temperature import NO_SENSOR, Thermometer
-from runners.throttle import ThrottleMeter
+from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
+from runners.measure.conditions.throttling import ThrottleMeter
 
 
 def probe_temperatures(node: AskedNode) -> Iterator[Capability]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.c2c_perf import NEEDS, try_c2c
 from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import Capability
 from runners.capabilities.counting import LASTING, LET_USERS_COUNT, no_perf, pmu_grant
-from runners.core_pmus import read_core_pmus
+from runners.measure.perf.c2c import NEEDS, try_c2c
+from runners.measure.perf.pmus import read_core_pmus
 
 
 def probe_c2c(node: AskedNode) -> Iterator[Capability]:

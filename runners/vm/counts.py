@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from base.reading import Measured
-from runners.counters import read_counters
 from runners.execute import Observation
-from runners.perf_output import parse_perf_output
+from runners.measure.perf.counters import read_counters
+from runners.measure.perf.output import parse_perf_output
 
 # What a guest's own kernel counts; all else is counted by the host.
 OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.busy_time import tick_s
 from runners.host.processes import STAT_LIMIT, parse_cpu_ticks
 from runners.host.tree import Absent, Tree
+from runners.measure.conditions.cpu_time import tick_s
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 from runners.aside import step_aside
 from runners.collect import Collectors
 from runners.execute import METER_S, Meter, Observation
-from runners.harness_cost import CostClock, HarnessCost
-from runners.perf_process import PerfStat, StatBuilder
+from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from base.cpulist import MAX_CPU, parse_cpulist
 from base.text import shown
 from runners.execute import Observation
-from runners.harness_cost import HarnessCost
+from runners.measure.conditions.overhead import HarnessCost
 from runners.placement import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from runners.witness_process import Ending

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.execute import Harness, execute
-from runners.perf_events import perf_command
+from runners.measure.perf.events import perf_command
 from runners.vm.wire import Line, observation_message, read_launch
 from runners.witness_process import LaunchError
 

@@ -33,21 +33,21 @@ from runners.batch.pbs import read_qstat
 from runners.batch.slurm import read_squeue
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_submission
-from runners.busy_time import parse_stat
-from runners.c2c_lines import contended_lines
-from runners.c2c_samples import NotUnderstoodError, lines_of, read_samples
 from runners.host.processes import parse_cpu_ticks, parse_task
 from runners.host.tree import Absent, Tree
 from runners.latency_plan import parse_pairs
+from runners.measure.conditions.cpu_time import parse_stat
+from runners.measure.energy.perf_power import read_joules
+from runners.measure.energy.powercap_zones import DOMAINS, find_zones
+from runners.measure.perf.c2c_lines import contended_lines
+from runners.measure.perf.c2c_samples import NotUnderstoodError, lines_of, read_samples
+from runners.measure.perf.events import parse_perf_version
+from runners.measure.perf.output import parse_perf_output
+from runners.measure.perf.scaling import undo_scaling
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import read_cpufreq
 from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
-from runners.perf_events import parse_perf_version
-from runners.perf_output import parse_perf_output
-from runners.perf_power import read_joules
-from runners.powercap import DOMAINS, find_zones
-from runners.raw_counts import undo_scaling
 from runners.settings.journal import STUDY, Journal
 from runners.vm.wire import BrokenLineError, read_observation
 from tests.analysis.latency.made_latency import Planted, content_of

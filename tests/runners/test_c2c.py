@@ -24,7 +24,7 @@ from runners.race.standing import RuledOut
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
-from tests.runners.test_c2c_perf import L1, LOCAL, REFUSED, REMOTE, STORE
+from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STORE
 from tests.tools import ROOT
 
 NODE = open_node(Path("/"))

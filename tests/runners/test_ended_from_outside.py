@@ -13,8 +13,8 @@ import pytest
 
 from runners.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
-from runners.perf_events import perf_command
-from runners.perf_process import PerfProcess
+from runners.measure.perf.events import perf_command
+from runners.measure.perf.stat import PerfProcess
 from runners.plan.command_line import Launch
 from runners.witness_process import LaunchError
 from tests.processes import alive, children, name_of, wait_until_gone

@@ -15,10 +15,10 @@ import pytest
 
 from base.reading import Measured
 from configs.model import AppChoice, Precision, Size, Study
-from runners.baseline import Baselines
-from runners.energy import no_energy
 from runners.execute import Observation
 from runners.history import History
+from runners.measure.energy.idle import Baselines
+from runners.measure.energy.source import no_energy
 from runners.node.topology import flat_topology
 from runners.outline import Outline
 from runners.plan.case import Case

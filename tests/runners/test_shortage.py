@@ -14,7 +14,7 @@ from runners.check_command import why_refused
 from runners.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
-from runners.perf_process import PerfProcess
+from runners.measure.perf.stat import PerfProcess
 from runners.plan.command_line import Launch
 from runners.shortage import ShortageError, shortage_in
 from runners.unasked_end import unless_stopped

@@ -16,11 +16,11 @@ import pytest
 
 from base.reading import Measured
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
-from runners.clocks import ClockWatch
 from runners.collect import Collectors
 from runners.engine import LocalEngine
 from runners.history import read_history
 from runners.host.software import WITNESS, find_program
+from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
 from runners.plan.case import Case
 from runners.plan.command_line import build_launch

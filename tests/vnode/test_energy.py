@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runners.energy_powercap import MAX_POWER_W
+from runners.measure.energy.powercap import MAX_POWER_W
 from tests.vnode.commands import STUDIES, pinstudy, records, study
 from tests.vnode.node import VirtualNode
 

@@ -93,7 +93,7 @@ SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
 from runners.host import privileges as invoker
-from runners.c2c_perf import recording_folder
+from runners.measure.perf.c2c import recording_folder
 from runners.host.tree import Tree
 from pathlib import Path
 os.umask(0)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.execute import Observation
-from runners.harness_cost import HarnessCost
+from runners.measure.conditions.overhead import HarnessCost
 from runners.placement import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from runners.vm.wire import (

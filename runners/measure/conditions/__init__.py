@@ -1,0 +1,1 @@
+"""What else went on while a program ran: heat, throttling, other tasks, quotas, suspends."""

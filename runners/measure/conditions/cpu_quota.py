@@ -1,0 +1,73 @@
+"""For how long a control group's CPU quota kept a program from running.
+
+A quota (cgroup v2 `cpu.max`, v1 `cpu.cfs_quota_us`; containers have one) stops all threads of a
+group for the rest of a period, whatever CPUs are free. Sources: Linux Documentation/admin-guide/
+cgroup-v2.rst, `cpu.stat`, and Documentation/scheduler/sched-bwc.rst.
+"""
+
+from __future__ import annotations
+
+import re
+
+from base.reading import Measured
+from runners.host.tree import Absent, Tree
+from runners.measure.conditions.before_after import Around
+
+OWN = "/proc/self/cgroup"
+GROUPS = "/sys/fs/cgroup"
+# What `cpu.stat` has: microseconds in version 2, nanoseconds in version 1.
+_UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
+_STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
+_FIELD = "quota_throttled_s"
+_MOST_LEVELS = 32
+
+
+class QuotaMeter(Around[dict[str, float]]):
+    """Takes the differences of the throttled time around a run; one meter serves many runs.
+
+    The program is in pinstudy's own group, and every group above it may have a quota.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__({})
+        self._tree = tree
+        self._files = stat_files(tree)
+
+    def reading(self) -> Measured:
+        """Return `quota_throttled_s`: the longest time of all levels, threads together, seconds."""
+        both = self._before.keys() & self._after.keys()
+        if not both:
+            return Measured({}, {_FIELD: f"no control group of {OWN} counts throttled CPU time"})
+        grown_s = max(self._after[path] - self._before[path] for path in both)
+        if grown_s < 0:
+            return Measured({}, {_FIELD: "the control groups' throttled time went back"})
+        return Measured({_FIELD: round(grown_s, 6)})
+
+    def _read(self) -> dict[str, float]:
+        found = {}
+        for path in self._files:
+            text = self._tree.text(path)
+            match = None if isinstance(text, Absent) else _STAT.search(text)
+            if match:
+                found[path] = int(match[2]) * _UNITS[match[1]]
+        return found
+
+
+def stat_files(tree: Tree) -> list[str]:
+    """Return `cpu.stat` of this process's group and of all above it, of either version."""
+    text = tree.text(OWN)
+    found = []
+    for line in () if isinstance(text, Absent) else text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        # A path that leads out of the namespace is shown with `..`: its files are not there.
+        steps = [step for step in path.split("/") if step not in ("", "..")][:_MOST_LEVELS]
+        if number == "0" and not controllers:
+            base = GROUPS
+        elif "cpu" in controllers.split(","):
+            base = f"{GROUPS}/{controllers}"
+        else:
+            continue
+        levels = ("/".join([base, *steps[:depth]]) for depth in range(len(steps), -1, -1))
+        found += [f"{level}/cpu.stat" for level in levels]
+    return found

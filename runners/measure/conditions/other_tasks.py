@@ -1,0 +1,89 @@
+"""Which other processes used the measured CPUs during a run, and how much CPU time.
+
+Processes are looked at before and after the run, outside its window. What started and ended in
+between is not seen; `foreign_cpu_s` (runners/measure/conditions/cpu_time.py) has its time all the
+same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+
+from base.reading import Measured
+from runners.host.processes import Task, parse_task, read_stats, read_threads
+from runners.host.tree import Absent, Tree
+from runners.measure.conditions.cpu_time import tick_s
+
+MOST_SHOWN = 5
+
+_NOT_READ = Absent("not measured")
+
+
+class ForeignTasksMeter:
+    """Looks at all processes before and after a run; one meter serves many runs."""
+
+    def __init__(self, tree: Tree, own_pid: int | None = None) -> None:
+        """Leave out process `own_pid` (this one) and all that descend from it."""
+        self._tree = tree
+        self._own_pid = os.getpid() if own_pid is None else own_pid
+        self._before: dict[int, str] | Absent = _NOT_READ
+        self._after: dict[int, str] | Absent = _NOT_READ
+
+    def start(self) -> None:
+        """Look before a run."""
+        self._before, self._after = read_stats(self._tree), _NOT_READ
+
+    def sample(self) -> None:
+        """Nothing is looked at while the program runs."""
+
+    def stop(self) -> None:
+        """Look after a run."""
+        self._after = read_stats(self._tree)
+
+    def reading(self, cpus: Collection[int]) -> Measured:
+        """Return `foreign_tasks`: up to five processes, most CPU time first.
+
+        Each is `{"command", "cpu_s"}`: the name, cut to 15 characters by the kernel, and the CPU
+        seconds it used. A process counts when one of its threads last ran on one of `cpus`; its
+        time is all that it used, on whichever CPU.
+        """
+        for look in (self._before, self._after):
+            if isinstance(look, Absent):
+                return Measured({}, {"foreign_tasks": look.reason})
+        shown = []
+        for task, ticks in self._busiest():
+            if self._was_on(task, cpus):
+                shown.append({"command": task.command, "cpu_s": ticks * tick_s()})
+            if len(shown) == MOST_SHOWN:
+                break
+        return Measured({"foreign_tasks": shown})
+
+    def _busiest(self) -> list[tuple[Task, int]]:
+        """Return the foreign processes that used CPU time, with their clock ticks."""
+        assert isinstance(self._before, dict) and isinstance(self._after, dict)
+        used = []
+        for pid, text in self._after.items():
+            earlier = self._before.get(pid, "")
+            task = parse_task(text) if text != earlier else None
+            if task is None or self._own_pid in self._ancestry(task):
+                continue
+            past = parse_task(earlier)
+            ticks = task.cpu_ticks - (past.cpu_ticks if past and past.key == task.key else 0)
+            if ticks > 0:
+                used.append((task, ticks))
+        return sorted(used, key=lambda item: (-item[1], item[0].pid))
+
+    def _ancestry(self, task: Task) -> Iterator[int]:
+        """Yield the process itself, its parent, and so on; a loop, which garbage could be, ends."""
+        assert isinstance(self._after, dict)
+        seen: set[int] = set()
+        present: Task | None = task
+        while present is not None and present.pid not in seen:
+            seen.add(present.pid)
+            yield present.pid
+            present = parse_task(self._after.get(present.parent, ""))
+
+    def _was_on(self, task: Task, cpus: Collection[int]) -> bool:
+        threads = read_threads(self._tree, task.pid) or [task]
+        return any(thread.cpu in cpus for thread in threads)

@@ -1,0 +1,105 @@
+"""What goes on around the program on its node: heat, throttling, other tasks, daemons.
+
+All of it is read before and after a run, nothing while it lasts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from base.reading import Measured
+from runners.execute import Observation
+from runners.host.daemons import daemon_warning, find_daemons
+from runners.host.tree import Absent, Tree
+from runners.measure.conditions.cpu_quota import QuotaMeter
+from runners.measure.conditions.cpu_time import BusyMeter
+from runners.measure.conditions.other_tasks import ForeignTasksMeter
+from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
+from runners.measure.conditions.throttling import ThrottleMeter
+from runners.measure.energy.power_note import power_limit_note
+from runners.node.node import Node
+from runners.node.power_limits import read_power_limits
+from runners.node.topology import with_siblings
+
+LOADAVG = "/proc/loadavg"
+
+_LOAD = re.compile(r"([0-9]{1,9}\.[0-9]{1,4}) ")
+
+
+class Surroundings:
+    """One meter of a node's surroundings; the part that is nearest to the program is its CPUs."""
+
+    def __init__(self, node: Node) -> None:
+        """Find the sensors and the daemons that run now."""
+        tree = Tree(node.root)
+        self._tree = tree
+        self._cores = node.topology.cores
+        self.thermometer = Thermometer(tree, node.topology)
+        self._daemons = find_daemons(tree)
+        self._load: float | Absent = Absent("not measured")
+        self._limits: list[dict[str, Any]] | Absent = Absent("not measured")
+        self._temperature = TemperatureMeter(self.thermometer)
+        self._throttle = ThrottleMeter(tree, node.topology)
+        self._tasks = ForeignTasksMeter(tree)
+        self._busy = BusyMeter(tree)
+        self._quota = QuotaMeter(tree)
+        self._meters = (self._temperature, self._throttle, self._quota, self._tasks, self._busy)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of before the study's runs, a line each."""
+        warning = None if isinstance(self._daemons, Absent) else daemon_warning(self._daemons)
+        return () if warning is None else (warning,)
+
+    def start(self) -> None:
+        """Read everything before a run."""
+        self._load = read_load(self._tree)
+        for meter in self._meters:
+            meter.start()
+
+    def sample(self) -> None:
+        """Read nothing: it would disturb the program."""
+
+    def stop(self) -> None:
+        """Read everything after a run."""
+        for meter in reversed(self._meters):
+            meter.stop()
+        self._limits = read_power_limits(self._tree)
+
+    def measured(self, cpus: tuple[int, ...], seen: Observation, power_w: object) -> Measured:
+        """Return the record's fields for a run on these CPUs, of this average package power.
+
+        A task on an SMT sibling of theirs slows the program as one on its own CPU does.
+        """
+        cpus = with_siblings(self._cores, cpus)
+        own_s = seen.ending.used_s
+        if own_s is not None and seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
+            own_s += seen.cost.cpu_s
+        reading = Measured()
+        for part in (
+            self._temperature.reading(),
+            self._throttle.reading(),
+            self._quota.reading(),
+            power_limit_note(power_w, () if isinstance(self._limits, Absent) else self._limits),
+            self._tasks.reading(cpus),
+            self._busy.reading(cpus, own_s),
+            Measured({} if seen.cost is None else {"harness": seen.cost.fields()}),
+        ):
+            reading.fields.update(part.fields)
+            reading.unavailable.update(part.unavailable)
+        for name, value in (("load_1min", self._load), ("daemons", self._daemons)):
+            if isinstance(value, Absent):
+                reading.unavailable[name] = value.reason
+            else:
+                reading.fields[name] = value
+        return reading
+
+
+def read_load(tree: Tree) -> float | Absent:
+    """Return the load average of the last minute (proc_loadavg(5))."""
+    text = tree.text(LOADAVG)
+    if isinstance(text, Absent):
+        return text
+    match = _LOAD.match(text)
+    return float(match[1]) if match else Absent(f"{LOADAVG} holds no load average")

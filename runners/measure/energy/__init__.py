@@ -1,0 +1,1 @@
+"""Energy of packages, from powercap or perf, and what follows from it."""

@@ -1,0 +1,125 @@
+"""The idle power of the node under each governor: what a run's net energy is counted from.
+
+RAPL counts whole packages, idle cores and graphics included. What the package draws while nothing
+is measured is measured by itself, under the governor of the run about to be made, because idle
+power depends on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from base.reading import Measured
+from configs.model import Baseline
+from runners.host.tree import Absent
+from runners.measure.energy.figures import powers
+from runners.measure.energy.source import EnergyMeter, EnergySource
+
+# Counters of energy must be looked at now and then, and Ctrl-C is to be heard at once.
+LOOK_EVERY_S = 1.0
+
+
+@dataclass
+class _Idle:
+    """The latest baseline of one governor, and how many runs were made under it since."""
+
+    power_w: float | Absent
+    runs: int = 0
+
+
+class Baselines:
+    """One attempt's baselines: when the next is due, and the idle power that the latest gave."""
+
+    def __init__(
+        self,
+        wanted: Baseline | None,
+        source: EnergySource,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Measure as the study wants by its source of energy; `clock` gives seconds."""
+        self._wanted, self._source = wanted, source
+        self._clock, self._sleep = clock, sleep
+        self._idle: dict[str, _Idle] = {}
+
+    def due_s(self, governor: str) -> float | None:
+        """Return the seconds that a baseline takes which is due now; None when none is."""
+        if self._wanted is None or self._meter is None:
+            return None
+        return self._wanted.duration_s if self._runs_to_next(governor) == 0 else None
+
+    def measure(self, governor: str) -> Measured:
+        """Let the node idle for the study's duration; return its energy and its power by domain.
+
+        Fields: those of an energy reading and `power_{pkg,core,uncore,dram,psys}_w`, averages in
+        watts. No time is waited when the packages' energy turns out not to be measurable.
+        """
+        assert self._wanted is not None and self._meter is not None
+        self._meter.start()
+        try:
+            if "package" not in self._meter.problems():
+                self._wait(self._meter, self._wanted.duration_s)
+        finally:
+            self._meter.stop()
+        energy = self._source.reading()
+        found = powers(energy)
+        power_w = found.fields.get("power_pkg_w")
+        if power_w is None:
+            why = f"the idle baseline has no energy: {found.unavailable['power_pkg_w']}"
+            self._idle[governor] = _Idle(Absent(why))
+        else:
+            self._idle[governor] = _Idle(power_w)
+        return Measured(energy.fields | found.fields, energy.unavailable | found.unavailable)
+
+    def run_made(self, governor: str) -> None:
+        """Count one more run under a governor."""
+        if governor in self._idle:
+            self._idle[governor].runs += 1
+
+    def power_w(self, governor: str) -> float | Absent:
+        """Return the packages' idle power in watts under a governor, or why it is not known."""
+        if self._wanted is None:
+            return Absent("the study asks for no idle baseline")
+        if self._meter is None:
+            return Absent(self._source.reasons["package"])
+        idle = self._idle.get(governor)
+        return Absent("no idle baseline was measured before this run") if not idle else idle.power_w
+
+    def left_s(self, runs_left: Mapping[str, int]) -> float:
+        """Return the seconds of all baselines to come; `runs_left` are the runs by governor."""
+        if self._wanted is None or self._meter is None:
+            return 0.0
+        return sum(
+            self._wanted.duration_s * how_many(runs, self._wanted.every, self._runs_to_next(name))
+            for name, runs in runs_left.items()
+        )
+
+    @property
+    def _meter(self) -> EnergyMeter | None:
+        return None if "package" in self._source.reasons else self._source.meter
+
+    def _runs_to_next(self, governor: str) -> int | None:
+        """Return the runs to be made before the next baseline; None when there is none to come."""
+        idle = self._idle.get(governor)
+        if idle is None:
+            return 0
+        every = self._wanted.every if self._wanted else None
+        return None if every is None else max(0, every - idle.runs)
+
+    def _wait(self, meter: EnergyMeter, duration_s: float) -> None:
+        end_s = self._clock() + duration_s
+        while (left_s := end_s - self._clock()) > 0:
+            self._sleep(min(LOOK_EVERY_S, left_s))
+            meter.sample()
+
+
+def how_many(runs: int, every: int | None, to_next: int | None = 0) -> int:
+    """Return how many baselines are measured before or among so many runs under a governor.
+
+    The next is due after `to_next` more runs (None: never), then one after each `every` runs.
+    """
+    if to_next is None or runs <= to_next:
+        return 0
+    return 1 if every is None else 1 + (runs - to_next - 1) // every

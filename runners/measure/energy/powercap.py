@@ -1,0 +1,132 @@
+"""Energy around a run, from the powercap counters, safe against their wrapping around.
+
+A counter is 32 bits wide in hardware: 65 kJ on most AMD parts, 262 kJ on most Intel ones, minutes
+at full load. What is read is gross energy of whole packages, idle cores and other processes
+included.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from base.reading import Measured
+from runners.host.tree import Absent
+from runners.measure.energy.figures import domain_fields
+from runners.measure.energy.powercap_zones import Zone, Zones
+
+# Twice what the hottest packages on sale are allowed for long (500 W).
+MAX_POWER_W = 1000.0
+# The smallest range seen, AMD's; taken where a node does not tell its own.
+SMALLEST_RANGE_UJ = 65_532_610_987
+
+# Reading interrupts a core of each package: four times as often as needed is often enough.
+_SAMPLES_PER_RANGE = 4
+
+
+@dataclass
+class _Account:
+    """What one zone has counted so far; `problem` is why it can no longer tell."""
+
+    zone: Zone
+    last_uj: int = 0
+    last_s: float = 0.0
+    total_uj: int = 0
+    problem: str = ""
+
+
+class PowercapMeter:
+    """Adds up the node's energy counters from `start` to `stop`; one meter serves many runs.
+
+    `sample` must be called at least every `sample_within_s` seconds in between; more calls cost
+    nothing, they are passed over.
+    """
+
+    def __init__(self, zones: Zones, clock: Callable[[], float] = time.monotonic) -> None:
+        """Measure these zones; `clock` gives seconds."""
+        self._zones = zones
+        self._clock = clock
+        self._accounts: list[_Account] = []
+        self._start_s = self._sampled_s = self._stop_s = 0.0
+
+    @property
+    def sample_within_s(self) -> float:
+        """The seconds in which the first counter could wrap once: range / 1000 W."""
+        return min((_wrap_s(zone) for zone in self._zones.chosen), default=float("inf"))
+
+    def start(self) -> None:
+        """Take the counters' state before a run."""
+        self._start_s = self._sampled_s = self._stop_s = self._clock()
+        self._accounts = [_Account(zone) for zone in self._zones.chosen]
+        for account in self._accounts:
+            account.last_s = self._clock()
+            found = self._zones.read_uj(account.zone)
+            if isinstance(found, Absent):
+                account.problem = found.reason
+            else:
+                account.last_uj = found
+
+    def sample(self) -> None:
+        """Follow the counters while a run lasts, when it is time to."""
+        if self._clock() - self._sampled_s >= self.sample_within_s / _SAMPLES_PER_RANGE:
+            self._follow()
+
+    def stop(self) -> None:
+        """Take the counters' state after a run."""
+        self._follow()
+        self._stop_s = self._sampled_s
+
+    def reading(self) -> Measured:
+        """Return what was measured between `start` and `stop`.
+
+        Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
+        `energy_window_s`, the seconds between the readings; `energy_source`. A domain of which one
+        counter failed has a reason and no sum.
+        """
+        joules: dict[str, float] = {}
+        for account in self._accounts:
+            domain = account.zone.domain
+            joules[domain] = joules.get(domain, 0.0) + account.total_uj / 1e6
+        return domain_fields(joules, self.problems(), self._stop_s - self._start_s, "powercap")
+
+    def problems(self) -> dict[str, str]:
+        """Return why which domains cannot be measured, as far as it is known now."""
+        problems = dict(self._zones.unavailable)
+        for account in self._accounts:
+            if account.problem:
+                problems.setdefault(account.zone.domain, account.problem)
+        return problems
+
+    def _follow(self) -> None:
+        self._sampled_s = self._clock()
+        for account in self._accounts:
+            if not account.problem:
+                self._add(account)
+
+    def _add(self, account: _Account) -> None:
+        now_uj = self._zones.read_uj(account.zone)
+        if isinstance(now_uj, Absent):
+            account.problem = now_uj.reason
+            return
+        now_s = self._clock()
+        passed_s = now_s - account.last_s
+        gained_uj = now_uj - account.last_uj
+        if gained_uj < 0:
+            gained_uj += account.zone.range_uj or 0
+        if gained_uj < 0:
+            account.problem = (
+                f"{account.zone.path}: the counter went back by {-gained_uj / 1e6:g} J more than "
+                "max_energy_range_uj explains"
+            )
+        elif passed_s > _wrap_s(account.zone):
+            account.problem = (
+                f"{account.zone.path}: not read for {passed_s:.0f} s, in which the counter may "
+                "have wrapped around unseen"
+            )
+        account.last_uj, account.last_s = now_uj, now_s
+        account.total_uj += max(0, gained_uj)
+
+
+def _wrap_s(zone: Zone) -> float:
+    return (zone.range_uj or SMALLEST_RANGE_UJ) / 1e6 / MAX_POWER_W

@@ -1,0 +1,103 @@
+"""Where a study's energy comes from: powercap, else perf's power PMU, else nowhere, because."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from base.reading import Measured
+from runners.execute import Meter
+from runners.host.tree import Absent
+from runners.installation import for_tools
+from runners.measure.energy.figures import FIELDS
+from runners.measure.energy.perf import PerfMeter
+from runners.measure.energy.perf_power import find_power_pmu, why_forbidden
+from runners.measure.energy.powercap import PowercapMeter
+from runners.measure.energy.powercap_zones import DOMAINS, find_zones
+from runners.measure.perf.events import read_permission
+
+
+class EnergyMeter(Meter, Protocol):
+    """Measures energy between `start` and `stop`."""
+
+    def problems(self) -> dict[str, str]:
+        """Return why which domains cannot be measured, as far as it is known now."""
+
+    def reading(self) -> Measured:
+        """Return the joules of each domain, the window in seconds, the source; or the reasons."""
+
+
+@dataclass(frozen=True)
+class EnergySource:
+    """The one meter of a study, or None; and the reasons why others do not measure, by domain."""
+
+    meter: EnergyMeter | None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def reading(self) -> Measured:
+        """Return what the meter measured last, with the reasons for what it cannot."""
+        found = self.meter.reading() if self.meter else Measured()
+        reasons = {FIELDS[domain]: why for domain, why in self.reasons.items()}
+        return Measured(found.fields, found.unavailable | reasons)
+
+
+def no_energy(reason: str) -> EnergySource:
+    """Return the source that measures nothing, for this reason."""
+    return EnergySource(None, dict.fromkeys(DOMAINS, reason))
+
+
+def choose_energy(root: Path, perf: str | None) -> EnergySource:
+    """Return the first source that can measure the packages of the node with this root, once tried.
+
+    `perf` is its path, None where it is not installed. Sources are never mixed: what the chosen one
+    lacks is absent. Where none has the packages the first that has another domain is taken.
+    """
+    powercap = PowercapMeter(find_zones(root))
+    first = _try(powercap)
+    if "package" not in first:
+        return EnergySource(powercap)
+    counting, second = _try_perf(root, perf)
+    if "package" not in second:
+        return EnergySource(counting)
+    both = {
+        domain: f"powercap: {first[domain]}; perf: {second[domain]}"
+        for domain in DOMAINS
+        if domain in first and domain in second
+    }
+    if len(first) < len(DOMAINS):
+        return EnergySource(powercap, {"package": both["package"]})
+    if len(second) < len(DOMAINS):
+        return EnergySource(counting, {"package": both["package"]})
+    return EnergySource(None, both)
+
+
+def may_have_energy(root: Path) -> bool:
+    """Whether a source shows the packages' energy by its files; only trying it tells more."""
+    zones = find_zones(root)
+    packages = [zones.read_uj(zone) for zone in zones.of("package")]
+    readable = bool(packages) and not any(isinstance(found, Absent) for found in packages)
+    return readable or "package" in find_power_pmu(root).events
+
+
+def _try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
+    """Return the power PMU's meter, and why which domains cannot be measured by it."""
+    pmu = find_power_pmu(root)
+    if not pmu.events:
+        return None, dict(pmu.unavailable)
+    if perf is None:
+        return None, dict.fromkeys(DOMAINS, f"not installed; {for_tools().sentence}")
+    meter = PerfMeter(perf, pmu)
+    problems = _try(meter)
+    # Only trying tells: a perf may have been granted what this process has not.
+    forbidden = why_forbidden(read_permission(root))
+    if forbidden and len(problems) == len(DOMAINS):
+        return None, dict.fromkeys(DOMAINS, forbidden)
+    return meter, problems
+
+
+def _try(meter: EnergyMeter) -> dict[str, str]:
+    """Return why which domains cannot be measured."""
+    meter.start()
+    meter.stop()
+    return meter.problems()

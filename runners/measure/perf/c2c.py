@@ -1,0 +1,257 @@
+"""`perf c2c` on this machine: whether it can record, its commands, and a recording read back."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from base.command import ask
+from base.text import plural
+from runners.host.privileges import as_root, works_for
+from runners.host.tree import Absent, Tree
+from runners.measure.perf.c2c_lines import contended_lines
+from runners.measure.perf.c2c_samples import (
+    FIELDS,
+    MemorySample,
+    NotUnderstoodError,
+    lines_of,
+    read_samples,
+)
+from runners.measure.perf.events import read_permission
+from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, why_unsupported
+from runners.node.cpuinfo import first_block, number
+from runners.node.topology import CoreKind
+
+TRIAL_LIMIT_S = 20.0
+READ_LIMIT_S = 300.0
+MOST_BYTES = 2 * 1024**3
+MOST_EVENTS = 20
+# `perf c2c record` asks for physical addresses too, which are the kernel's secret.
+NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
+_NOTHING_THERE = "not supported"
+# User space alone, where the CPU tells it apart: AMD's sampling does not under older kernels.
+_MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
+_LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
+_MOST_REASON_CHARACTERS = 200
+# Linux arch/x86/kernel/cpu/amd.c: what of family 0x19 is Zen 3.
+_ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
+# Linux tools/perf/util/header.h, struct perf_file_header: the size of the data stands at byte 48.
+_DATA_SIZE = struct.Struct("=48xQ")
+
+
+@dataclass(frozen=True)
+class C2cTrial:
+    """Whether `perf c2c record` works: with which modes, or `problem` says why it does not."""
+
+    modes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@contextmanager
+def recording_folder() -> Iterator[Path]:
+    """Make a folder for perf to record in, and remove it at the end of the block.
+
+    Where perf is root's, so is the folder: it would write through a link that its user has planted.
+    """
+    with as_root():
+        # In a user's own, which $TMPDIR may name, he could put another one in its place.
+        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if works_for() else None)
+    try:
+        yield Path(folder)
+    finally:
+        with as_root():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def try_c2c(perf: str, root: Path) -> C2cTrial:
+    """Record the program `true` once, in the modes that there are; some 10 ms where it is refused.
+
+    `root` is the tree whose files say which CPU this is and what this process may do.
+    """
+    if problem := _without_hitm(root):
+        return C2cTrial(problem=problem)
+    problems = []
+    with recording_folder() as folder:
+        for modes in _MODES:
+            command = [*_record(perf, modes, folder / "true.data"), "--", "true"]
+            problem = _refusal(command)
+            if not problem:
+                return C2cTrial(modes)
+            problems.append(problem)
+    # A right is of no use where perf has found nothing that samples.
+    if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
+        return C2cTrial(problem=f"{NEEDS} ({problems[0]})")
+    return C2cTrial(problem=f"perf c2c record: {problems[0]} ({why_unsupported(root)})")
+
+
+def c2c_command(
+    perf: str,
+    modes: Sequence[str],
+    recording: Path,
+    pid: int,
+    output: str,
+    control_fd: int,
+    acknowledge_fd: int,
+) -> tuple[str, ...]:
+    """Return the command that attaches to a process and all it will create, recording nothing yet.
+
+    It is told to begin as a `perf stat` is (runners.measure.perf.events.perf_command). `output` is
+    where that one would write; a recording cannot be written there, for perf goes back in it.
+    """
+    del output
+    control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
+    return (*_record(perf, modes, recording), "-p", str(pid), *control)
+
+
+def line_bytes(root: Path) -> int:
+    """Return the bytes of a cache line, or 64 where the tree does not say."""
+    found = Tree(root).integer(_LINE_BYTES)
+    return 64 if isinstance(found, Absent) or not 16 <= found <= 1024 else found
+
+
+def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, Any] | str:
+    """Return `events` and what c2c_lines makes of the samples, or why they are not known.
+
+    What perf prints lies beside the recording for a while.
+    """
+    try:
+        with recording.open("rb") as stream:
+            head = stream.read(_DATA_SIZE.size)
+        size = recording.stat().st_size
+    except OSError as error:
+        return f"perf has left no recording ({error.strerror})"
+    if len(head) < _DATA_SIZE.size or not _DATA_SIZE.unpack(head)[0]:
+        return "perf has recorded nothing, or could not end its recording"
+    if size > MOST_BYTES:
+        return f"the recording has {size} bytes, more than {MOST_BYTES}; a shorter size has fewer"
+    events = ask([perf, "evlist", "-i", str(recording)], _environment())
+    printed = recording.with_suffix(".txt")
+    problem = _print_samples(perf, recording, printed)
+    if problem:
+        return problem
+    try:
+        counted = contended_lines(partial(_samples, printed), bytes_of_line)
+    except NotUnderstoodError as error:
+        return f"not understood: {error}"
+    if not counted["sampled"]["loads"]:
+        what = plural(counted["sampled"]["samples"], "sample")
+        return f"perf recorded no load ({what}); the program may have been too short"
+    names = [line.strip() for line in (events or "").splitlines()[:MOST_EVENTS]]
+    return {"events": [name for name in names if name.isprintable() and name], **counted}
+
+
+def kinds_sampled(
+    events: Iterable[str], pmus: Sequence[CorePmu], kinds: Sequence[CoreKind]
+) -> tuple[str, ...] | None:
+    """Return the core kinds whose loads some event samples; None where the events do not tell.
+
+    On a hybrid node each core PMU has its own event, `cpu_atom/mem-loads…/`; an event of no core
+    PMU (AMD's `ibs_op//`) is for all CPUs.
+    """
+    every = tuple(kind.name for kind in kinds)
+    loads = [event for event in events if "stores" not in event]
+    named = {event.partition("/")[0] for event in loads if "/" in event}
+    by_pmu = kinds_of_pmus(pmus, kinds)
+    if named.intersection(by_pmu):
+        covered = {kind for pmu in named for kind in by_pmu.get(pmu, ())}
+        return tuple(kind for kind in every if kind in covered)
+    return every if named or len(every) == 1 else None
+
+
+def _record(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
+    # -B: without it perf would look into every file that the program has mapped, and keep copies
+    # of them in the user's home.
+    return (perf, "c2c", "record", *modes, "--", "-B", "-o", str(recording))
+
+
+def _without_hitm(root: Path) -> str:
+    """Say why this CPU's samples do not tell HITM, empty when nothing speaks against it.
+
+    These would be recorded, and every count would be a 0 that nobody has measured.
+    """
+    block = first_block(Tree(root))
+    if "CPU implementer" in block:
+        return (
+            "samples of Arm's SPE tell that another core had the line (peer snoop), not that it "
+            "had been modified there"
+        )
+    model = number(block, "model")
+    is_amd = block.get("vendor_id") == "AuthenticAMD" and number(block, "cpu family") == 0x19
+    if is_amd and any(model in models for models in _ZEN3_MODELS):
+        return "perf c2c does not support AMD's Zen 3, whose samples do not tell it (perf-c2c(1))"
+    return ""
+
+
+def _refusal(command: Sequence[str]) -> str:
+    """Run perf; return what it says when it refuses, empty when it does not."""
+    try:
+        with as_root():
+            done = subprocess.run(
+                command,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=TRIAL_LIMIT_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return f"no end within {TRIAL_LIMIT_S:g} s"
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
+    if done.returncode == 0:
+        return ""
+    return _said(done.stderr) or f"exit status {done.returncode}"
+
+
+def _print_samples(perf: str, recording: Path, printed: Path) -> str:
+    """Let perf print the samples into a file; return why it could not, empty when it could."""
+    command = [perf, "script", "-i", str(recording), "-F", FIELDS]
+    try:
+        with printed.open("wb") as out:
+            done = subprocess.run(
+                command,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                timeout=READ_LIMIT_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        return f"perf script did not end within {READ_LIMIT_S:g} s"
+    except OSError as error:
+        return f"perf script: {error.strerror}"
+    if done.returncode:
+        return f"perf script: {_said(done.stderr) or f'exit status {done.returncode}'}"
+    return ""
+
+
+def _samples(printed: Path) -> Iterator[MemorySample]:
+    with printed.open("rb") as stream:
+        yield from read_samples(lines_of(stream))
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment in which perf says what it always says, and asks nobody on a network.
+
+    A user's own settings may change what it records and prints; debuginfod would be asked for the
+    symbols of every library.
+    """
+    fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
+    return dict(os.environ) | fixed
+
+
+def _said(stderr: bytes) -> str:
+    text = " ".join(stderr.decode(errors="replace").split())
+    shown = "".join(c if c.isprintable() else "�" for c in text)
+    return shown.removeprefix("failed: ")[:_MOST_REASON_CHARACTERS]

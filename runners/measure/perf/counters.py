@@ -1,0 +1,305 @@
+"""What a run's counters say in a record: counts, residency and frequency per core kind.
+
+Formulas, with raw counts (runners/measure/perf/scaling.py): residency of a kind = time its PMU was
+counting / time the program's threads were on CPUs; frequency of a kind = cycles counted there /
+time it was counting, a mean over on-CPU time and not over elapsed time. What cannot be told has a
+reason and no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from base.reading import Measured
+from runners.measure.perf.output import PerfOutput
+from runners.measure.perf.scaling import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
+
+_SOFTWARE_FIELDS = {
+    "page_faults": "page-faults",
+    "context_switches": "context-switches",
+    "migrations": "cpu-migrations",
+}
+_TOTALS = {
+    "cycles": "cycles",
+    "instructions": "instructions",
+    "cache_misses": "cache-misses",
+}
+# Every field that this collector fills; each is in `fields` or has its reason in `unavailable`.
+FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_ghz", "residency")
+
+# Filled only where a study asks for both events.
+L1D_MISS_RATE = "l1d_miss_rate"
+L1D_EVENTS = ("L1-dcache-load-misses", "L1-dcache-loads")
+
+# Cycles of user mode over a time that includes the kernel's understate the frequency by the
+# kernel's share of the time; up to this share it is smaller than what perf itself costs.
+MAX_KERNEL_SHARE = 0.01
+
+
+def fields_of(events: Collection[str]) -> tuple[str, ...]:
+    """Return the fields that this collector fills when a study asks for these events as well."""
+    return (*FIELDS, L1D_MISS_RATE) if set(L1D_EVENTS) <= set(events) else FIELDS
+
+
+def no_counters(reason: str, fields: Iterable[str] = FIELDS) -> Measured:
+    """Return the reading of a run without perf, with the same reason for every field."""
+    return Measured({}, dict.fromkeys(fields, reason))
+
+
+def read_counters(
+    output: PerfOutput,
+    kinds_of: Mapping[str, Sequence[str]],
+    why_unsupported: str = "",
+    kernel_share: float | None = None,
+) -> Measured:
+    """Return the counters part of a run's record from perf's rows.
+
+    `kinds_of` are the node's core PMUs with the core kinds each one covers, as
+    `runners.measure.perf.pmus.kinds_of_pmus` gives them for the CPUs that the program could use.
+    `why_unsupported` is why this node refuses hardware events, if it does. `kernel_share` is system
+    time / CPU time of the run, from its resource usage: it bounds the error of a frequency that
+    was taken from user mode's cycles.
+
+    Fields: `task_clock_s` (CPU time of all threads, seconds), `page_faults`, `context_switches`,
+    `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
+    one object per PMU and event: `value`, `enabled_ns`, `running_ns`, `multiplexed`, `kinds`),
+    `counted_modes`, `residency` and `freq_ghz` (objects by core kind), `residency_pmu` (by PMU),
+    `freq_mean_ghz`; where both events were asked for, `l1d_miss_rate` (by core kind):
+    L1-dcache-load-misses / L1-dcache-loads.
+    """
+    if not output.rows:
+        said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
+        return no_counters(f"perf printed no counts{said}")
+    raw = undo_scaling(output, kinds_of, why_unsupported)
+    reading = Measured()
+    if output.unparsed:
+        reading.unavailable["perf_output"] = (
+            f"perf printed {len(output.unparsed)} lines that are not understood, "
+            f"the first is {output.unparsed[0][:200]!r}"
+        )
+    _add_counts(reading, raw, kinds_of)
+    _add_software(reading, raw)
+    for name, event in _TOTALS.items():
+        _add_total(reading, raw, name, event)
+    _add_residency(reading, raw, kinds_of)
+    _add_frequency(reading, raw, kinds_of, kernel_share)
+    _add_miss_rate(reading, raw, kinds_of)
+    return reading
+
+
+def _add_counts(reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
+    reading.fields["counters"] = [
+        {
+            "pmu": count.pmu,
+            "kinds": list(kinds_of.get(count.pmu or "", ())),
+            "event": count.event,
+            "value": count.value,
+            "enabled_ns": count.enabled_ns,
+            "running_ns": count.running_ns,
+            "multiplexed": count.multiplexed,
+        }
+        for count in raw.counts
+    ]
+    restricted = {count.user_only for count in raw.counts}
+    if restricted:
+        modes = {True: "user", False: "user+kernel"}
+        reading.fields["counted_modes"] = modes[restricted == {True}]
+        if len(restricted) == 2:
+            reading.fields["counted_modes"] = "mixed"
+    for (pmu, event), reason in raw.problems.items():
+        if pmu != SOFTWARE:
+            reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason
+
+
+def _add_software(reading: Measured, raw: RawCounts) -> None:
+    if raw.enabled_ns is None:
+        reason = raw.problems.get(
+            (SOFTWARE, "task-clock"), "task-clock: perf printed no row for it"
+        )
+        reading.unavailable["task_clock_s"] = reason
+    else:
+        reading.fields["task_clock_s"] = raw.enabled_ns / 1e9
+    for name, event in _SOFTWARE_FIELDS.items():
+        found = _counts_of(raw, event)
+        if found:
+            reading.fields[name] = found[0].value
+        else:
+            reading.unavailable[name] = _why_absent(raw, event)
+
+
+def _add_total(reading: Measured, raw: RawCounts, name: str, event: str) -> None:
+    """Add the sum over PMUs of an event, if no part of the program escaped it."""
+    found = _counts_of(raw, event)
+    reason = _why_no_total(raw, event, found)
+    if reason:
+        reading.unavailable[name] = reason
+    else:
+        reading.fields[name] = sum(count.value for count in found)
+
+
+def _why_no_total(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
+    if found and any(count.multiplexed for count in found):
+        share = sum(count.running_ns for count in found) / found[0].enabled_ns
+        return f"{event}: counted for {share:.0%} of the time only; ask for fewer events"
+    return _why_partial(raw, event, found)
+
+
+def _why_partial(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
+    """Say which PMU's part of the program an event misses; empty when it misses none."""
+    if not found:
+        return _why_absent(raw, event)
+    counted_on = {count.pmu for count in found}
+    for pmu in raw.pmus:
+        if pmu not in counted_on and not raw.never_ran_on(pmu):
+            return raw.problems.get((pmu, event), f"{event}: perf printed no row for {pmu}")
+    return ""
+
+
+def _add_residency(
+    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
+) -> None:
+    reason = _why_no_residency(raw)
+    if reason or not raw.enabled_ns:
+        reading.unavailable["residency"] = reason
+        return
+    by_pmu = {pmu: min(1.0, ns / raw.enabled_ns) for pmu, ns in raw.on_pmu_ns.items()}
+    reading.fields["residency_pmu"] = {pmu: by_pmu[pmu] for pmu in by_pmu if pmu is not None}
+    by_kind: dict[str, float] = {}
+    for kind in _all_kinds(kinds_of):
+        pmus = [pmu for pmu in by_pmu if kind in kinds_of.get(pmu or "", ())]
+        if all(by_pmu[pmu] == 0 for pmu in pmus):
+            by_kind[kind] = 0.0
+        elif shared := _shared(pmus, kinds_of):
+            reading.unavailable[f"residency.{kind}"] = shared
+        else:
+            by_kind[kind] = min(1.0, sum(by_pmu[pmu] for pmu in pmus))
+    reading.fields["residency"] = by_kind
+
+
+def _why_no_residency(raw: RawCounts) -> str:
+    if raw.enabled_ns is None:
+        return "the program's CPU time is not known: perf printed no task-clock"
+    if not raw.on_pmu_ns:
+        return f"needs a hardware counter; {_why_absent(raw, 'cycles')}"
+    if not raw.complete:
+        missing = [pmu for pmu in raw.pmus if pmu and pmu not in raw.on_pmu_ns]
+        if missing:
+            return f"no event counted on {', '.join(missing)}, so the rest cannot be told apart"
+        return "every event was multiplexed: ask for fewer events"
+    return ""
+
+
+def _add_frequency(
+    reading: Measured,
+    raw: RawCounts,
+    kinds_of: Mapping[str, Sequence[str]],
+    kernel_share: float | None,
+) -> None:
+    cycles = _counts_of(raw, "cycles")
+    reason = _why_no_frequency(raw, cycles, kernel_share)
+    if reason:
+        reading.unavailable.update(freq_ghz=reason, freq_mean_ghz=reason)
+        return
+    if partial := _why_partial(raw, "cycles", cycles):
+        reading.unavailable["freq_mean_ghz"] = partial
+    else:
+        reading.fields["freq_mean_ghz"] = _per_ns(cycles)
+    by_kind: dict[str, float] = {}
+    for kind in _all_kinds(kinds_of):
+        counts = _counts_on(cycles, kind, kinds_of)
+        if not counts:
+            reading.unavailable[f"freq_ghz.{kind}"] = _why_none_on(raw, "cycles", kind, kinds_of)
+        elif shared := _shared([count.pmu for count in counts], kinds_of):
+            reading.unavailable[f"freq_ghz.{kind}"] = shared
+        else:
+            by_kind[kind] = _per_ns(counts)
+    reading.fields["freq_ghz"] = by_kind
+
+
+def _add_miss_rate(
+    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
+) -> None:
+    """Add the share of loads that missed the L1 data cache, if both events were asked for."""
+    asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
+    if not set(L1D_EVENTS) <= asked:
+        return
+    found = {event: _counts_of(raw, event) for event in L1D_EVENTS}
+    for event, counts in found.items():
+        if not counts:
+            reading.unavailable[L1D_MISS_RATE] = _why_absent(raw, event)
+            return
+    by_kind: dict[str, float] = {}
+    for kind in _all_kinds(kinds_of):
+        misses, loads = (_counts_on(found[event], kind, kinds_of) for event in L1D_EVENTS)
+        field = f"{L1D_MISS_RATE}.{kind}"
+        if not misses or not loads:
+            lacking = L1D_EVENTS[0] if not misses else L1D_EVENTS[1]
+            reading.unavailable[field] = _why_none_on(raw, lacking, kind, kinds_of)
+        elif shared := _shared([count.pmu for count in misses], kinds_of):
+            reading.unavailable[field] = shared
+        elif (rate := _per_ns(loads)) > 0:
+            by_kind[kind] = _per_ns(misses) / rate
+        else:
+            reading.unavailable[field] = f"{L1D_EVENTS[1]}: none was counted"
+    reading.fields[L1D_MISS_RATE] = by_kind
+
+
+def _why_no_frequency(
+    raw: RawCounts, cycles: Sequence[RawCount], kernel_share: float | None
+) -> str:
+    if not cycles:
+        return _why_absent(raw, "cycles")
+    if any(count.user_only for count in cycles):
+        share = "an unknown part" if kernel_share is None else f"{kernel_share:.1%}"
+        if kernel_share is None or kernel_share > MAX_KERNEL_SHARE:
+            return (
+                f"cycles: counted in user mode only, and {share} of the time was the kernel's; "
+                "as root: sysctl kernel.perf_event_paranoid=1"
+            )
+    return ""
+
+
+def _why_none_on(
+    raw: RawCounts, event: str, kind: str, kinds_of: Mapping[str, Sequence[str]]
+) -> str:
+    pmus = [pmu for pmu, kinds in kinds_of.items() if kind in kinds]
+    if all(raw.never_ran_on(pmu) for pmu in pmus):
+        return f"the program never ran on {a_core_of([kind], None)}"
+    reasons = (raw.problems.get((pmu, event)) for pmu in pmus)
+    return next(filter(None, reasons), f"{event}: perf printed no row for it")
+
+
+def _per_ns(counts: Sequence[RawCount]) -> float:
+    """Return counts per nanosecond, which of cycles is GHz.
+
+    A multiplexed count is a sample, its rate is as good.
+    """
+    return sum(count.value for count in counts) / sum(count.running_ns for count in counts)
+
+
+def _shared(pmus: Iterable[str | None], kinds_of: Mapping[str, Sequence[str]]) -> str:
+    """Say which PMU of these counts more than one kind; empty when each has one of its own."""
+    for pmu in pmus:
+        kinds = kinds_of.get(pmu or "", ())
+        if len(kinds) > 1:
+            return f"{pmu} counts {' and '.join(kinds)} cores together, so neither is known alone"
+    return ""
+
+
+def _all_kinds(kinds_of: Mapping[str, Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds))
+
+
+def _counts_on(
+    counts: Iterable[RawCount], kind: str, kinds_of: Mapping[str, Sequence[str]]
+) -> list[RawCount]:
+    return [count for count in counts if kind in kinds_of.get(count.pmu or "", ())]
+
+
+def _counts_of(raw: RawCounts, event: str) -> list[RawCount]:
+    return [count for count in raw.counts if count.event == event]
+
+
+def _why_absent(raw: RawCounts, event: str) -> str:
+    reasons = (reason for (_, name), reason in raw.problems.items() if name == event)
+    return next(reasons, f"{event}: perf printed no row for it")

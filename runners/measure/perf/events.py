@@ -1,0 +1,157 @@
+"""Which events a run is counted with, and the `perf stat` command line that counts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from base.errors import UserError
+from configs.events import event_problem
+from runners.host.privileges import as_root
+from runners.host.tree import Absent, Tree
+from runners.measure.perf.output import split_event
+from runners.measure.perf.scaling import SOFTWARE_EVENTS, TOOL_EVENTS
+
+# task-clock tells how long everything else was enabled: without it no count can be unscaled.
+# cycles and instructions have counters of their own on Intel and ARM; cache-misses takes the one
+# programmable counter. cache-references would double that for a ratio whose meaning differs from
+# one core kind to the other (an LLC miss of a core without L3 is an L2 miss): studies may add it.
+HARDWARE_EVENTS = ("cycles", "instructions", "cache-misses")
+DEFAULT_EVENTS = (
+    *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
+    *HARDWARE_EVENTS,
+)
+
+# Gracemont and Crestmont have 6 programmable counters, Golden Cove 8 (Linux
+# arch/x86/events/intel/core.c); one more may be held by the kernel's NMI watchdog.
+MAX_PROGRAMMABLE = 5
+_FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
+
+# --control and -D -1 came with this version.
+OLDEST_PERF = (5, 10)
+
+# linux/capability.h
+_CAP_SYS_ADMIN = 21
+_CAP_PERFMON = 38
+
+
+@dataclass(frozen=True)
+class PerfPermission:
+    """What this process may count; `paranoid` is None where the kernel has no perf events."""
+
+    paranoid: int | None
+    admin: bool
+    perfmon: bool
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether nothing may be counted: level 3 and above, of Debian's and Ubuntu's kernels."""
+        return self.paranoid is None or (self.paranoid >= 3 and not self.admin)
+
+    @property
+    def user_only(self) -> bool:
+        """Whether the kernel's own work is hidden (Documentation/admin-guide/sysctl/kernel.rst)."""
+        return (self.paranoid or 0) >= 2 and not (self.admin or self.perfmon)
+
+
+def read_permission(root: Path) -> PerfPermission:
+    """Return what the process may count, from `kernel.perf_event_paranoid` and capabilities."""
+    tree = Tree(root)
+    paranoid = tree.integer("/proc/sys/kernel/perf_event_paranoid")
+    capabilities = _effective_capabilities(tree)
+    return PerfPermission(
+        None if isinstance(paranoid, Absent) else paranoid,
+        admin=bool(capabilities >> _CAP_SYS_ADMIN & 1),
+        perfmon=bool(capabilities >> _CAP_PERFMON & 1),
+    )
+
+
+def _effective_capabilities(tree: Tree) -> int:
+    # Root in a container may lack them, a user may have them: the user's number says nothing.
+    with as_root():
+        status = tree.content("/proc/self/status")
+    if isinstance(status, Absent):
+        return 0
+    found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
+    return int(found[1], 16) if found else 0
+
+
+def event_list(
+    extra: Iterable[str] = (),
+    user_only: bool = False,
+    by_pmu: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """Return the text for perf's `-e`: the default events, then a study's own, each once.
+
+    Those in `by_pmu` (runners.measure.perf.pmus.events_by_pmu) are replaced by their names on each
+    PMU. With `user_only`, events without modifiers are restricted to user mode: what perf would
+    fall back to by itself, said openly. Raises UserError for a text that is no event.
+    """
+    asked = dict.fromkeys((*DEFAULT_EVENTS, *extra))
+    names = [name for event in asked for name in (by_pmu or {}).get(event, (event,))]
+    for name in names:
+        if problem := event_problem(name):
+            raise UserError(problem)
+    return ",".join(_in_user_mode(name) if user_only else name for name in names)
+
+
+def too_many_events(extra: Iterable[str]) -> str:
+    """Warn when a study's events cannot all be counted at once; empty when they can."""
+    bare = {split[1] for name in extra if (split := split_event(name))}
+    in_software = {name for name in bare if name in SOFTWARE_EVENTS | TOOL_EVENTS or ":" in name}
+    programmable = (bare | set(HARDWARE_EVENTS)) - _FIXED - in_software
+    if len(programmable) <= MAX_PROGRAMMABLE:
+        return ""
+    return (
+        f"{len(programmable)} events need a programmable counter ({', '.join(sorted(programmable))}"
+        f"): more than {MAX_PROGRAMMABLE} are multiplexed on E-cores and have no totals; "
+        "make several studies of them"
+    )
+
+
+def _in_user_mode(name: str) -> str:
+    split = split_event(name)
+    if split is None or split[2]:
+        return name
+    return f"{name}u" if name.endswith("/") else f"{name}:u"
+
+
+def perf_command(
+    perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
+) -> tuple[str, ...]:
+    """Return the command that attaches to a process and all it will create, counters off."""
+    return _stat(perf, events, ("-p", str(pid)), output, (control_fd, acknowledge_fd))
+
+
+def perf_threads_command(
+    perf: str,
+    events: str,
+    threads: Iterable[int],
+    output: str,
+    control_fd: int,
+    acknowledge_fd: int,
+) -> tuple[str, ...]:
+    """Return the command that attaches to these threads of a process only, counters off."""
+    listed = ",".join(map(str, threads))
+    return _stat(perf, events, ("-t", listed), output, (control_fd, acknowledge_fd))
+
+
+def _stat(
+    perf: str, events: str, target: tuple[str, str], output: str, control: tuple[int, int]
+) -> tuple[str, ...]:
+    """Return the command that counts a target from when it is told to.
+
+    Counting starts when `enable` is written to the first descriptor of `control` (perf answers
+    `ack` on the second) and ends with SIGINT to perf, which then writes its rows to `output`.
+    """
+    columns: Sequence[str] = ("-x", ";", "-o", output, "-e", events)
+    off: Sequence[str] = ("-D", "-1", "--control", f"fd:{control[0]},{control[1]}")
+    return (perf, "stat", *columns, *off, *target)
+
+
+def parse_perf_version(text: str) -> tuple[int, int] | None:
+    """Return the major and minor version in the output of `perf --version`, or None."""
+    match = re.search(r"^perf version (\d{1,4})\.(\d{1,4})", text, re.MULTILINE | re.ASCII)
+    return (int(match[1]), int(match[2])) if match else None

@@ -1,0 +1,269 @@
+"""From perf's extrapolated rows back to what was counted, PMU by PMU.
+
+A per-task event is enabled all the time but runs only while the task is on a CPU of its PMU, and
+perf prints counted x enabled / running (tools/lib/perf/evsel.c, perf_counts_values__scale). On a
+hybrid node each row is thus blown up to the whole run: their sum means nothing. A software event
+runs whenever the task does, so its running time is every event's enabled time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from runners.measure.perf.output import PerfOutput, Row
+
+SOFTWARE = "software"
+
+# perf-list(1), software events, and the short names that perf takes for three of them.
+_ALIASES = {"cs": "context-switches", "migrations": "cpu-migrations", "faults": "page-faults"}
+_ALIASES |= {"cpu-cycles": "cycles"}
+# What ARM's PMUs call the events that perf has these names for (Linux drivers/perf/arm_pmuv3.c,
+# armv8_pmuv3_perf_map).
+ARM_NAMES = {
+    "cycles": "cpu_cycles",
+    "instructions": "inst_retired",
+    "cache-misses": "l1d_cache_refill",
+}
+_ALIASES |= {arm_name: name for name, arm_name in ARM_NAMES.items()}
+_CLOCKS = frozenset({"task-clock", "cpu-clock"})
+SOFTWARE_EVENTS = _CLOCKS | {
+    "page-faults",
+    "minor-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
+    "cgroup-switches",
+    "alignment-faults",
+    "emulation-faults",
+    "bpf-output",
+    "dummy",
+}
+# The kernel counts these while it runs itself: restricted to user mode they are always 0.
+_IN_KERNEL_ONLY = frozenset({"context-switches", "cpu-migrations", "cgroup-switches"})
+# Measured by perf itself, not by the kernel for the task: their running time is not the task's.
+TOOL_EVENTS = frozenset({"duration_time", "user_time", "system_time"})
+
+_CORE_PMU = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv\d+_\w+|apple_\w+_pmu", re.ASCII)
+
+# Below this share of the time an event was rotated off its counter. Switching a task's events
+# takes a little time itself, so the sum over PMUs is rarely all of it.
+MULTIPLEXED_BELOW = 0.99
+
+HIDDEN_FROM_USERS = (
+    "only the kernel can count it and perf may count user mode only; as root: "
+    "sysctl kernel.perf_event_paranoid=1"
+)
+
+
+@dataclass(frozen=True)
+class RawCount:
+    """What one PMU counted of one event, times in nanoseconds.
+
+    `enabled_ns` is how long the task's threads were on CPUs in sum, `running_ns` for how much of
+    it this PMU was counting. `multiplexed` is whether the event lost time to other events (then
+    `value` covers only a part of the program); None when that cannot be told.
+    """
+
+    event: str
+    pmu: str | None
+    modifiers: str
+    value: int
+    enabled_ns: int
+    running_ns: int
+    multiplexed: bool | None
+
+    @property
+    def user_only(self) -> bool:
+        """Whether only user mode was counted."""
+        return "u" in self.modifiers and "k" not in self.modifiers
+
+
+@dataclass
+class RawCounts:
+    """All counts of a run; `problems` has a reason for each (PMU, event) that has none.
+
+    `on_pmu_ns` is for how long each core PMU counted at all, in nanoseconds: the time that the
+    program spent on its CPUs, as far as its events were not multiplexed. `enabled_ns` is None when
+    no row tells it.
+    """
+
+    enabled_ns: int | None
+    counts: list[RawCount] = field(default_factory=list)
+    problems: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    on_pmu_ns: dict[str | None, int] = field(default_factory=dict)
+    pmus: tuple[str | None, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the core PMUs' times add up to the whole time of the program."""
+        known = bool(self.enabled_ns) and set(self.on_pmu_ns) >= set(self.pmus)
+        return known and not _falls_short(self.on_pmu_ns.values(), self.enabled_ns or 0)
+
+    def never_ran_on(self, pmu: str | None) -> bool:
+        """Whether the program spent all its time on other PMUs' CPUs."""
+        others = [ns for other, ns in self.on_pmu_ns.items() if other != pmu]
+        return (
+            bool(self.enabled_ns)
+            and self.on_pmu_ns.get(pmu, 0) == 0
+            and not _falls_short(others, self.enabled_ns or 0)
+        )
+
+
+def undo_scaling(
+    output: PerfOutput, kinds_of: Mapping[str, Sequence[str]], why_unsupported: str = ""
+) -> RawCounts:
+    """Return the raw counts of one run.
+
+    `kinds_of` are the node's core PMUs with the core kinds each covers
+    (`runners.measure.perf.pmus.kinds_of_pmus`); `why_unsupported` is what is known of the node when
+    perf says "not supported".
+    """
+    rows = _whole_rows(output)
+    enabled_ns = _enabled_ns(rows, kinds_of)
+    raw = RawCounts(enabled_ns)
+    core: list[tuple[str | None, Row]] = []
+    for (pmu, event), row in rows.items():
+        if _is_core(pmu, event, kinds_of):
+            core.append((_only_pmu(pmu, kinds_of), row))
+        else:
+            _add_other(raw, pmu, event, row)
+    raw.pmus = tuple(dict.fromkeys([*kinds_of, *(pmu for pmu, _ in core)]))
+    if len(kinds_of) > 1:  # a bare row's None is no PMU of a hybrid node
+        raw.pmus = tuple(pmu for pmu in raw.pmus if pmu is not None)
+    for pmu, row in core:
+        if row.state != "not supported" and pmu in raw.pmus:
+            raw.on_pmu_ns[pmu] = max(raw.on_pmu_ns.get(pmu, 0), row.run_ns)
+    lost_time = _multiplexed_events(raw, core)
+    for pmu, row in core:
+        event = canonical_event(row.event)
+        problem = _core_problem(raw, pmu, row, kinds_of, why_unsupported)
+        if problem:
+            raw.problems[pmu, event] = problem
+        elif enabled_ns and row.value is not None:
+            value = round(row.value * row.run_ns / enabled_ns)
+            raw.counts.append(
+                RawCount(event, pmu, row.modifiers, value, enabled_ns, row.run_ns, lost_time[event])
+            )
+    return raw
+
+
+def canonical_event(event: str) -> str:
+    """Return an event's usual name for one of its short names."""
+    return _ALIASES.get(event, event)
+
+
+def _whole_rows(output: PerfOutput) -> dict[tuple[str | None, str], Row]:
+    """Return the rows that cover the whole run, the first of each PMU and event."""
+    rows: dict[tuple[str | None, str], Row] = {}
+    for row in output.rows:
+        if row.aggregate is None and row.time_s is None:
+            rows.setdefault((row.pmu, canonical_event(row.event)), row)
+    return rows
+
+
+def _enabled_ns(
+    rows: Mapping[tuple[str | None, str], Row], kinds_of: Mapping[str, Sequence[str]]
+) -> int | None:
+    task_clock = rows.get((None, "task-clock"))
+    if task_clock and task_clock.run_ns:
+        return task_clock.run_ns
+    software = [row.run_ns for (pmu, event), row in rows.items() if _is_software(pmu, event)]
+    always = [
+        r.run_ns for (pmu, event), r in rows.items() if r.always and _is_core(pmu, event, kinds_of)
+    ]
+    return max(software, default=0) or max(always, default=0) or None
+
+
+def _is_software(pmu: str | None, event: str) -> bool:
+    return pmu in (None, SOFTWARE) and event in SOFTWARE_EVENTS
+
+
+def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]]) -> bool:
+    if pmu is None:
+        is_tracepoint = ":" in event
+        return not (event in SOFTWARE_EVENTS or event in TOOL_EVENTS or is_tracepoint)
+    return pmu in kinds_of or _CORE_PMU.fullmatch(pmu) is not None
+
+
+def _only_pmu(pmu: str | None, kinds_of: Mapping[str, Sequence[str]]) -> str | None:
+    """Rows of a node with one core PMU are printed without its name."""
+    return next(iter(kinds_of)) if pmu is None and len(kinds_of) == 1 else pmu
+
+
+def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
+    """Add an event that no core PMU counts: it runs whenever the program does."""
+    problem = ""
+    if pmu is not None and pmu != SOFTWARE:
+        problem = f"{row.name}: counts the whole machine, not one program"
+    elif row.state == "not supported":
+        problem = f"{row.name}: not supported by this kernel, or not permitted"
+    elif event in _IN_KERNEL_ONLY and row.user_only:
+        problem = f"{row.name}: {HIDDEN_FROM_USERS}"
+    elif row.value is None:
+        problem = f"{row.name}: not counted: the program never ran while perf counted"
+    label = SOFTWARE if event in SOFTWARE_EVENTS else pmu
+    if problem or row.value is None:
+        raw.problems[label, event] = problem
+        return
+    # A clock is printed to 10 us; its own running time is the same clock to the nanosecond.
+    value = row.run_ns if event in _CLOCKS else round(row.value)
+    raw.counts.append(RawCount(event, label, row.modifiers, value, row.run_ns, row.run_ns, False))
+
+
+def _multiplexed_events(
+    raw: RawCounts, core: Iterable[tuple[str | None, Row]]
+) -> dict[str, bool | None]:
+    """Say for each event whether its running times leave a part of the program uncovered."""
+    times: dict[str, dict[str | None, int]] = {}
+    for pmu, row in core:
+        event = times.setdefault(canonical_event(row.event), {})
+        if row.state != "not supported":
+            event[pmu] = row.run_ns
+    told: dict[str, bool | None] = {}
+    for name, running in times.items():
+        if set(running) >= set(raw.pmus):
+            told[name] = _falls_short(running.values(), raw.enabled_ns or 0)
+        elif raw.complete:
+            # Some PMU lacks the event: compare with the other events of the PMUs that have it.
+            there = sum(raw.on_pmu_ns.get(pmu, 0) for pmu in running)
+            told[name] = _falls_short(running.values(), there)
+        else:
+            told[name] = None
+    return told
+
+
+def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:
+    return sum(running_ns) < MULTIPLEXED_BELOW * whole_ns
+
+
+def _core_problem(
+    raw: RawCounts,
+    pmu: str | None,
+    row: Row,
+    kinds_of: Mapping[str, Sequence[str]],
+    why_unsupported: str,
+) -> str:
+    """Say why a core event's row gives no count; empty when it does."""
+    if row.state == "not supported":
+        where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
+        why = f" ({why_unsupported})" if why_unsupported and not raw.on_pmu_ns else ""
+        return f"{row.name}: not supported {where}{why}"
+    if raw.enabled_ns is None:
+        return f"{row.name}: no task-clock beside it, so perf's extrapolation cannot be undone"
+    if pmu is None and len(kinds_of) > 1:
+        return f"{row.name}: this perf counts it on one core kind only; a newer perf splits it"
+    if row.state == "not counted" or not row.run_ns:
+        if raw.never_ran_on(pmu):
+            kinds = kinds_of.get(pmu or "", ())
+            return f"{row.name}: not counted: the program never ran on {a_core_of(kinds, pmu)}"
+        return f"{row.name}: not counted: other events held the counters; ask for fewer events"
+    return ""
+
+
+def a_core_of(kinds: Sequence[str], pmu: str | None) -> str:
+    """Return words for a core of one of these kinds: `an E-core or an LP-E-core`."""
+    if not kinds:
+        return f"a CPU of {pmu}"
+    return " or ".join(f"{'a' if kind == 'P' else 'an'} {kind}-core" for kind in kinds)

@@ -1,0 +1,150 @@
+"""The other processes that used the measured CPUs meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from base.reading import Measured
+from runners.host.tree import Tree
+from runners.measure.conditions.other_tasks import ForeignTasksMeter
+from tests.runners.proc_trees import process
+from tests.wait import until
+
+OWN = 500
+
+
+@pytest.fixture
+def meter(tmp_path: Path) -> ForeignTasksMeter:
+    """A meter that has looked at a quiet node: pid 1, pinstudy, two daemons."""
+    process(tmp_path, 1, "systemd", parent=0, user=100)
+    process(tmp_path, OWN, "pinstudy", user=100)
+    process(tmp_path, 700, "busy", user=1000, system=10, threads=(3,))
+    process(tmp_path, 701, "idle", user=5, threads=(3,))
+    made = ForeignTasksMeter(Tree(tmp_path), OWN)
+    made.start()
+    return made
+
+
+def tasks(meter: ForeignTasksMeter, cpus: tuple[int, ...] = (2, 3)) -> list[dict[str, object]]:
+    meter.stop()
+    found = meter.reading(cpus).fields["foreign_tasks"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_only_what_was_used_meanwhile_counts(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 700, "busy", user=1020, system=15)
+    # (1020 + 15) - (1000 + 10) = 25 ticks of 10 ms.
+    assert tasks(meter) == [{"command": "busy", "cpu_s": 0.25}]
+
+
+def test_a_quiet_node_has_an_empty_list(meter: ForeignTasksMeter) -> None:
+    assert tasks(meter) == []
+
+
+def test_what_ran_elsewhere_did_not_disturb(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 700, "busy", user=1100)
+    process(tmp_path, 701, "idle", user=50, threads=(7, 2))
+    assert [task["command"] for task in tasks(meter, (2,))] == ["idle"]
+
+
+def test_pinstudy_and_all_it_started_are_no_foreign_tasks(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    process(tmp_path, OWN, "pinstudy", user=190)
+    process(tmp_path, 900, "pinstudy-witnes", parent=OWN, user=1, cpu=2)
+    process(tmp_path, 901, "lulesh", parent=900, user=9000, cpu=2)
+    process(tmp_path, 902, "perf", parent=OWN, user=4, cpu=2)
+    assert tasks(meter) == []
+
+
+def test_a_new_process_counts_in_full(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 950, "apt) (x", parent=1, system=31, cpu=2)
+    assert tasks(meter) == [{"command": "apt) (x", "cpu_s": 0.31}]
+
+
+def test_a_number_that_was_given_again_is_another_process(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    process(tmp_path, 700, "other", user=12, started=99)
+    assert tasks(meter) == [{"command": "other", "cpu_s": 0.12}]
+
+
+def test_the_five_busiest_most_first(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    for number in range(1, 8):
+        process(tmp_path, 800 + number, f"t{number}", user=number, cpu=3)
+    assert [task["command"] for task in tasks(meter)] == ["t7", "t6", "t5", "t4", "t3"]
+
+
+def test_a_process_that_ends_meanwhile_is_left_out(
+    meter: ForeignTasksMeter, tmp_path: Path
+) -> None:
+    (tmp_path / "proc/700/stat").unlink()
+    assert tasks(meter) == []
+
+
+def test_parents_in_a_circle_end(meter: ForeignTasksMeter, tmp_path: Path) -> None:
+    process(tmp_path, 800, "a", parent=801, user=1, cpu=3)
+    process(tmp_path, 801, "b", parent=800, user=2, cpu=3)
+    assert [task["command"] for task in tasks(meter)] == ["b", "a"]
+
+
+def test_a_node_that_cannot_be_looked_at_has_a_reason(tmp_path: Path) -> None:
+    empty = ForeignTasksMeter(Tree(tmp_path), OWN)
+    empty.start()
+    empty.stop()
+    assert empty.reading((0,)) == Measured({}, {"foreign_tasks": "/proc is missing"})
+
+
+@given(st.lists(st.binary(max_size=400), min_size=4, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_any_bytes_in_proc_are_survived(tmp_path: Path, contents: list[bytes]) -> None:
+    meter = ForeignTasksMeter(Tree(tmp_path), OWN)
+    folder = tmp_path / "proc/77/task/77"
+    folder.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "proc/77/stat").write_bytes(contents[0])
+    meter.start()
+    (tmp_path / "proc/77/stat").write_bytes(contents[1])
+    (folder / "stat").write_bytes(contents[2])
+    meter.stop()
+    assert meter.reading((0,)).unavailable == {}
+
+
+def test_a_real_process_that_burns_a_cpu_is_named() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    # Its parent ends, so that it does not descend from this process.
+    burn = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\n"
+    burn += f"os.sched_setaffinity(0, [{cpu}])\nopen('/proc/self/comm', 'w').write('burner-x')\n"
+    burn += "print(os.getpid(), flush=True)\nwhile True: pass\n"
+    meter = ForeignTasksMeter(Tree(Path("/")))
+    with subprocess.Popen([sys.executable, "-c", burn], stdout=subprocess.PIPE) as burner:
+        assert burner.stdout is not None
+        pid = int(burner.stdout.readline())
+        try:
+            before_s = cpu_s(pid)
+            meter.start()
+            started_s = cpu_s(pid)
+            until(lambda: cpu_s(pid) >= started_s + 0.3)
+            burnt_s = cpu_s(pid) - started_s
+            meter.stop()
+            at_most_s = cpu_s(pid) - before_s
+        finally:
+            os.kill(pid, signal.SIGKILL)
+        found = meter.reading((cpu,)).fields["foreign_tasks"]
+    burnt = [task["cpu_s"] for task in found if task["command"] == "burner-x"]
+    assert len(burnt) == 1
+    assert burnt_s - 0.001 <= burnt[0] <= at_most_s + 0.001
+
+
+def cpu_s(pid: int) -> float:
+    """Return how long a process has run, in user and kernel mode (proc(5): stat, 14 and 15)."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")

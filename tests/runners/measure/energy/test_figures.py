@@ -1,0 +1,72 @@
+"""What follows from energy: power, energy-delay products, net energy; or why it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from base.reading import Measured
+from runners.host.tree import Absent
+from runners.measure.energy.figures import domain_fields, powers, run_figures
+
+ENERGY = Measured({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})
+DERIVED = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j")
+
+
+def test_figures_follow_from_gross_energy_and_the_program_s_time() -> None:
+    found = run_figures(ENERGY, 2.0, 20.0)
+    assert found.fields == {
+        "power_pkg_w": 120.0,  # 300 J / 2.5 s
+        "edp_js": 600.0,  # 300 J x 2 s
+        "ed2p_js2": 1200.0,  # 300 J x (2 s)^2
+        "idle_power_w": 20.0,
+        "energy_net_j": 250.0,  # 300 J - 20 W x 2.5 s
+    }
+    assert found.unavailable == {}
+
+
+def test_net_energy_may_be_negative() -> None:
+    assert run_figures(ENERGY, 2.0, 130.0).fields["energy_net_j"] == -25.0
+
+
+def test_without_a_baseline_only_net_energy_is_missing() -> None:
+    found = run_figures(ENERGY, 2.0, Absent("no baseline"))
+    assert set(found.fields) == {"power_pkg_w", "edp_js", "ed2p_js2"}
+    assert found.unavailable == {"idle_power_w": "no baseline", "energy_net_j": "no baseline"}
+
+
+def test_without_energy_everything_has_its_reason() -> None:
+    energy = Measured({}, {"energy_pkg_j": "no permission"})
+    found = run_figures(energy, 2.0, 20.0)
+    assert found.fields == {"idle_power_w": 20.0}
+    assert found.unavailable == dict.fromkeys(DERIVED, "no permission")
+
+
+def test_a_program_that_did_not_start_has_no_energy_delay_product() -> None:
+    found = run_figures(ENERGY, 0.0, 20.0)
+    assert found.fields["power_pkg_w"] == 120.0
+    assert found.unavailable == dict.fromkeys(("edp_js", "ed2p_js2"), "the program did not start")
+
+
+def test_a_window_without_length_has_no_power() -> None:
+    energy = Measured({"energy_pkg_j": 1.0, "energy_window_s": 0.0})
+    assert "no length" in run_figures(energy, 2.0, 20.0).unavailable["power_pkg_w"]
+
+
+def test_every_domain_has_its_power_or_its_reason() -> None:
+    energy = domain_fields(
+        {"package": 30.0, "uncore": 0.0, "dram": 5.0}, {"dram": "denied"}, 3.0, "perf"
+    )
+    assert powers(energy).fields == {"power_pkg_w": 10.0, "power_uncore_w": 0.0}
+    assert powers(energy).unavailable == {
+        "power_core_w": "not measured",
+        "power_dram_w": "denied",
+        "power_psys_w": "not measured",
+    }
+
+
+@pytest.mark.parametrize("domain", ["package", "core", "dram", "psys"])
+def test_only_an_idle_graphics_unit_may_use_nothing(domain: str) -> None:
+    found = domain_fields({domain: 0.0}, {}, 0.001, "powercap")
+    assert found.fields == {}
+    name = f"energy_{domain}_j".replace("package", "pkg")
+    assert "did not move in 0.001 s" in found.unavailable[name]

@@ -1,0 +1,186 @@
+"""The node's idle power is measured when it is due, under the governor that runs have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from base.reading import Measured
+from configs.model import Baseline
+from runners.host.tree import Absent
+from runners.measure.energy.idle import Baselines, how_many
+from runners.measure.energy.powercap import PowercapMeter
+from runners.measure.energy.powercap_zones import find_zones
+from runners.measure.energy.source import EnergySource, no_energy
+from tests.runners.powercap_trees import (
+    AMD_RANGE_UJ,
+    INTEL_CLIENT,
+    INTEL_RANGE_UJ,
+    powercap_tree,
+    set_energy,
+    zone_folder,
+)
+
+
+class IdleNode:
+    """A node whose package draws a power while its clock runs; it remembers how long it slept."""
+
+    def __init__(self, root: Path, watts: float, range_uj: int = INTEL_RANGE_UJ) -> None:
+        self.root = powercap_tree(root, INTEL_CLIENT, range_uj=range_uj)
+        self.watts, self.range_uj = watts, range_uj
+        self.now_s, self.slept_s, self.energy_uj = 100.0, 0.0, 1_000_000
+        self.interrupted_after_s: float | None = None
+        self.source = EnergySource(PowercapMeter(find_zones(self.root), self.clock))
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        if self.interrupted_after_s is not None and self.slept_s >= self.interrupted_after_s:
+            raise KeyboardInterrupt
+        self.now_s += seconds
+        self.slept_s += seconds
+        self.energy_uj += round(seconds * self.watts * 1e6)
+        set_energy(self.root, "intel-rapl:0", self.energy_uj % self.range_uj)
+
+    def baselines(self, wanted: Baseline | None) -> Baselines:
+        return Baselines(wanted, self.source, self.clock, self.sleep)
+
+
+def test_idle_power_is_the_average_over_the_duration(tmp_path: Path) -> None:
+    node = IdleNode(tmp_path, 15.0)
+    baselines = node.baselines(Baseline(10.0))
+    assert baselines.due_s("powersave") == 10.0
+    found = baselines.measure("powersave")
+    assert node.slept_s == pytest.approx(10.0)
+    assert found.fields["energy_pkg_j"] == pytest.approx(150.0)
+    assert found.fields["energy_window_s"] == pytest.approx(10.0)
+    assert found.fields["power_pkg_w"] == pytest.approx(15.0)
+    assert found.fields["power_uncore_w"] == 0.0
+    assert "did not move" in found.unavailable["power_psys_w"]
+    assert baselines.power_w("powersave") == pytest.approx(15.0)
+
+
+def test_a_long_baseline_follows_its_counter_around(tmp_path: Path) -> None:
+    # 300 s at 900 W are 270 kJ: four times around the counter.
+    node = IdleNode(tmp_path, 900.0, AMD_RANGE_UJ)
+    found = node.baselines(Baseline(300.0)).measure("current")
+    assert found.fields["energy_pkg_j"] == pytest.approx(270_000.0)
+
+
+def test_each_governor_has_its_own_and_each_attempt_begins_anew(tmp_path: Path) -> None:
+    node = IdleNode(tmp_path, 30.0)
+    baselines = node.baselines(Baseline(5.0))
+    baselines.measure("performance")
+    assert baselines.due_s("performance") is None
+    assert baselines.due_s("powersave") == 5.0
+    assert isinstance(baselines.power_w("powersave"), Absent)
+    node.watts = 10.0
+    baselines.measure("powersave")
+    assert baselines.power_w("performance") == pytest.approx(30.0)
+    assert baselines.power_w("powersave") == pytest.approx(10.0)
+    assert node.baselines(Baseline(5.0)).due_s("performance") == 5.0
+
+
+def test_it_is_repeated_after_so_many_runs_of_the_governor(tmp_path: Path) -> None:
+    baselines = IdleNode(tmp_path, 30.0).baselines(Baseline(5.0, every=2))
+    baselines.measure("performance")
+    due = []
+    for governor in ("performance", "powersave", "performance", "performance"):
+        due.append(baselines.due_s("performance") is not None)
+        baselines.run_made(governor)
+    assert due == [False, False, False, True]
+    baselines.measure("performance")
+    assert baselines.due_s("performance") is None
+
+
+def test_nothing_is_due_where_none_is_wanted_or_energy_cannot_be_measured(tmp_path: Path) -> None:
+    unwanted = IdleNode(tmp_path, 30.0).baselines(None)
+    assert unwanted.due_s("current") is None
+    assert unwanted.power_w("current") == Absent("the study asks for no idle baseline")
+    without = Baselines(Baseline(5.0), no_energy("no counters here"))
+    assert without.due_s("current") is None
+    assert without.power_w("current") == Absent("no counters here")
+    assert without.left_s({"current": 10}) == 0.0
+
+
+def test_no_time_is_lost_on_a_counter_that_cannot_be_read_any_more(tmp_path: Path) -> None:
+    node = IdleNode(tmp_path, 30.0)
+    (zone_folder(node.root, "intel-rapl:0") / "energy_uj").unlink()
+    baselines = node.baselines(Baseline(5.0))
+    found = baselines.measure("current")
+    assert node.slept_s == 0.0
+    assert "energy_uj is missing" in found.unavailable["power_pkg_w"]
+    idle = baselines.power_w("current")
+    assert isinstance(idle, Absent)
+    assert "the idle baseline has no energy" in idle.reason
+
+
+def test_an_interrupted_baseline_stays_due(tmp_path: Path) -> None:
+    node = IdleNode(tmp_path, 30.0)
+    node.interrupted_after_s = 2.0
+    baselines = node.baselines(Baseline(5.0))
+    with pytest.raises(KeyboardInterrupt):
+        baselines.measure("current")
+    assert node.slept_s == 2.0
+    assert baselines.due_s("current") == 5.0
+    assert isinstance(baselines.power_w("current"), Absent)
+
+
+@pytest.mark.parametrize(
+    ("runs", "every", "to_next", "expected"),
+    [
+        (0, None, 0, 0),
+        (7, None, 0, 1),
+        (7, None, None, 0),
+        (50, 50, 0, 1),
+        (51, 50, 0, 2),
+        (100, 50, 0, 2),
+        (10, 4, 0, 3),  # before runs 1, 5 and 9
+        (10, 4, 3, 2),  # before runs 4 and 8
+        (3, 4, 3, 0),
+    ],
+)
+def test_baselines_to_come_are_counted(
+    runs: int, every: int | None, to_next: int | None, expected: int
+) -> None:
+    assert how_many(runs, every, to_next) == expected
+
+
+class AnyMeter:
+    """A meter of a node that is asked nothing but how long it was idle."""
+
+    def start(self) -> None: ...
+
+    def sample(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def problems(self) -> dict[str, str]:
+        return {}
+
+    def reading(self) -> Measured:
+        return Measured()
+
+
+@given(every=st.none() | st.integers(1, 6), before=st.integers(0, 8), runs=st.integers(0, 20))
+def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int) -> None:
+    naps_s = [0.0]
+    baselines = Baselines(
+        Baseline(0.5, every), EnergySource(AnyMeter()), lambda: sum(naps_s), naps_s.append
+    )
+    for _ in range(before):
+        make_run(baselines)
+    forecast_s, slept_s = baselines.left_s({"current": runs}), sum(naps_s)
+    for _ in range(runs):
+        make_run(baselines)
+    assert forecast_s == sum(naps_s) - slept_s
+
+
+def make_run(baselines: Baselines) -> None:
+    if baselines.due_s("current"):
+        baselines.measure("current")
+    baselines.run_made("current")

@@ -1,0 +1,289 @@
+"""Every form in which perf has printed its counts is read, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.measure.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
+
+DATA = Path(__file__).parent.parent / "data" / "perf"
+
+
+def parse_file(name: str) -> PerfOutput:
+    return parse_perf_output((DATA / name).read_text())
+
+
+def only_row(line: str) -> Row:
+    output = parse_perf_output(line)
+    assert output.unparsed == ()
+    (row,) = output.rows
+    return row
+
+
+def test_all_recorded_csv_forms_are_read_and_metric_lines_passed_over() -> None:
+    assert parse_file("forms.csv") == PerfOutput(
+        rows=(
+            Row("cpu-clock", None, "", 0.71, "msec", 715192, "counted", error_percent=16.53),
+            Row("cycles", None, "", None, "", 0, "not supported", error_percent=0.0),
+            Row("instructions", "cpu_atom", "", None, "", 0, "not counted"),
+            Row("instructions", "cpu_atom", "", 6720143357, "", 16548968, "counted"),
+            Row("cycles", "cpu_atom", "", 14567877, "", 527685, "counted", time_s=0.100105668),
+            Row("energy-pkg", "power", "", 475.42, "Joules", 20005659301, "counted"),
+        ),
+        unparsed=(),
+    )
+
+
+def test_json_rows_keep_what_repetitions_add() -> None:
+    row = only_row(
+        '{"counter-value" : "76.000000", "unit" : "", "event" : "page-faults", "variance" : 0.72, '
+        '"event-runtime" : 823225, "pcnt-running" : 100.00, "metric-value" : 92.9}'
+    )
+    assert (row.value, row.error_percent, row.always) == (76, 0.72, True)
+
+
+@pytest.mark.parametrize(("share", "always"), [("100.00", True), ("99.00", False), ("0.00", False)])
+def test_only_a_full_share_is_exact(share: str, always: bool) -> None:
+    assert only_row(f"5,,cpu_core/cycles/,16548968,{share},,").always is always
+
+
+def test_json_rows_are_read_whether_or_not_a_metric_follows() -> None:
+    assert parse_file("forms.jsonl") == PerfOutput(
+        rows=(
+            Row("cycles", "cpu_atom", "", 3011411, "", 16080917475, "counted"),
+            Row("branch-misses", "cpu_atom", "", None, "", 0, "not counted"),
+        ),
+        unparsed=(),
+    )
+
+
+def test_output_of_a_guest_is_read_in_both_formats() -> None:
+    csv, json = parse_file("guest.csv"), parse_file("guest.jsonl")
+    assert csv.unparsed == json.unparsed == ()
+    assert [row.event for row in csv.rows[:5]] == [row.event for row in json.rows]
+    assert csv.rows[0] == Row("task-clock", None, "", 610.31, "msec", 610313971, "counted")
+    assert csv.rows[2] == Row("cpu-migrations", None, "", 799, "", 610313971, "counted")
+    assert json.rows[4] == csv.rows[4] == Row("cycles", None, "", None, "", 0, "not supported")
+
+
+def test_events_restricted_to_user_mode_say_so() -> None:
+    assert all(row.user_only for row in parse_file("guest-user.csv").rows)
+    assert not any(row.user_only for row in parse_file("guest.csv").rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cycles", (None, "cycles", "")),
+        ("cycles:u", (None, "cycles", "u")),
+        ("cycles:ppp", (None, "cycles", "ppp")),
+        ("cpu_core/cycles/", ("cpu_core", "cycles", "")),
+        ("cpu_core/cycles:u/", ("cpu_core", "cycles", "u")),
+        ("cpu_core/cycles/u", ("cpu_core", "cycles", "u")),
+        ("cpu_lowpower/cache-misses/", ("cpu_lowpower", "cache-misses", "")),
+        ("apple_icestorm_pmu/cycles/u", ("apple_icestorm_pmu", "cycles", "u")),
+        ("armv8_cortex_a53/cycles/", ("armv8_cortex_a53", "cycles", "")),
+        ("power/energy-pkg/", ("power", "energy-pkg", "")),
+        ("cpu_core/event=0x3c,umask=0/", ("cpu_core", "event=0x3c,umask=0", "")),
+        ("data_reads [uncore_imc_0]", ("uncore_imc_0", "data_reads", "")),
+        ("sched:sched_switch", (None, "sched:sched_switch", "")),
+        ("sched:sched_switch:k", (None, "sched:sched_switch", "k")),
+        ("L1-dcache-load-misses:u", (None, "L1-dcache-load-misses", "u")),
+        ("mem_load_retired.l3_miss", (None, "mem_load_retired.l3_miss", "")),
+        ("100.00", None),
+        ("", None),
+        ("two words", None),
+        ("a/b/c/d", None),
+    ],
+)
+def test_event_names_of_all_versions(
+    name: str, expected: tuple[str | None, str, str] | None
+) -> None:
+    assert split_event(name) == expected
+
+
+def test_both_spellings_of_a_modifier_have_one_name() -> None:
+    names = {
+        only_row(f"1,,cpu_core/cycles{m}/{o},5,100.00,,").name for m, o in [(":u", ""), ("", "u")]
+    }
+    assert names == {"cpu_core/cycles/u"}
+
+
+@pytest.mark.parametrize(
+    ("line", "aggregate", "time_s"),
+    [
+        ("CPU3,17,,cycles,5,100.00,,", "CPU3", None),
+        ("S0,2,17,,cycles,5,100.00,,", "S0", None),
+        ("S0-D0-C12,1,17,,cycles,5,100.00,,", "S0-D0-C12", None),
+        ("N1,4,17,,cycles,5,100.00,,", "N1", None),
+        ("a.out-1234,17,,cycles,5,100.00,,", "a.out-1234", None),
+        ("     1.000210250,17,,cycles,5,100.00,,", None, 1.00021025),
+        ("     1.000210250,S0,2,17,,cycles,5,100.00,,", "S0", 1.00021025),
+        ("     1.000210250,CPU0,17,msec,cycles,5,100.00,,", "CPU0", 1.00021025),
+    ],
+)
+def test_leading_columns_are_told_from_the_value(
+    line: str, aggregate: str | None, time_s: float | None
+) -> None:
+    for text in (line, line.replace(",", ";")):
+        row = only_row(text)
+        assert (row.value, row.event, row.run_ns) == (17, "cycles", 5)
+        assert (row.aggregate, row.time_s) == (aggregate, time_s)
+
+
+def test_an_event_name_may_hold_the_separator() -> None:
+    row = only_row("5,,cpu_core/event=0x3c,umask=0/,7,100.00,1.3,K/sec")
+    assert (row.event, row.run_ns) == ("event=0x3c,umask=0", 7)
+
+
+@pytest.mark.parametrize("name", ["event", "counter-value", "unit", "event-runtime", "cpu"])
+def test_a_json_row_that_says_two_things_is_none(name: str) -> None:
+    line = (
+        '{"cpu": "0", "counter-value": "12.0", "unit": "", "event": "cycles", "event-runtime": 3, '
+        f'"pcnt-running": 100.00, "{name}": "7"}}'
+    )
+    assert parse_perf_output(line) == PerfOutput((), (line,))
+
+
+def test_metric_values_that_are_no_json_do_not_spoil_the_row() -> None:
+    row = only_row(
+        '{"counter-value" : "12.000000", "unit" : "", "event" : "cycles", "event-runtime" : 3, '
+        '"pcnt-running" : 100.00, "metric-value" : -nan, "metric-unit" : "GHz"}'
+    )
+    assert row.value == 12
+
+
+def test_a_json_row_of_an_interval_and_a_cpu() -> None:
+    row = only_row(
+        '{"interval" : 1.0002, "cpu" : "3", "counter-value" : "12.0", "unit" : "", '
+        '"event" : "cycles", "variance" : 0.5, "event-runtime" : 3, "pcnt-running" : 100.00}'
+    )
+    assert (row.aggregate, row.time_s) == ("3", 1.0002)
+
+
+@pytest.mark.parametrize("line", ['{"metric-value" : "3.1", "metric-unit" : "GHz"}'])
+def test_json_lines_of_metrics_are_passed_over(line: str) -> None:
+    assert parse_perf_output(line) == PerfOutput((), ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Killed",
+        "133119427,,cpu_atom/cycles/",
+        "133119427,,cpu_atom/cycles/,527",
+        "133119427,,cpu_atom/cycles/,527,",
+        "610,31;msec;task-clock;610313971;100.00",
+        "nan;;cycles;5;100.00",
+        "1e999;;cycles;5;100.00",
+        "5;;cycles;-5;100.00",
+        "5;;cycles;" + "9" * 5000 + ";100.00",
+        "<unknown>;;cycles;5;100.00",
+        ";;;;",
+        "123,456,,cycles,5,100.00",
+        '{"counter-value" : "5", "event" : "cycles"}',
+        '{"counter-value" : "5", "event" : "cycles", "event-runtime" : true}',
+        '{"counter-value" : "5", "event"',
+        "{" * 100000,
+        '{"a":' * 100000,
+        "[1, 2]",
+    ],
+)
+def test_what_is_no_row_is_handed_back_as_it_was(line: str) -> None:
+    assert parse_perf_output(f"1;;cycles;5;100.00\n{line}\n") == PerfOutput(
+        rows=(Row("cycles", None, "", 1, "", 5, "counted"),), unparsed=(line,)
+    )
+
+
+_pmus = st.sampled_from(
+    [None, "cpu", "cpu_core", "cpu_atom", "cpu_lowpower", "armv8_cortex_a53", "apple_icestorm_pmu"]
+)
+_events = st.sampled_from(["cycles", "cache-misses", "L1-dcache-loads", "uops_retired.slots"])
+_values = st.one_of(
+    st.integers(0, 2**53).map(float), st.integers(0, 10**9).map(lambda cents: cents / 100)
+)
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> Row:
+    states: list[State] = ["counted", "not counted", "not supported"]
+    state = draw(st.sampled_from(states))
+    return Row(
+        event=draw(_events),
+        pmu=draw(_pmus),
+        modifiers=draw(st.sampled_from(["", "u", "k", "uk"])),
+        value=draw(_values) if state == "counted" else None,
+        unit=draw(st.sampled_from(["", "msec", "ns", "Joules"])),
+        run_ns=draw(st.integers(0, 2**62)) if state == "counted" else 0,
+        state=state,
+    )
+
+
+def _printed_name(row: Row, modifier_inside: bool) -> str:
+    if row.pmu is None:
+        return row.event + (f":{row.modifiers}" if row.modifiers else "")
+    if modifier_inside and row.modifiers:
+        return f"{row.pmu}/{row.event}:{row.modifiers}/"
+    return f"{row.pmu}/{row.event}/{row.modifiers}"
+
+
+def _printed_value(row: Row) -> str:
+    if row.value is None:
+        return f"<{row.state}>"
+    return f"{row.value:.0f}" if row.value == int(row.value) else f"{row.value:.2f}"
+
+
+@given(
+    rows=st.lists(_rows(), max_size=8),
+    separator=st.sampled_from([";", ","]),
+    modifier_inside=st.booleans(),
+    variance=st.sampled_from([None, "0.00%", "16.53%"]),
+    lead=st.sampled_from(["", "1.000210250|", "CPU3|", "1.5|S0-D0|2|", "a.out-7|"]),
+    metric=st.sampled_from(["", "||", "|0.310|CPUs utilized", "|3.1|K/sec"]),
+)
+def test_csv_rows_survive_the_round_trip_in_every_form(
+    rows: list[Row],
+    separator: str,
+    modifier_inside: bool,
+    variance: str | None,
+    lead: str,
+    metric: str,
+) -> None:
+    lines = ["# started on Sat Jan  1 00:00:00 2022", ""]
+    for row in rows:
+        middle = [_printed_value(row), row.unit, _printed_name(row, modifier_inside)]
+        middle += [variance] if variance else []
+        middle += [str(row.run_ns), "100.00"]
+        lines.append((lead + "|".join(middle) + metric).replace("|", separator))
+    output = parse_perf_output("\n".join(lines))
+    assert output.unparsed == ()
+    assert [_without_lead(row) for row in output.rows] == rows
+
+
+def _without_lead(row: Row) -> Row:
+    return Row(row.event, row.pmu, row.modifiers, row.value, row.unit, row.run_ns, row.state)
+
+
+@given(rows=st.lists(_rows(), max_size=8), modifier_inside=st.booleans())
+def test_json_rows_survive_the_round_trip(rows: list[Row], modifier_inside: bool) -> None:
+    lines = [
+        f'{{"counter-value" : "{_printed_value(row)}", "unit" : "{row.unit}", '
+        f'"event" : "{_printed_name(row, modifier_inside)}", "event-runtime" : {row.run_ns}, '
+        f'"pcnt-running" : 100.00}}'
+        for row in rows
+    ]
+    assert parse_perf_output("\n".join(lines)) == PerfOutput(tuple(rows), ())
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_never_raise(data: bytes) -> None:
+    parse_perf_output(data.decode(errors="replace"))
+
+
+@given(st.lists(st.sampled_from([*";,{}\n\0.%:/ ", "<not counted>", "1", "cycles", "nan"])))
+def test_scrambled_pieces_of_rows_never_raise(pieces: list[str]) -> None:
+    parse_perf_output("".join(pieces))
