@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.tools import ROOT
+
 PAGE = ROOT / "docs" / "validity.md"
 ATTACKS = range(1, 28)
 PARTS = ("Attack", "Answer", "Code", "Proof", "Remains")

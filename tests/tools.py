@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDS = ROOT / "tools" / "needs.txt"
+# What was recorded on other machines.
+DATA = ROOT / "tests" / "data"
 
 
 def need_tool(name: str) -> str:

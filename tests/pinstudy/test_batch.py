@@ -22,9 +22,8 @@ from runners.shards import LATE
 from tests.faults.small_disk import mounted
 from tests.held import Gate, held_nap
 from tests.processes import command_line, descendants, end
+from tests.tools import ROOT
 from tests.wait import HANG_S, until
-
-ROOT = Path(__file__).resolve().parents[2]
 
 APP = """\
 # A program that waits

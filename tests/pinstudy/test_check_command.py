@@ -8,8 +8,6 @@ from typing import Any
 from runners.read_shards import read_records
 from tests.cli import pinstudy
 
-ROOT = Path(__file__).resolve().parents[2]
-
 APP = """\
 # A program that counts its runs, the third of which fails
 title: a count

@@ -9,9 +9,9 @@ import pytest
 from runners.capabilities import EVERY_NAME, NAMES, Capability, probe
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
-from tests.tools import need_tool
+from tests.tools import DATA, need_tool
 
-DATA = Path(__file__).parent.parent / "data" / "perf"
+RECORDED = DATA / "perf"
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def install_perf(folder: Path, version: str, stat_script: str) -> None:
 
 def replay(name: str) -> str:
     """A perf that prints recorded rows."""
-    return f"cat '{DATA / name}' > \"$output\""
+    return f"cat '{RECORDED / name}' > \"$output\""
 
 
 def one(root: Path, name: str, live: bool = True) -> Capability:
@@ -252,7 +252,7 @@ def test_this_machine_can_be_asked() -> None:
 
 
 def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, tools: Path) -> None:
-    refused = DATA.parent / "c2c" / "refused-guest.txt"
+    refused = RECORDED.parent / "c2c" / "refused-guest.txt"
     assert one(node, "perf-c2c", live=False).reason == "not tried: the node is a recorded tree"
     assert one(node, "perf-c2c").reason == "perf is not installed"
     install(tools, "perf", "exit 0")

@@ -13,9 +13,8 @@ import pytest
 from runners.check_command import why_refused
 from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone
+from tests.tools import ROOT
 from tests.wait import HANG_S, until
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def witness() -> Path:

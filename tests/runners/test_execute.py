@@ -17,10 +17,8 @@ from runners.judge import watched_of
 from runners.placement import Proof, Wanted, prove
 from runners.plan.command_line import Launch
 from runners.witness_process import LaunchError
-from tests.tools import need_tool
+from tests.tools import ROOT, need_tool
 from tests.wait import HANG_S, until
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def built(name: str) -> Path:

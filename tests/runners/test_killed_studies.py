@@ -14,9 +14,8 @@ import pytest
 from runners.host.lock import NodeLock
 from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.leftover import put_back_leftovers
+from tests.tools import ROOT
 from tests.trees import CPU, build_tree, write
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def scaling(root: Path) -> dict[str, str]:

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from runners.statuses import OK
+from tests.tools import ROOT
 from tools.originals import LULESH, OMPSCR, Original, tree_id
 
-ROOT = Path(__file__).resolve().parents[2]
 # Programs of our own making that have the files of the originals.
 MAIN = {"lulesh.cc": '#include <cstdio>\nint main() { std::puts("Run completed:"); }\n'}
 SMALL_MAIN = 'int puts(const char *);\nint main(void) { puts("Timer 1"); return 0; }\n'

@@ -13,8 +13,9 @@ from analysis.imports.perf_block import Block
 from analysis.imports.perf_log import read_log
 from analysis.imports.perf_text import localised
 from base.errors import ConfigError, UserError
+from tests.tools import DATA
 
-LOGS = Path(__file__).parents[2] / "data" / "perf_logs"
+LOGS = DATA / "perf_logs"
 
 
 def only(name: str) -> Block:

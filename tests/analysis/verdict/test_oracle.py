@@ -11,14 +11,14 @@ import math
 import random
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-ROOT = Path(__file__).parents[3]
+from tests.tools import ROOT
+
 MARGIN = 0.02
 FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}
 TIGHTNESS = {"scheduler": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}

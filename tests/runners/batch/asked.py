@@ -8,9 +8,10 @@ from typing import Any
 from configs.model import Queue
 from runners.batch.system import WORKER, Job
 from tests.runners.fake_commands import install
+from tests.tools import DATA
 
 HOURS = 3600.0
-DATA = Path(__file__).parents[2] / "data" / "batch"
+RECORDED = DATA / "batch"
 
 
 def queue_of(system: str, **keys: Any) -> Queue:  # noqa: ANN401

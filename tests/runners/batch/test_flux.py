@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from base.errors import StudyError
 from runners.batch.flux import Flux, read_flux_jobs
 from runners.batch.system import JobState, Submitted
-from tests.runners.batch.asked import DATA, arguments, install_recorder, job_of, queue_of
+from tests.runners.batch.asked import RECORDED, arguments, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 
 # Ids as Flux has told them, and their numbers.
@@ -153,7 +153,7 @@ def test_an_answer_with_other_than_one_id_a_worker_is_not_taken(
 
 
 def test_recorded_states_of_jobs_are_read(commands: Path) -> None:
-    install(commands, "flux", f"cat {DATA}/flux/jobs.json")
+    install(commands, "flux", f"cat {RECORDED}/flux/jobs.json")
     note = (
         "unsatisfiable request: need 1 slot(s) of 1 core(s), only 0 such slot(s) available (total "
         "cores: 0)"
@@ -169,7 +169,7 @@ def test_recorded_states_of_jobs_are_read(commands: Path) -> None:
 
 
 def test_one_question_is_asked_for_all_jobs_by_their_numbers(commands: Path) -> None:
-    told = install_recorder(commands, "flux", f"cat {DATA}/flux/jobs.json")
+    told = install_recorder(commands, "flux", f"cat {RECORDED}/flux/jobs.json")
     Flux().poll([ALL, Submitted(("f2i",), 6, 1)])
     numbers = ["22313697280", "17280532480", "14596177920", "19847446528", "12431917056"]
     # ƒ2i is 99 (flux-cancel's own words for it).
@@ -177,7 +177,7 @@ def test_one_question_is_asked_for_all_jobs_by_their_numbers(commands: Path) -> 
 
 
 def test_a_job_that_is_asked_for_alone_is_answered_alone(commands: Path) -> None:
-    job = json.loads((DATA / "flux" / "jobs.json").read_text())["jobs"][-1]
+    job = json.loads((RECORDED / "flux" / "jobs.json").read_text())["jobs"][-1]
     install(commands, "flux", f"cat <<'E'\n{json.dumps(job)}\nE")
     assert Flux().poll([Submitted((COMPLETED,), 3, 1)]) == [
         JobState(3, COMPLETED, "ended", "COMPLETED", "n1")
@@ -185,7 +185,7 @@ def test_a_job_that_is_asked_for_alone_is_answered_alone(commands: Path) -> None
 
 
 def test_a_job_that_flux_has_forgotten_has_ended_and_spoils_no_other(commands: Path) -> None:
-    install(commands, "flux", f"cat {DATA}/flux/jobs.json; echo 'JobID 99 unknown' >&2")
+    install(commands, "flux", f"cat {RECORDED}/flux/jobs.json; echo 'JobID 99 unknown' >&2")
     first, second = Flux().poll([Submitted(("ƒ2i",), 0, 1), Submitted((HELD,), 1, 1)])
     assert (first.state, first.reason) == ("ended", "Flux knows it no longer")
     assert second.state == "held"

@@ -12,7 +12,7 @@ from base.errors import StudyError, UserError
 from runners.batch.pbs import Pbs, read_qstat
 from runners.batch.system import Job, JobState, Submitted
 from tests.runners.batch.asked import (
-    DATA,
+    RECORDED,
     arguments,
     directives,
     install_recorder,
@@ -121,7 +121,7 @@ def test_an_answer_that_is_no_id_is_not_taken(commands: Path, tmp_path: Path, sa
 
 
 def states(commands: Path, recording: str, *jobs: Submitted) -> list[JobState]:
-    install(commands, "qstat", f"cat {DATA}/pbs/{recording}.txt")
+    install(commands, "qstat", f"cat {RECORDED}/pbs/{recording}.txt")
     return Pbs().poll(jobs)
 
 
@@ -192,7 +192,7 @@ def test_one_question_is_asked_for_all_jobs(commands: Path) -> None:
 def test_a_job_that_pbs_has_forgotten_has_ended_and_spoils_no_other(
     commands: Path, status: int, said: str
 ) -> None:
-    install(commands, "qstat", f"cat {DATA}/pbs/waiting.txt; echo '{said}' >&2; exit {status}")
+    install(commands, "qstat", f"cat {RECORDED}/pbs/waiting.txt; echo '{said}' >&2; exit {status}")
     found = Pbs().poll([ONE, Submitted(("11[].vm",), 0, 2)])
     assert [state.state for state in found] == ["ended", "running", "queued"]
     assert found[0].reason == "PBS knows it no longer"

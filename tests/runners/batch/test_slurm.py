@@ -12,7 +12,7 @@ from base.errors import StudyError
 from runners.batch.slurm import Slurm, read_squeue
 from runners.batch.system import Job, JobState, Submitted
 from tests.runners.batch.asked import (
-    DATA,
+    RECORDED,
     arguments,
     directives,
     install_recorder,
@@ -217,7 +217,7 @@ def states(commands: Path, answer: str, *jobs: Submitted) -> dict[str, tuple[str
 
 
 def test_recorded_states_of_jobs_and_tasks_are_read(commands: Path) -> None:
-    answer = (DATA / "slurm" / "squeue-22.05.txt").read_text()
+    answer = (RECORDED / "slurm" / "squeue-22.05.txt").read_text()
     jobs = [Submitted((str(number),), 0, 1) for number in (7, 1, 9, 11, 10, 99)]
     assert states(commands, answer, *jobs, Submitted(("8",), 0, 4)) == {
         "7": ("ended", "CANCELLED", ""),
@@ -234,7 +234,7 @@ def test_recorded_states_of_jobs_and_tasks_are_read(commands: Path) -> None:
 
 
 def test_newer_versions_answer_alike(commands: Path) -> None:
-    answer = (DATA / "slurm" / "squeue-26.05.txt").read_text()
+    answer = (RECORDED / "slurm" / "squeue-26.05.txt").read_text()
     assert states(commands, answer, Submitted(("1",), 0, 2)) == {
         "1_0": ("queued", "", ""),
         "1_1": ("queued", "", ""),

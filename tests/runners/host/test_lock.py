@@ -12,9 +12,8 @@ import pytest
 
 from base.errors import StudyError
 from runners.host.lock import NodeLock, is_locked, lock_folder
-from tests.tools import missing, need_tool
+from tests.tools import ROOT, missing, need_tool
 
-ROOT = Path(__file__).resolve().parents[2]
 HOLD = """
 import sys, time
 from pathlib import Path

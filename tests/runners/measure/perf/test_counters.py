@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 from base.reading import Measured
 from runners.measure.perf.counters import FIELDS, fields_of, no_counters, read_counters
 from runners.measure.perf.output import parse_perf_output
+from tests.tools import DATA
 
 Kinds = Mapping[str, Sequence[str]]
 
-DATA = Path(__file__).parent.parent / "data" / "perf"
+RECORDED = DATA / "perf"
 HYBRID = {"cpu_atom": ("E",), "cpu_core": ("P",)}
 METEOR_LAKE = {"cpu_atom": ("E", "LP-E"), "cpu_core": ("P",)}
 HOMOGENEOUS = {"cpu": ("P",)}
@@ -29,7 +29,7 @@ def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Meas
 
 
 def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> Measured:
-    output = parse_perf_output((DATA / name).read_text())
+    output = parse_perf_output((RECORDED / name).read_text())
     return read_counters(output, kinds_of, why_unsupported)
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.measure.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
+from tests.tools import DATA
 
-DATA = Path(__file__).parent.parent / "data" / "perf"
+RECORDED = DATA / "perf"
 
 
 def parse_file(name: str) -> PerfOutput:
-    return parse_perf_output((DATA / name).read_text())
+    return parse_perf_output((RECORDED / name).read_text())
 
 
 def only_row(line: str) -> Row:
