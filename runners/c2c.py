@@ -16,9 +16,11 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from base.utc import utc_now
 from runners.execute import Harness, Observation, execute
+from runners.host.installation import for_tools
 from runners.host.privileges import give
-from runners.installation import for_tools
+from runners.host.tool_versions import ask_version
 from runners.judge import judge, proof_of
 from runners.measure.perf.c2c import (
     C2cTrial,
@@ -38,9 +40,7 @@ from runners.plan.plan import Plan
 from runners.shards import write_atomically
 from runners.statuses import OK
 from runners.study import Progress
-from runners.tool_versions import ask_version
 from runners.unasked_end import unless_stopped
-from runners.utc import utc_now
 from runners.witness_process import LaunchError
 
 # The history of the files' schema; a reader refuses what is newer than itself.

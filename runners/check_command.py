@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from base.signals import ended_by
 from base.text import printable, shown
-from runners.shortage import SHORTAGES, ShortageError, shortage_of
-from runners.signals import ended_by
+from runners.host.shortage import SHORTAGES, ShortageError, shortage_of
 from runners.witness_process import Ending, LaunchError, WitnessProcess
 
 # A check is no part of what is measured, and a study waits for it after every run.

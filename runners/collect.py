@@ -12,9 +12,10 @@ from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
 from runners.execute import Harness, Meter, Observation
+from runners.host.installation import for_tools
 from runners.host.openmp_runtime import find_runtime
+from runners.host.tool_versions import build_of, description_of, tool_versions
 from runners.host.tree import Absent, Tree
-from runners.installation import for_tools
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import TemperatureMeter
@@ -34,7 +35,6 @@ from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
 from runners.plan.selection import needed_tool
-from runners.tool_versions import build_of, description_of, tool_versions
 
 
 class Collectors:

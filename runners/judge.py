@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from base.patterns import Spans, TooSlowError, last_match, matches
+from base.signals import ended_by
 from runners.execute import Observation
-from runners.patterns import Spans, TooSlowError, last_match, matches
 from runners.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case
-from runners.signals import ended_by
 from runners.statuses import (
     CHECK_FAILED,
     FAILED,

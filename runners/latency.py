@@ -11,18 +11,18 @@ from typing import Any
 
 from base.errors import StudyError, UserError
 from base.text import unknown_word
+from base.utc import utc_now
 from base.version import VERSION
+from runners.host.installation import for_programs
 from runners.host.lock import NodeLock
 from runners.host.software import find_program
-from runners.installation import for_programs
+from runners.host.tool_versions import build_of
 from runners.latency_plan import LatencyPlan
 from runners.latency_program import PROGRAM, Measuring
 from runners.node.node import Node
 from runners.node.state import read_state
 from runners.node.topology import topology_json
 from runners.shards import write_atomically
-from runners.tool_versions import build_of
-from runners.utc import utc_now
 
 # The version of the file's layout; a reader refuses what it does not know.
 SCHEMA = 1

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
+from base.signals import ended_by
 from runners.latency_plan import Pair
-from runners.signals import ended_by
 
 PROGRAM = "pingpong-pthreads"
 

@@ -15,14 +15,14 @@ from configs.model import Study
 from configs.typed import as_typed
 from runners.engine import Engine, LocalEngine, check_emulation
 from runners.fitting import Fitting
+from runners.host.installation import for_guests, for_programs
 from runners.host.lock import NodeLock
+from runners.host.orphans import end_orphans
 from runners.host.privileges import works_for
 from runners.host.software import WITNESS, find_emulated_program, find_program
 from runners.host.tree import Tree
-from runners.installation import for_guests, for_programs
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
-from runners.orphans import end_orphans
 from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.race.course import entrants_of, limited

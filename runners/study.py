@@ -14,10 +14,12 @@ from typing import Any, Protocol
 
 from base.errors import StudyError
 from base.reading import Measured
+from base.utc import utc_now
 from runners.course import runs_left
 from runners.execute import Observation
 from runners.forecast import duration
 from runners.history import History
+from runners.host.shortage import ShortageError
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch
 from runners.measure.energy.idle import Baselines
@@ -36,11 +38,9 @@ from runners.record import (
 )
 from runners.shards import Shard
 from runners.share import StoppedError
-from runners.shortage import ShortageError
 from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
 from runners.study_programs import ProgramChangedError
 from runners.unasked_end import unless_stopped
-from runners.utc import utc_now
 from runners.witness_process import LaunchError
 
 

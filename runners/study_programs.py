@@ -11,11 +11,11 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.reading import Measured
 from base.text import printable, shown
+from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.node.differences import kept_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
-from runners.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.shards import write_atomically
 
 FOLDER = "programs"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from runners.execute import Observation
-from runners.shortage import ShortageError, shortage_in, shortage_of
+from runners.host.shortage import ShortageError, shortage_in, shortage_of
 from runners.witness_process import LaunchError
 
 # Signals to all processes of a job arrive within milliseconds of one another.

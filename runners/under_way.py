@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from base.text import plural
+from base.utc import utc_now
 from configs.whole_file import sync_folder
 from runners.course import runs_left
 from runners.host.processes import STAT_LIMIT, Task, parse_task
@@ -31,7 +32,6 @@ from runners.record_values import NoRecord
 from runners.settings.journal import boot_id_of
 from runners.share import StoppedError
 from runners.statuses import FINAL
-from runners.utc import utc_now
 
 SUFFIX = ".under-way"
 # The file has its size from the beginning: the reason must fit in when the disk is full.

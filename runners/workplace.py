@@ -13,13 +13,13 @@ from base.text import plural
 from configs.model import CURRENT_GOVERNOR, Site, Study
 from runners.engine import without_estimates
 from runners.history import History, read_history
+from runners.host.program_files import ProgramReader
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.node.node import Node, open_node, whole_node
 from runners.outline import Outline
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
-from runners.program_files import ProgramReader
 from runners.settings.governor import Governors
 from runners.share import ALL, Share
 from runners.study_programs import StudyPrograms
@@ -71,8 +71,8 @@ class Workplace:
     @cached_property
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
-        from runners.capabilities.asked_node import AskedNode
         from runners.capabilities.virtual_machines import without_kvm
+        from runners.doctor.asked_node import AskedNode
 
         return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
 

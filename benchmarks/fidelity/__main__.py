@@ -18,7 +18,7 @@ from benchmarks.fidelity.counted import MissingError, build_counter
 from benchmarks.fidelity.figures import Figure, Program, Row, compare, lu, lulesh, mandelbrot
 from benchmarks.lib.tables import table
 from runners.host.software import ORIGINALS
-from runners.tool_versions import description_of
+from runners.host.tool_versions import description_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = ROOT / "build" / "bin"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from base.utc import utc_now
 from base.version import VERSION
 from runners.capabilities import probe
 from runners.node.node import Node, open_node
-from runners.utc import utc_now
 
 # What a benchmark's numbers lack where the node lacks it.
 _COUNTED = ("hardware-counters", "energy")

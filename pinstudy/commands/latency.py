@@ -85,11 +85,11 @@ def command(
     from base.errors import UserError
     from configs.option_values import share_option
     from pinstudy.pair_progress import PairProgress
+    from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root
     from runners.latency import LatencySettings, estimate_s, measure, write_latency
     from runners.latency_plan import plan_lines, plan_of
     from runners.node.node import open_node
-    from runners.orphans import end_orphans
     from runners.workplace import LIVE_ROOT
 
     if source is not None:

@@ -10,6 +10,7 @@ from shutil import rmtree
 
 from base.errors import StudyError, UserError
 from base.text import plural
+from base.utc import utc_now
 from configs.model import Queue, Site, Spread, Study
 from configs.whole_file import write_whole
 from runners.batch.attempt import Attempt, read_attempts
@@ -38,8 +39,7 @@ from runners.batch.submission import (
 from runners.batch.system import WORKER, BatchSystem, Job, Submitted
 from runners.batch.systems import open_system
 from runners.batch.worker_status import DONE, REFUSED
-from runners.installation import ROOT, prefix
-from runners.utc import utc_now
+from runners.host.installation import ROOT, prefix
 
 MAX_CHAIN = 100
 

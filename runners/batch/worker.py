@@ -15,6 +15,7 @@ from typing import Any
 
 from base.errors import StudyError, UserError
 from base.text import plural
+from base.utc import utc_now
 from configs.library import load_site, load_study
 from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
@@ -30,7 +31,6 @@ from runners.race.standing import RuledOut
 from runners.session import Session
 from runners.share import Share, StoppedError
 from runners.study import Progress
-from runners.utc import utc_now
 from runners.workplace import open_workplace, results_folder
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.batch import probe_batch
 from runners.capabilities.capability import Capability, State, worst_first
 from runners.capabilities.changed_settings import probe_settings
@@ -25,6 +24,7 @@ from runners.capabilities.tools import (
     probe_taskset,
 )
 from runners.capabilities.virtual_machines import probe_virtual_machines
+from runners.doctor.asked_node import AskedNode
 from runners.node.core_kinds.declared import DeclaredKinds
 
 __all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]

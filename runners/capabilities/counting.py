@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
-from runners.installation import for_tools
+from runners.doctor.asked_node import AskedNode
+from runners.host.installation import for_tools
 from runners.measure.perf.events import HARDWARE_EVENTS
 from runners.measure.perf.pmus import read_core_pmus, why_unsupported
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event

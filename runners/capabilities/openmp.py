@@ -14,11 +14,11 @@ from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
-from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
+from runners.doctor.asked_node import AskedNode
+from runners.host.installation import for_programs
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import WITNESS, find_program
-from runners.installation import for_programs
 from runners.plan.command_line import REMOVED_PREFIXES
 
 # The smallest of the programs; a matrix of two rows is a run of some milliseconds.

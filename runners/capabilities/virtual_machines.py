@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from base.errors import UserError
-from runners.capabilities.asked_node import AskedNode
 from runners.capabilities.capability import NOT_TRIED, Capability
-from runners.installation import for_guests
+from runners.doctor.asked_node import AskedNode
+from runners.host.installation import for_guests
 from runners.vm.host import find_guest_host
 
 NAME = "virtual-machines"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from runners.installation import ROOT, prefix, spack_environment
+from runners.host.installation import ROOT, prefix, spack_environment
 
 EMULATED = ROOT / "build" / "emulated" / "bin"
 # Where `make originals` puts what it builds.

@@ -11,7 +11,7 @@ from pathlib import Path
 from configs.mechanisms import PINS_ONE_THREAD
 from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
-from runners.installation import for_guests, for_programs
+from runners.host.installation import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, LeftOut, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE

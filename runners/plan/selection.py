@@ -12,7 +12,7 @@ from itertools import zip_longest
 from base.cpulist import format_cpulist
 from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
-from runners.installation import for_tools
+from runners.host.installation import for_tools
 from runners.node.topology import Core, Topology
 from runners.plan.clusters import cores_of_half_the_clusters, ranked_cores, usable
 from runners.plan.pairs import PAIR_SELECTIONS

@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from configs.whole_file import sync_folder
-from runners.host.privileges import as_root, may_be_root
-from runners.host.tree import BOOT_ID, Absent, Tree
-from runners.own_file import (
+from base.own_file import (
     UnsafeError,
     check_roots_folder,
     closed_to_others,
     read_own,
     write_synced,
 )
+from base.utc import utc_now
+from configs.whole_file import sync_folder
+from runners.host.privileges import as_root, may_be_root
+from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.settings.setting import Setting
-from runners.utc import utc_now
 
 SCHEMA = 1
 STUDY, TUNE = "study", "tune"

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from base.errors import UserError
+from runners.host.installation import ROOT, for_guests
 from runners.host.tree import Absent, Tree
-from runners.installation import ROOT, for_guests
 from runners.vm.initramfs import archive, lacking
 from runners.vm.vmlinux import vmlinux
 

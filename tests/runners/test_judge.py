@@ -235,7 +235,7 @@ ENDLESS = [
 def test_a_pattern_that_would_never_be_decided_costs_seconds_and_says_so(
     pattern: str, printed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runners.patterns.LIMIT_S", 0.2)
+    monkeypatch.setattr("base.patterns.LIMIT_S", 0.2)
     observation = seen(stdout=printed)
     app = replace(DEMO, metrics=(Metric("figure", pattern, ""),), check=Check(pattern=pattern))
     began = time.process_time()

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from base.reading import Measured
 from runners.execute import Meter
+from runners.host.installation import for_tools
 from runners.host.tree import Absent
-from runners.installation import for_tools
 from runners.measure.energy.figures import FIELDS
 from runners.measure.energy.perf import PerfMeter
 from runners.measure.energy.perf_power import find_power_pmu, why_forbidden

@@ -16,10 +16,10 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from runners.child_end import wait_for
+from base.child_end import wait_for
+from base.signals import ended_by
 from runners.host.privileges import as_root
-from runners.shortage import is_shortage
-from runners.signals import ended_by
+from runners.host.shortage import is_shortage
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
+from runners.host.orphans import end_orphans
 from runners.host.processes import parse_task
 from runners.host.software import WITNESS, find_program
-from runners.orphans import end_orphans
 from tests.ordinary_user import NOBODY, open_folder
 from tests.processes import alive, children, name_of
 from tests.tools import ROOT, missing, need_tool

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-# The folder of the four packages: a checkout, or PREFIX/lib/pinstudy.
-ROOT = Path(__file__).resolve().parent.parent
+# The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

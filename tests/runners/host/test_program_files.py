@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.program_files import ProgramFiles, ProgramReader, programs_in
+from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from tests.tools import need_tool
 
 ENVIRONMENT = dict(os.environ)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from runners import installation
+from runners.host import installation
 from runners.host import software as programs
-from runners.tool_versions import build_of
+from runners.host.tool_versions import build_of
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 
 from runners.check_command import why_refused
 from runners.execute import Harness, Observation, execute
+from runners.host.shortage import ShortageError, shortage_in
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfProcess
 from runners.plan.command_line import Launch
-from runners.shortage import ShortageError, shortage_in
 from runners.unasked_end import unless_stopped
 from runners.witness_process import Ending, LaunchError
 from tests.limits import no_more_files
