@@ -16,7 +16,7 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns
 from analysis.table import one_line
-from runners.placed_runs import PlacedRuns
+from runners.records.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:
     from analysis.advice.model import Advice

@@ -21,8 +21,8 @@ from analysis.fields import ROW_KEYS, TABLE_KEYS
 from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
 from base.errors import UserError
-from runners.read_shards import Part, parts_of
-from runners.statuses import INTERRUPTED, LEFT_OUT, OK
+from runners.records.reader import Part, parts_of
+from runners.records.status import INTERRUPTED, LEFT_OUT, OK
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
@@ -51,8 +51,9 @@ class Runs:
 
     `reasons` says why good runs that are no warm-ups lack what they lack: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
-    of runners.record_values), `unusable` those that do not say which row they belong to. `repeated`
-    has the records, with the frame's columns, of repetitions of which several records tell the end.
+    of runners.records.values), `unusable` those that do not say which row they belong to.
+    `repeated` has the records, with the frame's columns, of repetitions of which several records
+    tell the end.
     """
 
     frame: pd.DataFrame

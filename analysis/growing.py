@@ -23,12 +23,12 @@ from analysis.fields import (
     TABLE_KEYS,
 )
 from analysis.sparse import Sparse
-from runners.disturbed import SEPARATOR, disturbances
 from runners.node.topology import KIND_ORDER
-from runners.placed_runs import verdict_of
-from runners.read_shards import Part, read_part
-from runners.record_values import NoRecord
-from runners.statuses import BASELINE
+from runners.records.disturbances import SEPARATOR, disturbances
+from runners.records.placed_runs import verdict_of
+from runners.records.reader import Part, read_part
+from runners.records.status import BASELINE
+from runners.records.values import NoRecord
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",

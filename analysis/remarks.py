@@ -15,10 +15,10 @@ from analysis.frame import Runs
 from analysis.pool import pool_remark
 from analysis.table import joined, one_line
 from base.text import plural
-from runners.disturbed import DISTURBANCES, SEPARATOR
-from runners.placed_runs import PlacedRuns
-from runners.record_values import TORN
-from runners.statuses import OK
+from runners.records.disturbances import DISTURBANCES, SEPARATOR
+from runners.records.placed_runs import PlacedRuns
+from runners.records.status import OK
+from runners.records.values import TORN
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "

@@ -24,9 +24,9 @@ from base.errors import ConfigError, Problem
 from base.text import shown, unknown_word
 from configs.library import list_mappings
 from configs.model import SELECTIONS, TIGHTNESSES
-from runners.placed_runs import PlacedRuns
 from runners.plan.case import digest_of
-from runners.statuses import LEFT_OUT, PLACEMENT_VIOLATED
+from runners.records.placed_runs import PlacedRuns
+from runners.records.status import LEFT_OUT, PLACEMENT_VIOLATED
 
 FILE = "summaries.csv"
 # What a source does not tell of a case, where a case must have a word.

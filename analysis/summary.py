@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.frame import Runs
-from runners.disturbed import SEPARATOR
-from runners.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
-from runners.statuses import LEFT_OUT, OK, PLACEMENT_VIOLATED
+from runners.records.disturbances import SEPARATOR
+from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
+from runners.records.status import LEFT_OUT, OK, PLACEMENT_VIOLATED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 _ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")
@@ -40,7 +40,7 @@ def summarise(runs: Runs) -> pd.DataFrame:
     what; `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
     of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
-    `disturbed`, {what: averaged runs} of runners.disturbed.DISTURBANCES.
+    `disturbed`, {what: averaged runs} of runners.records.disturbances.DISTURBANCES.
     """
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)

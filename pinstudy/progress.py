@@ -15,7 +15,7 @@ from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.precision import percent
 from runners.race.standing import WHYS, RuledOut
-from runners.statuses import OK
+from runners.records.status import OK
 
 # Is given each record; raises where it shows that no further run makes sense.
 Look = Callable[[Mapping[str, Any]], None]

@@ -37,8 +37,8 @@ from runners.placement import why_plugged
 from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.shards import write_atomically
-from runners.statuses import OK
+from runners.records.shard import write_atomically
+from runners.records.status import OK
 from runners.study import Progress
 from runners.unasked_end import unless_stopped
 from runners.witness_process import LaunchError

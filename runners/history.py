@@ -16,9 +16,9 @@ from runners.node.differences import what_changed
 from runners.precision import CasePrecision, figures_of
 from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun
-from runners.read_shards import read_progress, read_records
-from runners.run_keys import RunKey, RunKeys
-from runners.statuses import FINAL, LEFT_OUT, OK
+from runners.records.reader import read_progress, read_records
+from runners.records.run_keys import RunKey, RunKeys
+from runners.records.status import FINAL, LEFT_OUT, OK
 
 
 @dataclass

@@ -13,7 +13,7 @@ from base.signals import ended_by
 from runners.execute import Observation
 from runners.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case
-from runners.statuses import (
+from runners.records.status import (
     CHECK_FAILED,
     FAILED,
     OK,

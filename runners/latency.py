@@ -22,7 +22,7 @@ from runners.latency_program import PROGRAM, Measuring
 from runners.node.node import Node
 from runners.node.state import read_state
 from runners.node.topology import topology_json
-from runners.shards import write_atomically
+from runners.records.shard import write_atomically
 
 # The version of the file's layout; a reader refuses what it does not know.
 SCHEMA = 1

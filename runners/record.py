@@ -19,8 +19,8 @@ from runners.placement import Proof, ThreadTrace, Wanted, settling_looks, why_pl
 from runners.plan.case import Case, LeftOut, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
-from runners.shards import SCHEMA
-from runners.statuses import BASELINE, LEFT_OUT
+from runners.records.shard import SCHEMA
+from runners.records.status import BASELINE, LEFT_OUT
 from runners.witness_process import Ending
 
 

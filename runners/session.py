@@ -26,11 +26,11 @@ from runners.node.state import read_state
 from runners.outline import Outline
 from runners.precision import repetition_rule
 from runners.race.course import entrants_of, limited
-from runners.read_shards import Part, parts_of
 from runners.record import Origin
+from runners.records.reader import Part, parts_of
+from runners.records.shard import Shard, write_atomically
 from runners.settings.governor import Governors
 from runners.settings.leftover import told_problems
-from runners.shards import Shard, write_atomically
 from runners.share import ALL, Share
 from runners.study import Bench, Progress, run_study, set_aside
 from runners.study_programs import StudyPrograms

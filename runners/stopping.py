@@ -14,7 +14,7 @@ from configs.model import Precision
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.precision import CasePrecision
-from runners.run_keys import RunKey
+from runners.records.run_keys import RunKey
 
 # Good runs by case and repetition, each with its figures by word of PRECISION_OF.
 GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]

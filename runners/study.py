@@ -36,9 +36,9 @@ from runners.record import (
     run_record,
     unfinished_record,
 )
-from runners.shards import Shard
+from runners.records.shard import Shard
+from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.share import StoppedError
-from runners.statuses import FAILED, INTERRUPTED, SUSPENDED
 from runners.study_programs import ProgramChangedError
 from runners.unasked_end import unless_stopped
 from runners.witness_process import LaunchError

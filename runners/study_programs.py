@@ -16,7 +16,7 @@ from runners.node.differences import kept_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
-from runners.shards import write_atomically
+from runners.records.shard import write_atomically
 
 FOLDER = "programs"
 _MAX_NAMED = 6

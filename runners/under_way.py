@@ -27,11 +27,11 @@ from runners.host.processes import STAT_LIMIT, Task, parse_task
 from runners.host.tree import Absent, Tree
 from runners.node.node import Node
 from runners.outline import Outline
-from runners.read_shards import Part, read_part_progress
-from runners.record_values import NoRecord
+from runners.records.reader import Part, read_part_progress
+from runners.records.status import FINAL
+from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
 from runners.share import StoppedError
-from runners.statuses import FINAL
 
 SUFFIX = ".under-way"
 # The file has its size from the beginning: the reason must fit in when the disk is full.

@@ -12,8 +12,8 @@ from analysis.findings import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
 from configs.model import Race
-from runners.placed_runs import PlacedRuns
 from runners.race.standing import RuledOut, Standing
+from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")

@@ -18,8 +18,8 @@ from configs.model import Race
 from runners.race.race import Key, replay
 from runners.race.reading import race_run
 from runners.race.standing import RaceRun, Standing
-from runners.read_shards import read_records
-from runners.statuses import BASELINE, INTERRUPTED, LEFT_OUT
+from runners.records.reader import read_records
+from runners.records.status import BASELINE, INTERRUPTED, LEFT_OUT
 
 MOST_NAME = 80
 # A study has no more cases.

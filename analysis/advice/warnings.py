@@ -13,9 +13,9 @@ from analysis.frame import good_runs
 from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
 from base.text import plural
-from runners.disturbed import DISTURBANCES, SEPARATOR
 from runners.race.elimination import MOST_NOISE
 from runners.race.standing import Standing
+from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
 def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:

@@ -19,8 +19,8 @@ from analysis.fields import METRIC
 from analysis.findings import CaseFinding, Findings
 from analysis.sources import Results
 from base.cpulist import MAX_CPU
-from runners.read_shards import read_records
-from runners.statuses import OK
+from runners.records.reader import read_records
+from runners.records.status import OK
 
 # A results folder of this study has some hundred; of others no record is looked at.
 MOST_RECORDS = 10_000

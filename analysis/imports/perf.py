@@ -21,9 +21,9 @@ from analysis.table import harmless
 from base.errors import UserError
 from base.reading import Measured
 from base.text import shown
-from runners.read_shards import read_records
-from runners.shards import SCHEMA, Shard
-from runners.statuses import FAILED, OK
+from runners.records.reader import read_records
+from runners.records.shard import SCHEMA, Shard
+from runners.records.status import FAILED, OK
 
 STUDY = "imported"
 NOBODY_LOOKED = "imported; nobody looked"

@@ -11,7 +11,7 @@ from analysis.findings import CaseFinding, Findings
 from analysis.node_files import NodeSheet
 from analysis.sources import Results
 from base.text import plural
-from runners.statuses import LEFT_OUT, OK
+from runners.records.status import LEFT_OUT, OK
 
 # Beyond that a list is no longer read; what is left of it is counted by reason.
 MOST_RUNS = 1000

@@ -18,8 +18,8 @@ from analysis.report.left_aside import Places
 from analysis.sources import Results
 from base.reading import number_or_nan
 from configs.model import PRECISION_OF
-from runners.read_shards import read_records
-from runners.statuses import BASELINE, LEFT_OUT
+from runners.records.reader import read_records
+from runners.records.status import BASELINE, LEFT_OUT
 from runners.workplace import APPS, STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.

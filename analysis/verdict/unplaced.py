@@ -1,6 +1,6 @@
 """Cases that lost runs to placement, in sentences: which are not compared, and what others rest on.
 
-The rule is runners.placed_runs.PlacedRuns.usable.
+The rule is runners.records.placed_runs.PlacedRuns.usable.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _search(
     from pinstudy.study_run import make_runs
     from runners.advise.end import check_start
     from runners.advise.keep import write_search
-    from runners.read_shards import read_records
+    from runners.records.reader import read_records
     from runners.session import Session
 
     path, told = write_search(search, results, fresh)

@@ -25,7 +25,7 @@ def command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
     could not be read is in its snapshot.json, with the reason.
     """
     from runners.node.snapshot import FOLDER, SUFFIX, take_snapshot
-    from runners.shards import write_atomically
+    from runners.records.shard import write_atomically
 
     stem = file.name.removesuffix(SUFFIX)
     if stem in ("", file.name):

@@ -12,7 +12,7 @@ from configs.typed import as_typed
 from configs.yaml_text import read_bytes
 from runners.advise.search import Search
 from runners.advise.study_file import study_bytes, with_race
-from runners.shards import write_atomically
+from runners.records.shard import write_atomically
 
 
 def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:

@@ -23,7 +23,7 @@ from base.structure import (
     read_object,
 )
 from base.utc import utc_now
-from runners.shards import write_atomically
+from runners.records.shard import write_atomically
 
 # The environment variables in which the systems name a job; for people, it identifies nothing.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import UserError
-from runners.read_shards import read_progress
-from runners.run_keys import RunKey
-from runners.shards import LATE
-from runners.statuses import FINAL, LEFT_OUT, OK
+from runners.records.reader import read_progress
+from runners.records.run_keys import RunKey
+from runners.records.shard import LATE
+from runners.records.status import FINAL, LEFT_OUT, OK
 
 # By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
 Blocks = Mapping[int, tuple[int, int]]

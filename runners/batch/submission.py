@@ -25,7 +25,7 @@ from base.structure import (
 )
 from runners.batch.spread import Worker
 from runners.batch.system import Submitted
-from runners.shards import write_atomically
+from runners.records.shard import write_atomically
 
 SCHEMA = 1
 FOLDER = "submissions"

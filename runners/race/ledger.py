@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 
 from runners.forecast import OVERHEAD_S
-from runners.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
 from runners.race.elimination import Field
 from runners.race.standing import RaceRun
+from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
 from runners.student import Moments
 
 

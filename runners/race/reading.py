@@ -11,11 +11,11 @@ from math import isfinite
 from typing import Any, TypeGuard
 
 from configs.model import RACE_OF, Race
-from runners.disturbed import disturbances
-from runners.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of
 from runners.race.standing import RaceRun
-from runners.seen_team import seen_team
-from runners.statuses import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.records.disturbances import disturbances
+from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of
+from runners.records.seen_team import seen_team
+from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # The case itself is to blame; what the others tell of may happen to any.
 _BLAMED = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)

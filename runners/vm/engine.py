@@ -19,7 +19,7 @@ from runners.execute import Observation
 from runners.host.tool_versions import ask_version
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.statuses import CLOCK_DRIFTED, PLACEMENT_VIOLATED
+from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.vm.counts import counted_in_guest, named_after_vcpus
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.guest_run import GuestRun, HostView

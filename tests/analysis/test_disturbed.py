@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.sources import open_results
 from analysis.tables import tables_of_cases
-from runners.disturbed import DISTURBANCES, disturbances
+from runners.records.disturbances import DISTURBANCES, disturbances
 from tests.analysis.records import record, write
 
 SHARED = "runs with other tasks on their CPUs (more than 1 % of their CPU time)"

@@ -18,8 +18,8 @@ from analysis.frame import Runs, read_runs
 from analysis.growing import COLUMNS
 from analysis.tables import make_tables, render
 from base.errors import UserError
-from runners.record_values import TORN
-from runners.shards import SCHEMA
+from runners.records.shard import SCHEMA
+from runners.records.values import TORN
 from tests.analysis.records import left_out, record, without, write
 
 

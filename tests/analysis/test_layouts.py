@@ -16,7 +16,7 @@ from analysis.sources import open_results
 from analysis.summary import summarise
 from analysis.table import Table
 from analysis.tables import render, tables_of_cases
-from runners.placed_runs import PlacedRuns
+from runners.records.placed_runs import PlacedRuns
 from tests.analysis.made_tables import cells_by_title
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.test_tables import PUBLISHED, ten_runs

@@ -14,7 +14,7 @@ from analysis.fields import MOST_METRICS
 from analysis.frame import read_runs
 from analysis.growing import Growing
 from analysis.remarks import folder_remarks
-from runners.read_shards import parts_of
+from runners.records.reader import parts_of
 from tests.analysis.records import record, write
 
 

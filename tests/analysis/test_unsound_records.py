@@ -18,7 +18,7 @@ from analysis.sources import open_results
 from configs.library import load_study
 from runners.batch.made import read_made
 from runners.history import read_history
-from runners.record_line import line_of
+from runners.records.line import line_of
 from tests.analysis.records import record, write
 
 STUDY = load_study("quick")

@@ -22,8 +22,8 @@ from runners.node.node import open_node
 from runners.node.state import read_state
 from runners.plan.plan import make_plan
 from runners.record import Origin
+from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.shards import Shard
 from runners.study import Bench, run_study
 from runners.under_way import UnderWay
 from tests.runners.test_study_energy import Quiet, launch_of, study_of

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.faults.trial import Trial
 from tests.processes import descendants, name_of
 from tests.tools import need_tool

@@ -101,6 +101,6 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
 
 
 def run_ids(records: Path) -> list[str]:
-    from runners.read_shards import read_records
+    from runners.records.reader import read_records
 
     return [record["run_id"] for record in read_records(records) if record["status"] == "ok"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.faults.trial import Trial
 
 # From where the next file cannot be opened to where everything can: each refuses another one.

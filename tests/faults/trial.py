@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from runners.read_shards import read_records
-from runners.statuses import FINAL
+from runners.records.reader import read_records
+from runners.records.status import FINAL
 from tests.cli import argv
 from tests.processes import alive
 from tests.wait import HANG_S, until

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.held import WAIT_AT_GATE, Gate
 from tests.processes import ended

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import pinstudy
 from tests.pinstudy.test_advise import cpus, records
 from tests.tools import need_tool

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from runners.batch.fence import Fence
-from runners.read_shards import read_records
-from runners.shards import LATE
+from runners.records.reader import read_records
+from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
 from tests.held import Gate, held_nap
 from tests.processes import command_line, descendants, end

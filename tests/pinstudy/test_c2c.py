@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.measure.perf.test_c2c import LOCAL

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import pinstudy
 
 APP = """\

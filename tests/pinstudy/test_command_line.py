@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from base.version import VERSION
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted
 from tests.held import Gate, held_nap

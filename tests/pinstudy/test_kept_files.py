@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from configs.library import load_study
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.cli import pinstudy
 
 # The program changes the files by which it is run, as an editor would meanwhile.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.read_shards import read_records
-from runners.record_line import CHECKSUM, line_of
+from runners.records.line import CHECKSUM, line_of
+from runners.records.reader import read_records
 from tests.cli import pinstudy
 
 APP = """\

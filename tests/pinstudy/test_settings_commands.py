@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.held import Gate, held_nap
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.wait import HANG_S

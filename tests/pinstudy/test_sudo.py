@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from tests.ordinary_user import NOBODY, open_folder
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.tools import need_tool

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from base.errors import UserError
-from runners.read_shards import read_records
+from runners.records.reader import read_records
 from runners.vm.host import find_guest_host
 from tests.processes import name_of
 from tests.tools import ROOT, missing, need_tool

@@ -12,7 +12,7 @@ from configs.model import Check, Metric
 from runners.execute import Observation
 from runners.judge import judge, read_metrics, stderr_tail
 from runners.placement import Proof
-from runners.statuses import FINAL
+from runners.records.status import FINAL
 from runners.witness_process import Ending
 from tests.runners.cases import DEMO, SMALL, case
 

@@ -27,7 +27,7 @@ from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
 from runners.record import Origin
-from runners.shards import Shard
+from runners.records.shard import Shard
 from runners.study import Bench, run_study
 from runners.witness_process import Ending
 from tests.runners import cases

@@ -10,7 +10,7 @@ import pytest
 from base.errors import UserError
 from configs.library import load_study
 from runners.history import read_history
-from runners.shards import SCHEMA, Shard
+from runners.records.shard import SCHEMA, Shard
 
 STUDY = load_study("quick")
 

@@ -12,9 +12,9 @@ from base.reading import Measured
 from runners.execute import Observation
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
-from runners.read_shards import read_records
 from runners.record import Origin, run_record
-from runners.record_line import line_of
+from runners.records.line import line_of
+from runners.records.reader import read_records
 from runners.witness_process import Ending
 from tests.runners import cases
 

@@ -27,9 +27,9 @@ from runners.plan.command_line import build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
-from runners.read_shards import read_records
 from runners.record import Origin
-from runners.shards import Shard
+from runners.records.reader import read_records
+from runners.records.shard import Shard
 from runners.study import Bench, run_study
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder

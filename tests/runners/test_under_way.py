@@ -14,8 +14,8 @@ import pytest
 
 from base.errors import StudyError
 from runners.host.tree import Tree
+from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
-from runners.shards import SCHEMA, Shard
 from runners.share import StoppedError
 from runners.under_way import SUFFIX, UnderWay, ended_attempts
 from tests.limits import files_of_at_most, no_more_files
@@ -48,7 +48,7 @@ def attempt(folder: Path, ends_by: BaseException | None = None, runs: int = 1) -
 def killed(folder: Path) -> int:
     """Make an attempt in a process that ends without a word; return its number."""
     code = (
-        "import os, sys; from pathlib import Path; from runners.shards import Shard;"
+        "import os, sys; from pathlib import Path; from runners.records.shard import Shard;"
         "from runners.host.tree import Tree; from runners.under_way import UnderWay;"
         f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}});"
         f"UnderWay(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"

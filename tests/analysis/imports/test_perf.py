@@ -18,7 +18,7 @@ from analysis.imports.perf import import_logs
 from analysis.sources import open_results
 from analysis.tables import make_tables
 from base.errors import UserError
-from runners.shards import SCHEMA
+from runners.records.shard import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.analysis.made_tables import cells_by_title
 

@@ -12,8 +12,8 @@ from runners.batch.attempt import Attempt, AttemptFile
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.status import SubmissionStatus, status_of
 from runners.batch.submission import Submission
-from runners.record_line import line_of
-from runners.shards import SCHEMA
+from runners.records.line import line_of
+from runners.records.shard import SCHEMA
 
 CASES = ("a", "b", "c", "d", "e")
 NOW = "2025-03-01T12:00:00+00:00"

@@ -13,7 +13,7 @@ from configs.library import load_study
 from runners.history import read_history
 from runners.node.differences import what_changed
 from runners.node.node import Node, open_node
-from runners.shards import SCHEMA, Shard
+from runners.records.shard import SCHEMA, Shard
 from tests.trees import CPU, Machine, build_tree, write
 
 STUDY = load_study("quick")

@@ -9,7 +9,7 @@ import pytest
 from configs.model import Race
 from runners.race.reading import race_fields, race_run
 from runners.race.standing import RaceRun
-from runners.record_line import head_of, line_of
+from runners.records.line import head_of, line_of
 
 # What is seen of a record without threads.
 UNKNOWN = {"placement": None, "told": 0, "started": 0, "disturbed": False}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runners.placed_runs import PlacedRuns, verdict_of
+from runners.records.placed_runs import PlacedRuns, verdict_of
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from base.errors import UserError
 from configs.library import load_study
 from runners.batch.made import read_made
 from runners.history import History, read_history
-from runners.read_shards import (
+from runners.records.line import CHECKSUM, HEAD, head_of, line_of
+from runners.records.reader import (
     LONGEST_LINE,
     parts_of,
     read_lines,
@@ -24,9 +25,8 @@ from runners.read_shards import (
     read_progress,
     read_records,
 )
-from runners.record_line import CHECKSUM, HEAD, head_of, line_of
-from runners.record_values import TORN
-from runners.shards import CHECKED_FROM, SCHEMA
+from runners.records.shard import CHECKED_FROM, SCHEMA
+from runners.records.values import TORN
 
 STUDY = load_study("quick")
 VALUES = st.recursive(
@@ -164,7 +164,7 @@ def told(folder: Path, pool: str, *, heads: bool) -> object:
     """Return what is told of the records, or how it is refused, with their heads or without any."""
     with pytest.MonkeyPatch.context() as patch:
         if not heads:
-            patch.setattr("runners.read_shards.head_of", lambda _: None)
+            patch.setattr("runners.records.reader.head_of", lambda _: None)
         try:
             history = read_history(folder, STUDY, "same", "n1", pool)
             made = read_made(folder, STUDY.digest)

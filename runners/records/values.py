@@ -13,7 +13,7 @@ from typing import Any
 
 from base.units import MAX_DURATION_S
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
-from runners.statuses import FINAL, INTERRUPTED
+from runners.records.status import FINAL, INTERRUPTED
 
 # From here on a float no longer tells whole numbers apart.
 _MAX_COUNT = 2**53
@@ -96,7 +96,7 @@ _WRONG = "what the record says is impossible"
 def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
     """Return a record without the numbers that cannot be, or why it is none at all.
 
-    It may be the head of a record alone (runners.record_line).
+    It may be the head of a record alone (runners.records.line).
     """
     if why := _why_none(record):
         return NoRecord(why)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from base.errors import UserError
-from runners.record_line import CHECKSUM, head_of, is_as_written
-from runners.record_values import ALTERED, TORN, NoRecord, sound
-from runners.shards import CHECKED_FROM, SCHEMA, SHARD
-from runners.statuses import FINAL
+from runners.records.line import CHECKSUM, head_of, is_as_written
+from runners.records.shard import CHECKED_FROM, SCHEMA, SHARD
+from runners.records.status import FINAL
+from runners.records.values import ALTERED, TORN, NoRecord, sound
 
 # No record is longer: what is must not fill the memory, and is read in pieces that are no records.
 LONGEST_LINE = 16 << 20
@@ -47,7 +47,7 @@ def read_records(folder: Path) -> Iterator[dict[str, Any]]:
 def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of a folder as `read_records` does, of runs that ended only the head.
 
-    That is some of their fields, runners.record_line.HEAD, and takes a fifth of the time.
+    That is some of their fields, runners.records.line.HEAD, and takes a fifth of the time.
     """
     for part in parts_of(folder):
         for record in read_part_progress(part):

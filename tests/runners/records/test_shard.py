@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError, UserError
-from runners.read_shards import (
+from runners.records.reader import (
     LONGEST_LINE,
     Part,
     parts_of,
@@ -24,7 +24,7 @@ from runners.read_shards import (
     read_part,
     read_records,
 )
-from runners.shards import LATE, SCHEMA, Shard
+from runners.records.shard import LATE, SCHEMA, Shard
 from runners.share import StoppedError
 from tests.limits import files_of_at_most
 from tests.ordinary_user import open_folder, ordinary_user
