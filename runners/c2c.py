@@ -17,11 +17,14 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.text import plural
 from base.utc import utc_now
-from runners.execute import Harness, Observation, execute
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.outcome import judge, proof_of
+from runners.execution.placement import why_plugged
+from runners.execution.shutdown import unless_stopped
+from runners.execution.witness import LaunchError
 from runners.host.installation import for_tools
 from runners.host.privileges import give
 from runners.host.tool_versions import ask_version
-from runners.judge import judge, proof_of
 from runners.measure.perf.c2c import (
     C2cTrial,
     c2c_command,
@@ -33,15 +36,12 @@ from runners.measure.perf.c2c import (
 )
 from runners.measure.perf.pmus import read_core_pmus
 from runners.node.node import Node
-from runners.placement import why_plugged
 from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.records.shard import write_atomically
 from runners.records.status import OK
 from runners.study import Progress
-from runners.unasked_end import unless_stopped
-from runners.witness_process import LaunchError
 
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.

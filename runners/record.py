@@ -12,16 +12,16 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.reading import Measured
-from runners.execute import Observation
-from runners.judge import judge, proof_of, read_metrics, stderr_tail, wanted_of
+from runners.execution.execute import Observation
+from runners.execution.outcome import judge, proof_of, read_metrics, stderr_tail, wanted_of
+from runners.execution.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
+from runners.execution.witness import Ending
 from runners.node.state import changes
-from runners.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
 from runners.plan.case import Case, LeftOut, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.records.shard import SCHEMA
 from runners.records.status import BASELINE, LEFT_OUT
-from runners.witness_process import Ending
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from base.errors import StudyError, UserError
 from configs.library import study_argument
 from configs.model import Study
 from configs.typed import as_typed
-from runners.engine import Engine, LocalEngine, check_emulation
+from runners.execution.engine import Engine, LocalEngine, check_emulation
 from runners.fitting import Fitting
 from runners.host.installation import for_guests, for_programs
 from runners.host.lock import NodeLock
@@ -39,7 +39,7 @@ from runners.workplace import APPS, STUDY_FILE, Workplace, results_folder
 
 if TYPE_CHECKING:
     from runners.c2c import ContendedLines
-    from runners.collect import Collectors
+    from runners.execution.collectors import Collectors
     from runners.plan.case import Case
 
 # Makes the node ready for a case, or says why that is not possible.
@@ -229,7 +229,7 @@ class Session:
 
     def _collectors(self) -> Collectors:
         # Imported here, as in findings: planning needs none of what measures.
-        from runners.collect import Collectors
+        from runners.execution.collectors import Collectors
 
         plan, place = self.outline.plan, self.workplace
         return Collectors(plan.study, place.node, self._witness(), plan.programs, place.tools)

@@ -16,7 +16,9 @@ from base.errors import StudyError
 from base.reading import Measured
 from base.utc import utc_now
 from runners.course import runs_left
-from runners.execute import Observation
+from runners.execution.execute import Observation
+from runners.execution.shutdown import unless_stopped
+from runners.execution.witness import LaunchError
 from runners.forecast import duration
 from runners.history import History
 from runners.host.shortage import ShortageError
@@ -40,8 +42,6 @@ from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.share import StoppedError
 from runners.study_programs import ProgramChangedError
-from runners.unasked_end import unless_stopped
-from runners.witness_process import LaunchError
 
 
 class Progress(Protocol):

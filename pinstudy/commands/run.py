@@ -52,7 +52,7 @@ def command(
     """
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
-    from runners.engine import check_is_run_here
+    from runners.execution.engine import check_is_run_here
     from runners.session import Session
     from runners.workplace import open_workplace
 

@@ -12,8 +12,8 @@ from base.reading import number_or_nan
 from base.text import plural
 from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
+from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.outline import Outline
-from runners.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.race.course import standing_of
 from runners.race.race import is_placed
 from runners.race.reading import race_run

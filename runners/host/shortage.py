@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from base.errors import StudyError
 
 if TYPE_CHECKING:
-    from runners.execute import Observation
+    from runners.execution.execute import Observation
 
 # fork(2), open(2), execve(2): too many processes, too many open files of this process or of the
 # system, too little memory.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from base.reading import Measured
-from runners.execute import Observation
+from runners.execution.execute import Observation
 from runners.measure.perf.counters import read_counters
 from runners.measure.perf.output import parse_perf_output
 

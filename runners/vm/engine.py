@@ -14,8 +14,8 @@ from typing import Any
 from base.errors import StudyError
 from base.reading import Measured
 from configs.model import Vm
-from runners.collect import Collectors
-from runners.execute import Observation
+from runners.execution.collectors import Collectors
+from runners.execution.execute import Observation
 from runners.host.tool_versions import ask_version
 from runners.plan.case import Case
 from runners.plan.command_line import Launch

@@ -19,13 +19,13 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from configs.model import Vm
+from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
 from runners.vm.host import START, GuestHost
 from runners.vm.qmp import QmpError, start_cpus
 from runners.vm.vcpus import Placing, place
 from runners.vm.wire import BrokenLineError, Line
 from runners.vm.worker import PORT
-from runners.witness_process import LaunchError
 
 BOOT_LIMIT_S = 120.0
 # A guest that has not become ready is tried once more: of some 45 boots of QEMU 7.2 one died.

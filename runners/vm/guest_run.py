@@ -6,12 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from runners.aside import step_aside
-from runners.collect import Collectors
-from runners.execute import METER_S, Meter, Observation
+from runners.execution.affinity import step_aside
+from runners.execution.collectors import Collectors
+from runners.execution.execute import METER_S, Meter, Observation
+from runners.execution.placement import Proof
+from runners.execution.witness import LaunchError
 from runners.measure.conditions.overhead import CostClock, HarnessCost
 from runners.measure.perf.stat import PerfStat, StatBuilder
-from runners.placement import Proof
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
@@ -19,7 +20,6 @@ from runners.vm.cpu_time import CpuTime, read_cpu_time
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
 from runners.vm.vcpus import VcpuSampler
 from runners.vm.wire import BrokenLineError, launch_message, read_observation
-from runners.witness_process import LaunchError
 
 # The runner inside says about once a second that it is alive. An emulated guest's first looks, on a
 # host that others use, were seen to take seconds.

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from base.cpulist import MAX_CPU, parse_cpulist
 from base.text import shown
-from runners.execute import Observation
+from runners.execution.execute import Observation
+from runners.execution.placement import Stay, ThreadTrace
+from runners.execution.witness import Ending
 from runners.measure.conditions.overhead import HarnessCost
-from runners.placement import Stay, ThreadTrace
 from runners.plan.command_line import Launch
-from runners.witness_process import Ending
 
 _Kind = TypeVar("_Kind")
 

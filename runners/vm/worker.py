@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from runners.execute import Harness, execute
+from runners.execution.execute import Harness, execute
+from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
 from runners.vm.wire import Line, observation_message, read_launch
-from runners.witness_process import LaunchError
 
 PORT = "pinstudy"
 # What a kernel counts by itself: a guest has no counters of the processor on hybrid hosts.

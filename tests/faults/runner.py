@@ -11,8 +11,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from runners.collect import Collectors
-from runners.engine import LocalEngine
+from runners.execution.collectors import Collectors
+from runners.execution.engine import LocalEngine
 from runners.history import read_history
 from runners.host.lock import NodeLock
 from runners.host.software import WITNESS, find_program

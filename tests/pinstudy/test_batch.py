@@ -57,7 +57,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path[0] = {str(ROOT)!r}
-from runners import unasked_end
+from runners.execution import shutdown as unasked_end
 
 over, *sys.argv[1:] = sys.argv[1:]
 

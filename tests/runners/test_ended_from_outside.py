@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from runners.execute import Harness, Observation, execute
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.measure.perf.events import perf_command
 from runners.measure.perf.stat import PerfProcess
 from runners.plan.command_line import Launch
-from runners.witness_process import LaunchError
 from tests.processes import alive, children, name_of, wait_until_gone
 from tests.tools import need_tool
 from tests.wait import HANG_S, until

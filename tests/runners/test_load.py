@@ -15,7 +15,8 @@ import pytest
 
 from base.reading import Measured
 from configs.model import AppChoice, Precision, Size, Study
-from runners.execute import Observation
+from runners.execution.execute import Observation
+from runners.execution.witness import Ending
 from runners.history import History
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import no_energy
@@ -29,7 +30,6 @@ from runners.race.standing import RuledOut
 from runners.record import Origin
 from runners.records.shard import Shard
 from runners.study import Bench, run_study
-from runners.witness_process import Ending
 from tests.runners import cases
 
 LAUNCH = Launch((), ("program",), {}, {}, ())

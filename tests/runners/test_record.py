@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from base.reading import Measured
-from runners.execute import Observation
+from runners.execution.execute import Observation
+from runners.execution.witness import Ending
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.record import Origin, run_record
 from runners.records.line import line_of
 from runners.records.reader import read_records
-from runners.witness_process import Ending
 from tests.runners import cases
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from runners.execute import Harness, Observation, execute
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.outcome import watched_of
+from runners.execution.placement import Proof, Wanted, prove
+from runners.execution.sampler import PlacementSampler
 from runners.host.software import WITNESS, find_program
-from runners.judge import watched_of
-from runners.placement import Proof, Wanted, prove
 from runners.plan.command_line import Launch
-from runners.sampler import PlacementSampler
 from tests.tools import need_tool
 
 SOURCES = Path(__file__).with_name("placed")

@@ -16,8 +16,8 @@ import pytest
 
 from base.reading import Measured
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
-from runners.collect import Collectors
-from runners.engine import LocalEngine
+from runners.execution.collectors import Collectors
+from runners.execution.engine import LocalEngine
 from runners.history import read_history
 from runners.host.software import WITNESS, find_program
 from runners.measure.conditions.suspend import ClockWatch

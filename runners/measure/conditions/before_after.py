@@ -9,7 +9,7 @@ State = TypeVar("State")
 
 
 class Around(ABC, Generic[State]):
-    """Keeps the states at both ends of a run (runners.execute.Meter); one serves many runs."""
+    """Keeps the states at both ends of a run, as a meter of execution; one serves many runs."""
 
     def __init__(self, nothing: State) -> None:
         """`nothing` is the state of what was not read."""

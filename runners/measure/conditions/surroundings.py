@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from base.reading import Measured
-from runners.execute import Observation
+from runners.execution.execute import Observation
 from runners.host.daemons import daemon_warning, find_daemons
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.cpu_quota import QuotaMeter

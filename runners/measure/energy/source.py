@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from base.reading import Measured
-from runners.execute import Meter
+from runners.execution.execute import Meter
 from runners.host.installation import for_tools
 from runners.host.tree import Absent
 from runners.measure.energy.figures import FIELDS

@@ -26,7 +26,7 @@ from tests.wait import until
 RUNNER = """
 import sys; sys.path.insert(0, sys.argv[2])
 from pathlib import Path
-from runners.execute import Harness, execute
+from runners.execution.execute import Harness, execute
 from runners.plan.command_line import Launch
 command = "setsid sleep 300 & echo started; exec sleep 300"
 launch = Launch(tuple(sys.argv[3:]), ("/bin/sh", "-c", command), {"PATH": "/usr/bin:/bin"}, {}, ())

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from runners.check_command import why_refused
-from runners.execute import Harness, Observation, execute
+from runners.execution.check import why_refused
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.shutdown import unless_stopped
+from runners.execution.witness import Ending, LaunchError
 from runners.host.shortage import ShortageError, shortage_in
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfProcess
 from runners.plan.command_line import Launch
-from runners.unasked_end import unless_stopped
-from runners.witness_process import Ending, LaunchError
 from tests.limits import no_more_files
 from tests.ordinary_user import NOBODY, open_folder
 from tests.tools import missing, need_tool

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.execute import Observation
+from runners.execution.execute import Observation
+from runners.execution.placement import Stay, ThreadTrace
+from runners.execution.witness import Ending
 from runners.measure.conditions.overhead import HarnessCost
-from runners.placement import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from runners.vm.wire import (
     MOST_BYTES,
@@ -29,7 +30,6 @@ from runners.vm.wire import (
     read_launch,
     read_observation,
 )
-from runners.witness_process import Ending
 from tests.wait import HANG_S
 
 # What environments hold: any text, bytes that are no UTF-8 included (PEP 383).

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from runners.execute import Harness, Observation, execute
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.outcome import watched_of
+from runners.execution.placement import Proof, Wanted, prove
+from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
-from runners.judge import watched_of
-from runners.placement import Proof, Wanted, prove
 from runners.plan.command_line import Launch
-from runners.witness_process import LaunchError
 from tests.tools import ROOT, need_tool
 from tests.wait import HANG_S, until
 
@@ -149,7 +149,7 @@ time.sleep(1000)
 def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runners.witness_process.KILL_GRACE_S", 0.1)
+    monkeypatch.setattr("runners.execution.witness.KILL_GRACE_S", 0.1)
     marker = f"35.{os.getpid()}"
     silent = tmp_path / "witness"
     silent.write_text(SILENT_WITNESS.format(python=sys.executable, marker=marker))
@@ -249,7 +249,7 @@ def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
 def test_a_killed_runner_leaves_no_program_behind() -> None:
     marker = f"33.{os.getpid()}"
     code = (
-        "import os, pathlib; from runners.execute import *;"
+        "import os, pathlib; from runners.execution.execute import *;"
         "from runners.plan.command_line import Launch;"
         f"execute(Launch((), ('/bin/sleep', '{marker}'), dict(os.environ), {{}}, ()), 60,"
         f" Harness(pathlib.Path({str(built(WITNESS))!r}), None))"

@@ -11,7 +11,7 @@ from pathlib import Path
 from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
-from runners.execute import Harness, Meter, Observation
+from runners.execution.execute import Harness, Meter, Observation
 from runners.host.installation import for_tools
 from runners.host.openmp_runtime import find_runtime
 from runners.host.tool_versions import build_of, description_of, tool_versions

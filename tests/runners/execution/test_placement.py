@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.placement import (
+from runners.execution.placement import (
     Proof,
     Stay,
     ThreadTrace,

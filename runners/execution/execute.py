@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from runners.aside import step_aside
-from runners.births import Births
+from runners.execution.affinity import step_aside
+from runners.execution.births import Births
+from runners.execution.placement import ThreadTrace
+from runners.execution.printed import Printed
+from runners.execution.sampler import Pace, PlacementSampler
+from runners.execution.witness import Ending, WitnessProcess
 from runners.measure.conditions.overhead import CostClock, HarnessCost
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
-from runners.placement import ThreadTrace
 from runners.plan.command_line import Launch
-from runners.printed import Printed
-from runners.sampler import Pace, PlacementSampler
-from runners.witness_process import Ending, WitnessProcess
 
 # How often meters are read, and what was printed is trimmed, while the program runs.
 METER_S = 1.0

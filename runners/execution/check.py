@@ -17,8 +17,8 @@ from typing import IO
 
 from base.signals import ended_by
 from base.text import printable, shown
+from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.host.shortage import SHORTAGES, ShortageError, shortage_of
-from runners.witness_process import Ending, LaunchError, WitnessProcess
 
 # A check is no part of what is measured, and a study waits for it after every run.
 LIMIT_S = 60.0

@@ -10,8 +10,8 @@ from typing import Any
 
 from base.patterns import Spans, TooSlowError, last_match, matches
 from base.signals import ended_by
-from runners.execute import Observation
-from runners.placement import Proof, Wanted, Watched, prove
+from runners.execution.execute import Observation
+from runners.execution.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case
 from runners.records.status import (
     CHECK_FAILED,

@@ -1,8 +1,8 @@
 """Whether the threads of a run were where its mapping puts them, by all that was seen. Pure.
 
 OpenMP runtimes that ignore their places exit with status 0, so only the kernel can tell: the
-affinity masks and CPUs of all threads at many looks (runners/sampler.py), the CPU time that all
-processes had used at their end, and what perf counted.
+affinity masks and CPUs of all threads at many looks (runners/execution/sampler.py), the CPU time
+that all processes had used at their end, and what perf counted.
 """
 
 from __future__ import annotations

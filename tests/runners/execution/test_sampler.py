@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
-from runners.placement import Wanted, Watched, prove
-from runners.sampler import LAST_LOOK_S, MOST_STAYS, TURN_S, Pace, PlacementSampler
+from runners.execution.placement import Wanted, Watched, prove
+from runners.execution.sampler import LAST_LOOK_S, MOST_STAYS, TURN_S, Pace, PlacementSampler
 
 
 def online_file(folder: Path, cpus: str) -> Path:
@@ -103,7 +103,7 @@ def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
         parsed.append(text)
         return parse_cpulist(text)
 
-    monkeypatch.setattr("runners.sampler.parse_cpulist", counted)
+    monkeypatch.setattr("runners.execution.sampler.parse_cpulist", counted)
     for tid in range(10, 14):
         task(tmp_path, 10, tid, tid, "0-255")
     sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-255"))

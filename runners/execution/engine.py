@@ -13,8 +13,8 @@ from runners.plan.command_line import Launch
 
 if TYPE_CHECKING:
     from base.reading import Measured
-    from runners.collect import Collectors
-    from runners.execute import Observation
+    from runners.execution.collectors import Collectors
+    from runners.execution.execute import Observation
 
 
 class Engine(Protocol):
@@ -38,9 +38,9 @@ class LocalEngine:
 
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Carry a launch through once, and have the result of a good run checked."""
-        from runners.check_command import why_refused
-        from runners.execute import execute
-        from runners.judge import why_failed
+        from runners.execution.check import why_refused
+        from runners.execution.execute import execute
+        from runners.execution.outcome import why_failed
 
         harness, check = self.collectors.harness, case.app.check.command
         seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)

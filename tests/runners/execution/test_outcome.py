@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from configs.model import Check, Metric
-from runners.execute import Observation
-from runners.judge import judge, read_metrics, stderr_tail
-from runners.placement import Proof
+from runners.execution.execute import Observation
+from runners.execution.outcome import judge, read_metrics, stderr_tail
+from runners.execution.placement import Proof
+from runners.execution.witness import Ending
 from runners.records.status import FINAL
-from runners.witness_process import Ending
 from tests.runners.cases import DEMO, SMALL, case
 
 PROVED = Proof("proved")

@@ -8,12 +8,12 @@ import os
 import pytest
 
 from base.errors import StudyError
-from runners import printed
-from runners.execute import Harness, execute
+from runners.execution import printed
+from runners.execution.execute import Harness, execute
+from runners.execution.printed import KEPT_BYTES, SLACK_BYTES, Printed
 from runners.host.shortage import ShortageError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from runners.printed import KEPT_BYTES, SLACK_BYTES, Printed
 from tests.limits import no_more_files
 
 LINE = b"0123456789abcdef" * 4 + b"\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import parse_cpulist
-from runners.aside import free_cpus, step_aside
-from runners.execute import Harness, Observation, execute
+from runners.execution.affinity import free_cpus, step_aside
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
-from runners.witness_process import LaunchError
 from tests.tools import need_tool
 
 SMT = ((0, 8), (1, 9), (2, 10), (3, 11))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.check_command import why_refused
+from runners.execution.check import why_refused
 from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone
 from tests.tools import ROOT
@@ -127,7 +127,8 @@ def test_nothing_that_it_has_started_outlives_a_good_check(tmp_path: Path) -> No
 def test_it_does_not_outlive_pinstudy(number: signal.Signals, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     asks = (
-        "import os, sys; from pathlib import Path; from runners.check_command import why_refused; "
+        "import os, sys; from pathlib import Path;"
+        "from runners.execution.check import why_refused;"
         "why_refused(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
     )
     line = LINGERS.replace("FILE", str(file)) + "wait"

@@ -1,0 +1,1 @@
+"""One run: a program is started, placed, watched, checked and judged."""
