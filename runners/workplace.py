@@ -48,7 +48,7 @@ class Workplace:
 
     def findings(self) -> list[tuple[str, str, str]]:
         """Return what was found, a line each: the name, its state, the evidence or the reason."""
-        from runners.capabilities import probe
+        from runners.doctor.report import probe
 
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
@@ -71,8 +71,8 @@ class Workplace:
     @cached_property
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
-        from runners.capabilities.virtual_machines import without_kvm
         from runners.doctor.asked_node import AskedNode
+        from runners.doctor.virtual_machines import without_kvm
 
         return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
 

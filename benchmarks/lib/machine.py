@@ -10,7 +10,7 @@ from base.cpulist import format_cpulist
 from base.text import plural
 from base.utc import utc_now
 from base.version import VERSION
-from runners.capabilities import probe
+from runners.doctor.report import probe
 from runners.node.node import Node, open_node
 
 # What a benchmark's numbers lack where the node lacks it.

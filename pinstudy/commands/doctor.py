@@ -11,7 +11,7 @@ from pinstudy.options import node_options
 from pinstudy.output import print_json, say, wrap
 
 if TYPE_CHECKING:
-    from runners.capabilities import Capability
+    from runners.doctor.report import Capability
 
 _HELP = """Tell what can be measured here, what cannot, why, and what grants it.
 
@@ -27,7 +27,7 @@ they never make it 1, nor does what could not be tried on a recorded tree.
 @click.command("doctor", help=_HELP)
 @node_options
 def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:  # noqa: D103 - help above
-    from runners.capabilities import EVERY_NAME, probe, worst_first
+    from runners.doctor.report import EVERY_NAME, probe, worst_first
     from runners.node.core_kinds.declared import parse_kinds
     from runners.node.node import open_node
 

@@ -14,7 +14,7 @@ from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
 from runners.advise.search import Search
 from runners.advise.study_file import make_study_file
-from runners.capabilities import probe
+from runners.doctor.report import probe
 from runners.workplace import Workplace
 
 # What races beside the reference's schedule, where loops take one.

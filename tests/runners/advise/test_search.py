@@ -14,7 +14,7 @@ from runners.advise.governors import choose_governors
 from runners.advise.keep import write_search
 from runners.advise.prepare import make_search
 from runners.advise.search import Search
-from runners.capabilities import probe
+from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
 from runners.workplace import Workplace, open_workplace
 from tests.runners.advise.requests import request

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.capabilities import EVERY_NAME, probe
+from runners.doctor.report import EVERY_NAME, probe
 from runners.node import snapshot_files
 from runners.node.node import open_node
 from runners.node.snapshot import take_snapshot

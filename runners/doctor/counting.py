@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import NOT_TRIED, Capability
 from runners.host.installation import for_tools
 from runners.measure.perf.events import HARDWARE_EVENTS
 from runners.measure.perf.pmus import read_core_pmus, why_unsupported

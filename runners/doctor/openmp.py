@@ -14,8 +14,8 @@ from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
-from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import NOT_TRIED, Capability
 from runners.host.installation import for_programs
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import WITNESS, find_program

@@ -6,25 +6,25 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from runners.capabilities.batch import probe_batch
-from runners.capabilities.capability import Capability, State, worst_first
-from runners.capabilities.changed_settings import probe_settings
-from runners.capabilities.counting import probe_hardware_counters, probe_migrations, probe_perf
-from runners.capabilities.cpus import probe_core_kinds, probe_cpus
-from runners.capabilities.energy import probe_energy, probe_energy_sources
-from runners.capabilities.frequency import probe_governor, probe_turbo
-from runners.capabilities.heat import probe_temperatures, probe_throttling
-from runners.capabilities.interference import probe_daemons
-from runners.capabilities.openmp import probe_libgomp, probe_libomp, probe_programs
-from runners.capabilities.sharing import probe_c2c
-from runners.capabilities.tools import (
+from runners.doctor.asked_node import AskedNode
+from runners.doctor.batch import probe_batch
+from runners.doctor.capability import Capability, State, worst_first
+from runners.doctor.changed_settings import probe_settings
+from runners.doctor.counting import probe_hardware_counters, probe_migrations, probe_perf
+from runners.doctor.cpus import probe_core_kinds, probe_cpus
+from runners.doctor.energy import probe_energy, probe_energy_sources
+from runners.doctor.frequency import probe_governor, probe_turbo
+from runners.doctor.heat import probe_temperatures, probe_throttling
+from runners.doctor.interference import probe_daemons
+from runners.doctor.openmp import probe_libgomp, probe_libomp, probe_programs
+from runners.doctor.sharing import probe_c2c
+from runners.doctor.tools import (
     probe_likwid_pin,
     probe_lstopo,
     probe_numactl,
     probe_taskset,
 )
-from runners.capabilities.virtual_machines import probe_virtual_machines
-from runners.doctor.asked_node import AskedNode
+from runners.doctor.virtual_machines import probe_virtual_machines
 from runners.node.core_kinds.declared import DeclaredKinds
 
 __all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]

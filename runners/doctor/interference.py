@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import NOT_TRIED, Capability
 from runners.host.daemons import UNITS, find_daemons, stop_commands
 from runners.host.tree import Absent
 

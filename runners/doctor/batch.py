@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from base.command import ask
-from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import NOT_TRIED, Capability
 
 NAME = "batch"
 # A controller that is away lets its clients wait for minutes; one that is there answers at once.

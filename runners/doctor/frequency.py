@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.capability import Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
 from runners.host.privileges import may_be_root
 from runners.host.tree import Absent
 from runners.node.cpufreq import (

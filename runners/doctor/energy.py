@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from runners.capabilities.capability import Capability
-from runners.capabilities.counting import no_perf
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
+from runners.doctor.counting import no_perf
 from runners.host.tree import Absent
 from runners.measure.energy.perf import PerfMeter
 from runners.measure.energy.perf_power import GRANT as PERF_GRANT

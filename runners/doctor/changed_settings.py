@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 
 from base.errors import UserError
-from runners.capabilities.capability import Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 
 _UNDO = "pinstudy restore"

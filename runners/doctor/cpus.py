@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from base.cpulist import format_cpulist
-from runners.capabilities.capability import Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
 
 
 def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.capability import Capability
-from runners.capabilities.counting import LASTING, LET_USERS_COUNT, no_perf, pmu_grant
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
+from runners.doctor.counting import LASTING, LET_USERS_COUNT, no_perf, pmu_grant
 from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.pmus import read_core_pmus
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.capabilities import EVERY_NAME, NAMES, Capability, probe
+from runners.doctor.report import EVERY_NAME, NAMES, Capability, probe
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.tools import DATA, need_tool

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runners.capabilities import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
+from runners.doctor.report import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
 from runners.node.core_kinds.declared import parse_kinds
 from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (
@@ -68,7 +68,7 @@ def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
         pytest.skip("needs two CPUs")
     taskset = need_tool("taskset")
     script = (
-        "from pathlib import Path\nfrom runners.capabilities import probe\n"
+        "from pathlib import Path\nfrom runners.doctor.report import probe\n"
         "(found,) = probe(Path('/'), True, ['cpus'])\nprint(found.state, found.why, sep='\\n')\n"
     )
     done = subprocess.run(

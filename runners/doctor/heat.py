@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.capabilities.capability import Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import Capability
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from base.errors import UserError
-from runners.capabilities.capability import NOT_TRIED, Capability
 from runners.doctor.asked_node import AskedNode
+from runners.doctor.capability import NOT_TRIED, Capability
 from runners.host.installation import for_guests
 from runners.vm.host import find_guest_host
 
