@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners.host.software import find_program
-from runners.latency import LatencySettings
-from runners.latency_program import PROGRAM
+from runners.latency.measure import LatencySettings
+from runners.latency.program import PROGRAM
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -9,13 +9,13 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.files import read_given
 from runners.forecast import duration
-from runners.latency import (
+from runners.latency.measure import (
     FILE_NAME,
     LatencySettings,
     measure_locked,
     write_latency,
 )
-from runners.latency_plan import plan_pairs
+from runners.latency.pairs import plan_pairs
 from runners.node.node import Node
 from runners.study import Progress
 

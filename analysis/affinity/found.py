@@ -18,7 +18,7 @@ from analysis.latency import Latency, read_latency
 from analysis.sources import Results
 from analysis.table import one_line
 from base.errors import UserError
-from runners.latency import FILE_NAME
+from runners.latency.measure import FILE_NAME
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.latency.model import Latency
-from runners.latency_plan import RELATIONS, kinds_of_pairs, relations
+from runners.latency.pairs import RELATIONS, kinds_of_pairs, relations
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from analysis.latency.model import Latency, LeftOut
 from analysis.table import harmless, one_line
 from base.errors import UserError
 from base.files import NotAFileError, read_given
-from runners.latency import METHODS
-from runners.latency_plan import ALL, GIVEN, REPRESENTATIVE
+from runners.latency.measure import METHODS
+from runners.latency.pairs import ALL, GIVEN, REPRESENTATIVE
 
 SCHEMA = 1
 KIND = "latency"

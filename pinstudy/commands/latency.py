@@ -11,7 +11,7 @@ from pinstudy.options import INTO, RESULTS, node_options
 from pinstudy.output import print_json, say, terminal_width, wrap
 
 if TYPE_CHECKING:
-    from runners.latency_plan import LatencyPlan
+    from runners.latency.pairs import LatencyPlan
     from runners.node.topology import Topology
 
 _NO_PRECISION = "none"
@@ -87,8 +87,8 @@ def command(
     from pinstudy.pair_progress import PairProgress
     from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root
-    from runners.latency import LatencySettings, estimate_s, measure, write_latency
-    from runners.latency_plan import plan_lines, plan_of
+    from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency
+    from runners.latency.pairs import plan_lines, plan_of
     from runners.node.node import open_node
     from runners.workplace import LIVE_ROOT
 
@@ -129,7 +129,7 @@ def command(
 
 def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json: bool) -> None:
     """Show what would be measured on a recorded node."""
-    from runners.latency_plan import plan_lines
+    from runners.latency.pairs import plan_lines
 
     if as_json:
         print_json(

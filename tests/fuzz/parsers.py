@@ -35,7 +35,7 @@ from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_submission
 from runners.host.processes import parse_cpu_ticks, parse_task
 from runners.host.tree import Absent, Tree
-from runners.latency_plan import parse_pairs
+from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
 from runners.measure.energy.perf_power import read_joules
 from runners.measure.energy.powercap_zones import DOMAINS, find_zones

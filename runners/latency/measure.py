@@ -17,8 +17,8 @@ from runners.host.installation import for_programs
 from runners.host.lock import NodeLock
 from runners.host.software import find_program
 from runners.host.tool_versions import build_of
-from runners.latency_plan import LatencyPlan
-from runners.latency_program import PROGRAM, Measuring
+from runners.latency.pairs import LatencyPlan
+from runners.latency.program import PROGRAM, Measuring
 from runners.node.node import Node
 from runners.node.state import read_state
 from runners.node.topology import topology_json

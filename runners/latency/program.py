@@ -12,7 +12,7 @@ from typing import Any
 
 from base.errors import StudyError
 from base.signals import ended_by
-from runners.latency_plan import Pair
+from runners.latency.pairs import Pair
 
 PROGRAM = "pingpong-pthreads"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
 from base.errors import UserError
-from runners.latency_plan import (
+from runners.latency.pairs import (
     ACROSS_PACKAGES,
     PAIRS_OF_A_CLASS,
     PAIRS_OF_A_CPU,

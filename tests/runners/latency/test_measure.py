@@ -17,15 +17,15 @@ from base.errors import StudyError, UserError
 from runners.host.installation import ROOT
 from runners.host.lock import NodeLock
 from runners.host.software import find_program
-from runners.latency import (
+from runners.latency.measure import (
     LatencySettings,
     estimate_s,
     measure,
     measure_locked,
     write_latency,
 )
-from runners.latency_plan import LatencyPlan, plan_pairs
-from runners.latency_program import PROGRAM
+from runners.latency.pairs import LatencyPlan, plan_pairs
+from runners.latency.program import PROGRAM
 from runners.node.node import Node, open_node
 from tests.processes import alive
 from tests.tools import missing
@@ -186,8 +186,8 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     program = fake(tmp_path, f"echo $$ > {tmp_path}/pid\necho '{PAIR}'\nexec sleep 60")
     root = build_tree(tmp_path, "synthetic-favoured")
     script = (
-        "import sys\nfrom pathlib import Path\nfrom runners.latency import *\n"
-        "from runners.latency_plan import plan_pairs\n"
+        "import sys\nfrom pathlib import Path\nfrom runners.latency.measure import *\n"
+        "from runners.latency.pairs import plan_pairs\n"
         "from runners.node.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
         "plan = plan_pairs(node.topology, [(0, 1), (0, 2)])\n"
         "say = lambda done, of, left: print(done, flush=True)\n"
@@ -242,7 +242,7 @@ def test_two_measurements_would_disturb_each_other(tmp_path: Path, eight: Node) 
 
 def test_with_one_cpu_it_is_said_why_not() -> None:
     script = (
-        "from pathlib import Path\nfrom runners.latency_plan import plan_pairs\n"
+        "from pathlib import Path\nfrom runners.latency.pairs import plan_pairs\n"
         "from runners.node.node import open_node\nplan_pairs(open_node(Path('/')).topology)\n"
     )
     cpu = str(min(os.sched_getaffinity(0)))
