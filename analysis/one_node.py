@@ -10,7 +10,7 @@ from analysis.table import one_line
 from base.errors import UserError
 from base.text import shown
 from runners.node.differences import changed_between
-from runners.study_programs import changed_programs
+from runners.study.programs import changed_programs
 
 _OTHERWISE = (
     "they are not taken together: move the files of one of the two out of records/ into a folder "

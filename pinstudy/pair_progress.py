@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pinstudy.progress import open_bar
-from runners.forecast import duration
+from runners.study.forecast import duration
 
 # Drawing takes time of a CPU whose latency may just be measured.
 REDRAWN_EVERY_S = 0.5

@@ -9,13 +9,13 @@ from typing import Any
 
 from base.text import plural, printable
 from pinstudy.output import say
-from runners.forecast import duration
-from runners.outline import Outline
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.precision import percent
 from runners.race.standing import WHYS, RuledOut
 from runners.records.status import OK
+from runners.study.forecast import duration
+from runners.study.outline import Outline
+from runners.study.precision import percent
 
 # Is given each record; raises where it shows that no further run makes sense.
 Look = Callable[[Mapping[str, Any]], None]

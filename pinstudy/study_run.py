@@ -13,7 +13,7 @@ from pinstudy.streams import why_lost
 if TYPE_CHECKING:
     from analysis.outcome import Outcome
     from pinstudy.progress import Look
-    from runners.session import Session
+    from runners.study.session import Session
 
 
 def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -> None:

@@ -11,7 +11,7 @@ from analysis.beside_files import read_limited
 from configs.model import Race
 from configs.repetitions import Repetitions, RepetitionsField
 from configs.yaml_nodes import parse_yaml
-from runners.workplace import STUDY_FILE
+from runners.study.machine import STUDY_FILE
 
 
 def with_limits_of(folder: Path, rule: Race) -> Race:

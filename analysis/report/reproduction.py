@@ -20,7 +20,7 @@ from base.reading import number_or_nan
 from configs.model import PRECISION_OF
 from runners.records.reader import read_records
 from runners.records.status import BASELINE, LEFT_OUT
-from runners.workplace import APPS, STUDY_FILE
+from runners.study.machine import APPS, STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.
 MOST_RECORDS = 10_000

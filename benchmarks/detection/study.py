@@ -24,8 +24,8 @@ from configs.library import load_study
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.standing import RuledOut
-from runners.session import Session
-from runners.workplace import open_workplace
+from runners.study.machine import open_workplace
+from runners.study.session import Session
 
 FIRST, SECOND = "one-name", "another-name"
 

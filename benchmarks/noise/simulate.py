@@ -28,7 +28,7 @@ from benchmarks.noise import shapes
 from benchmarks.noise.candidates import Test
 from benchmarks.noise.shapes import Noise
 from configs.model import Precision
-from runners.precision import CasePrecision
+from runners.study.precision import CasePrecision
 
 Array = NDArray[np.float64]
 # What is equal when nothing differs: the means of log times, their medians, or the trimmed mean of

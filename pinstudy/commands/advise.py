@@ -14,8 +14,8 @@ from pinstudy.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
     from runners.advise.search import Search
-    from runners.session import Session
-    from runners.workplace import Workplace
+    from runners.study.machine import Workplace
+    from runners.study.session import Session
 
 
 @click.command("advise", context_settings={"allow_interspersed_args": False})
@@ -114,7 +114,7 @@ def command(
     from runners.advise.end import as_it_starts, raise_problem, reference_problem, told_in_vain
     from runners.advise.prepare import make_search
     from runners.advise.request import Options, make_request
-    from runners.workplace import LIVE_ROOT, open_workplace
+    from runners.study.machine import LIVE_ROOT, open_workplace
 
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
@@ -152,7 +152,7 @@ def _search(
     from runners.advise.end import check_start
     from runners.advise.keep import write_search
     from runners.records.reader import read_records
-    from runners.session import Session
+    from runners.study.session import Session
 
     path, told = write_search(search, results, fresh)
     for line in told:

@@ -90,7 +90,7 @@ def command(
     from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency
     from runners.latency.pairs import plan_lines, plan_of
     from runners.node.node import open_node
-    from runners.workplace import LIVE_ROOT
+    from runners.study.machine import LIVE_ROOT
 
     if source is not None:
         if which is not None or cpus is not None:

@@ -30,7 +30,7 @@ def command(
     and nothing is written.
     """
     from configs.library import load_site, load_study
-    from runners.workplace import open_workplace
+    from runners.study.machine import open_workplace
 
     workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
     asked = load_study(study)
@@ -50,7 +50,7 @@ def command(
 
 
 def _print_row(row: dict[str, Any]) -> None:
-    from runners.forecast import duration
+    from runners.study.forecast import duration
 
     start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
     if row["reason"]:

@@ -53,8 +53,8 @@ def command(
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
     from runners.execution.engine import check_is_run_here
-    from runners.session import Session
-    from runners.workplace import open_workplace
+    from runners.study.machine import open_workplace
+    from runners.study.session import Session
 
     asked = load_study(study, repetitions)
     check_is_run_here(asked, study)

@@ -55,7 +55,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
 def _show(status: SubmissionStatus) -> None:
     from base.text import plural
     from runners.batch.status import said_of
-    from runners.forecast import duration
+    from runners.study.forecast import duration
 
     submission = status.submission
     say(
@@ -87,7 +87,7 @@ def _show(status: SubmissionStatus) -> None:
 
 
 def _show_what_next(status: SubmissionStatus) -> None:
-    from runners.forecast import duration
+    from runners.study.forecast import duration
 
     if status.live:
         say(f"expected time until all is done: {duration(status.left_s)}")

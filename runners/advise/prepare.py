@@ -15,7 +15,7 @@ from runners.advise.request import Request
 from runners.advise.search import Search
 from runners.advise.study_file import make_study_file
 from runners.doctor.report import probe
-from runners.workplace import Workplace
+from runners.study.machine import Workplace
 
 # What races beside the reference's schedule, where loops take one.
 SCHEDULES = ("dynamic", "guided", "static")

@@ -19,8 +19,8 @@ from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile
-from runners.forecast import duration
 from runners.race.budget import most_said
+from runners.study.forecast import duration
 
 
 @dataclass(frozen=True)

@@ -23,15 +23,15 @@ from runners.batch.spread import SPLIT, Worker
 from runners.batch.stop_signals import StopSignals
 from runners.batch.submission import Submission, read_submission
 from runners.batch.worker_status import DONE, REFUSED, STOPPED
-from runners.forecast import duration
-from runners.history import read_history
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.standing import RuledOut
-from runners.session import Session
-from runners.share import Share, StoppedError
-from runners.study import Progress
-from runners.workplace import open_workplace, results_folder
+from runners.study.assignment import Share, StoppedError
+from runners.study.forecast import duration
+from runners.study.history import read_history
+from runners.study.loop import Progress
+from runners.study.machine import open_workplace, results_folder
+from runners.study.session import Session
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
 RESERVE_S = 20.0

@@ -1,6 +1,6 @@
 """The one impure step: a launch becomes an execution under its collectors.
 
-Nothing is interpreted here; the result is what was observed, for runners/record.py to judge.
+Nothing is interpreted here; the result is what was observed, for runners/study/record.py to judge.
 """
 
 from __future__ import annotations

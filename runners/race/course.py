@@ -9,12 +9,12 @@ from itertools import cycle
 
 from base.errors import StudyError
 from configs.model import Race as Rule
-from runners.history import History
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
 from runners.race.standing import RuledOut, Standing
+from runners.study.history import History
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
 # noise: no more of it needs to be waited for. Short programs get LEAST_LIMIT_S.

@@ -20,7 +20,7 @@ from typing import Any
 from base.errors import StudyError, UserError
 from configs.whole_file import is_full, sync_folder, write_whole
 from runners.records.line import line_of
-from runners.share import StoppedError
+from runners.study.assignment import StoppedError
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from runners.execution.collectors import Collectors
 from runners.execution.engine import LocalEngine
-from runners.history import read_history
 from runners.host.lock import NodeLock
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
@@ -21,11 +20,12 @@ from runners.node.discovery import read_topology
 from runners.node.node import open_node
 from runners.node.state import read_state
 from runners.plan.plan import make_plan
-from runners.record import Origin
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.study import Bench, run_study
-from runners.under_way import UnderWay
+from runners.study.crash_notice import UnderWay
+from runners.study.history import read_history
+from runners.study.loop import Bench, run_study
+from runners.study.record import Origin
 from tests.runners.test_study_energy import Quiet, launch_of, study_of
 
 

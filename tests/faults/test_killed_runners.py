@@ -14,7 +14,7 @@ import pytest
 
 from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.leftover import put_back_leftovers
-from runners.under_way import SUFFIX
+from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
 from tests.runners.test_killed_studies import distinct_settings, scaling
 from tests.tools import ROOT

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from configs.library import load_study
-from runners.session import Session
-from runners.workplace import open_workplace
+from runners.study.machine import open_workplace
+from runners.study.session import Session
 from tests.cli import argv
 from tests.faults.trial import Trial
 from tests.isolation import OWN_LOCKS

@@ -8,10 +8,10 @@ import pytest
 
 from configs.model import Precision
 from pinstudy.progress import TerminalProgress
-from runners.history import History
-from runners.outline import Outline
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.study.history import History
+from runners.study.outline import Outline
 from tests.runners.cases import case, study
 
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from runners.course import runs_left
-from runners.history import History
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.study.course import runs_left
+from runners.study.history import History
 
 
 def attempt(

@@ -17,19 +17,19 @@ from base.reading import Measured
 from configs.model import AppChoice, Precision, Size, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
-from runners.history import History
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import no_energy
 from runners.node.topology import flat_topology
-from runners.outline import Outline
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
-from runners.record import Origin
 from runners.records.shard import Shard
-from runners.study import Bench, run_study
+from runners.study.history import History
+from runners.study.loop import Bench, run_study
+from runners.study.outline import Outline
+from runners.study.record import Origin
 from tests.runners import cases
 
 LAUNCH = Launch((), ("program",), {}, {}, ())

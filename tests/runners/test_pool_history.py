@@ -9,8 +9,8 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.history import read_history
 from runners.records.shard import SCHEMA, Shard
+from runners.study.history import read_history
 
 STUDY = load_study("quick")
 

@@ -18,7 +18,6 @@ from base.reading import Measured
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.execution.collectors import Collectors
 from runners.execution.engine import LocalEngine
-from runners.history import read_history
 from runners.host.software import WITNESS, find_program
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
@@ -27,10 +26,11 @@ from runners.plan.command_line import build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.standing import RuledOut
-from runners.record import Origin
 from runners.records.reader import read_records
 from runners.records.shard import Shard
-from runners.study import Bench, run_study
+from runners.study.history import read_history
+from runners.study.loop import Bench, run_study
+from runners.study.record import Origin
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.wait import HANG_S, until

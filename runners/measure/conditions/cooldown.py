@@ -12,8 +12,8 @@ from typing import Any
 
 from base.reading import Measured
 from configs.model import TemperatureGate
-from runners.forecast import duration
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
+from runners.study.forecast import duration
 
 # coretemp renews its values once a second; to look more often would only wake the package.
 LOOK_EVERY_S = 1.0

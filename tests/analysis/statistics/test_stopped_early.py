@@ -14,7 +14,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.holm import holm
 from benchmarks.noise import shapes as noise
 from configs.model import Precision
-from runners.precision import CasePrecision
+from runners.study.precision import CasePrecision
 
 # Of each shape of noise, so that it is 1000 in all.
 STUDIES = 200

@@ -16,7 +16,7 @@ from runners.advise.prepare import make_search
 from runners.advise.search import Search
 from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
-from runners.workplace import Workplace, open_workplace
+from runners.study.machine import Workplace, open_workplace
 from tests.runners.advise.requests import request
 from tests.trees import CPU, build_tree, write
 

@@ -10,10 +10,10 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.history import read_history
 from runners.node.differences import what_changed
 from runners.node.node import Node, open_node
 from runners.records.shard import SCHEMA, Shard
+from runners.study.history import read_history
 from tests.trees import CPU, Machine, build_tree, write
 
 STUDY = load_study("quick")

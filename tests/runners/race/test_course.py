@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from base.errors import StudyError
 from configs.model import Race
-from runners.course import fewest_left, runs_left
-from runners.history import History
 from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.budget import most_runs
 from runners.race.course import entrants_of, limited, shuffled, standing_of
+from runners.study.course import fewest_left, runs_left
+from runners.study.history import History
 from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, case, study
 

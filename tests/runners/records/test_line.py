@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from configs.library import load_study
 from runners.batch.made import read_made
-from runners.history import History, read_history
 from runners.records.line import CHECKSUM, HEAD, head_of, line_of
 from runners.records.reader import (
     LONGEST_LINE,
@@ -27,6 +26,7 @@ from runners.records.reader import (
 )
 from runners.records.shard import CHECKED_FROM, SCHEMA
 from runners.records.values import TORN
+from runners.study.history import History, read_history
 
 STUDY = load_study("quick")
 VALUES = st.recursive(

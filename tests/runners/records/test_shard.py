@@ -25,7 +25,7 @@ from runners.records.reader import (
     read_records,
 )
 from runners.records.shard import LATE, SCHEMA, Shard
-from runners.share import StoppedError
+from runners.study.assignment import StoppedError
 from tests.limits import files_of_at_most
 from tests.ordinary_user import open_folder, ordinary_user
 

@@ -9,11 +9,11 @@ import pytest
 
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
-from runners.history import History
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.node.node import open_node
+from runners.study.history import History
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import hwmon, throttle
 from tests.trees import build_tree, write

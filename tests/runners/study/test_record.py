@@ -13,9 +13,9 @@ from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
-from runners.record import Origin, run_record
 from runners.records.line import line_of
 from runners.records.reader import read_records
+from runners.study.record import Origin, run_record
 from tests.runners import cases
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}

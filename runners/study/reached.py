@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from base.text import plural
 from configs.model import Precision
-from runners.history import History
 from runners.plan.case import Case
 from runners.plan.plan import Plan
-from runners.precision import CasePrecision, percent
+from runners.study.history import History
+from runners.study.precision import CasePrecision, percent
 
 
 @dataclass(frozen=True)

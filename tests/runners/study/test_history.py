@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runners.history import History
+from runners.study.history import History
 
 GOOD = {"case_id": "a", "status": "ok", "warmup": False, "repetition": 1, "elapsed_s": 2.5}
 

@@ -9,9 +9,9 @@ import pytest
 
 from configs.library import load_study
 from configs.model import Baseline, Precision, Race, Study
-from runners.forecast import duration
-from runners.outline import Outline
-from runners.workplace import open_workplace
+from runners.study.forecast import duration
+from runners.study.machine import open_workplace
+from runners.study.outline import Outline
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.trees import build_tree

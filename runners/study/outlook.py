@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from runners.course import forecast, runs_left
-from runners.history import History
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.study.course import forecast, runs_left
+from runners.study.history import History
 
 
 class Outlook:

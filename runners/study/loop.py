@@ -15,33 +15,33 @@ from typing import Any, Protocol
 from base.errors import StudyError
 from base.reading import Measured
 from base.utc import utc_now
-from runners.course import runs_left
 from runners.execution.execute import Observation
 from runners.execution.shutdown import unless_stopped
 from runners.execution.witness import LaunchError
-from runners.forecast import duration
-from runners.history import History
 from runners.host.shortage import ShortageError
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch
 from runners.measure.energy.idle import Baselines
-from runners.outlook import Outlook
 from runners.plan.case import Case, LeftOut
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.standing import RuledOut
-from runners.record import (
+from runners.records.shard import Shard
+from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
+from runners.study.assignment import StoppedError
+from runners.study.course import runs_left
+from runners.study.forecast import duration
+from runners.study.history import History
+from runners.study.outlook import Outlook
+from runners.study.programs import ProgramChangedError
+from runners.study.record import (
     Origin,
     baseline_record,
     left_out_record,
     run_record,
     unfinished_record,
 )
-from runners.records.shard import Shard
-from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
-from runners.share import StoppedError
-from runners.study_programs import ProgramChangedError
 
 
 class Progress(Protocol):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from runners.forecast import OVERHEAD_S, Forecast, duration
+from runners.study.forecast import OVERHEAD_S, Forecast, duration
 from tests.runners.cases import SMALL, case
 
 TWO = case(threads=2)

@@ -16,8 +16,8 @@ from base.errors import StudyError
 from runners.host.tree import Tree
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
-from runners.share import StoppedError
-from runners.under_way import SUFFIX, UnderWay, ended_attempts
+from runners.study.assignment import StoppedError
+from runners.study.crash_notice import SUFFIX, UnderWay, ended_attempts
 from tests.limits import files_of_at_most, no_more_files
 
 TREE = Tree(Path("/"))
@@ -49,7 +49,7 @@ def killed(folder: Path) -> int:
     """Make an attempt in a process that ends without a word; return its number."""
     code = (
         "import os, sys; from pathlib import Path; from runners.records.shard import Shard;"
-        "from runners.host.tree import Tree; from runners.under_way import UnderWay;"
+        "from runners.host.tree import Tree; from runners.study.crash_notice import UnderWay;"
         f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}});"
         f"UnderWay(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"
     )

@@ -41,7 +41,7 @@ from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.records.shard import write_atomically
 from runners.records.status import OK
-from runners.study import Progress
+from runners.study.loop import Progress
 
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.

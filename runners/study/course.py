@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import groupby
 
-from runners.forecast import Forecast
-from runners.history import History
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.course import needed_runs, race_runs_left
 from runners.race.standing import RuledOut
-from runners.stopping import Stopping
+from runners.study.forecast import Forecast
+from runners.study.history import History
+from runners.study.stopping import Stopping
 
 
 def runs_left(

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from configs.model import Mapping, Precision
-from runners.course import fewest_left, runs_left
-from runners.history import History
 from runners.plan.case import Case, Vcpus
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.study.course import fewest_left, runs_left
+from runners.study.history import History
 from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from configs.model import Precision
-from runners.precision import CasePrecision, Tally, figures_of, percent, t_quantile
+from runners.study.precision import CasePrecision, Tally, figures_of, percent, t_quantile
 
 ASKED = Precision(least=5, half_width=0.01)
 BOTH = Precision(least=3, half_width=0.01, of=("time", "energy"))

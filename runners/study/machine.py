@@ -12,17 +12,17 @@ from base.cpulist import format_cpulist
 from base.text import plural
 from configs.model import CURRENT_GOVERNOR, Site, Study
 from runners.execution.engine import without_estimates
-from runners.history import History, read_history
 from runners.host.program_files import ProgramReader
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.node.node import Node, open_node, whole_node
-from runners.outline import Outline
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
 from runners.settings.governor import Governors
-from runners.share import ALL, Share
-from runners.study_programs import StudyPrograms
+from runners.study.assignment import ALL, Share
+from runners.study.history import History, read_history
+from runners.study.outline import Outline
+from runners.study.programs import StudyPrograms
 
 LIVE_ROOT = Path("/")
 # The study as it was run last, and the apps that it names, beside its records.
@@ -107,7 +107,7 @@ class Workplace:
 
     def told_ends(self, study: Study, results: Path, outline: Outline) -> list[str]:
         """Return in lines how attempts at a study ended here that could not say so themselves."""
-        from runners.under_way import told_ends
+        from runners.study.crash_notice import told_ends
 
         folder = results_folder(results, study, self.node)
         return told_ends(folder / "records", self.node, outline) if self.live else []

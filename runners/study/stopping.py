@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from configs.model import Precision
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.precision import CasePrecision
 from runners.records.run_keys import RunKey
+from runners.study.precision import CasePrecision
 
 # Good runs by case and repetition, each with its figures by word of PRECISION_OF.
 GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]

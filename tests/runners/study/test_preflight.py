@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from base.errors import UserError
-from runners.fitting import Fitting
 from runners.node.node import Node, open_node, whole_node
+from runners.study.preflight import Fitting
 from tests.runners.cases import case
 from tests.trees import CPU, Machine, build_tree, write
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from configs.model import App, Check, Size, Variant, Vm
-from runners.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from runners.host.software import WITNESS, find_program
 from runners.node.node import open_node
 from runners.plan.case import Case
@@ -21,6 +20,7 @@ from runners.plan.command_line import Launch, build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.standing import RuledOut
+from runners.study.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from configs.model import Precision
-from runners.history import History
 from runners.plan.case import Case
 from runners.plan.plan import Plan
-from runners.reached import precision_lines
+from runners.study.history import History
+from runners.study.reached import precision_lines
 from tests.runners.cases import PCORES_PIN, PCORES_SET, SCHEDULER, case, study
 
 CASES = [case(mapping=mapping) for mapping in (SCHEDULER, PCORES_SET, PCORES_PIN)]

@@ -14,7 +14,6 @@ from configs.library import study_argument
 from configs.model import Study
 from configs.typed import as_typed
 from runners.execution.engine import Engine, LocalEngine, check_emulation
-from runners.fitting import Fitting
 from runners.host.installation import for_guests, for_programs
 from runners.host.lock import NodeLock
 from runners.host.orphans import end_orphans
@@ -23,24 +22,25 @@ from runners.host.software import WITNESS, find_emulated_program, find_program
 from runners.host.tree import Tree
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
-from runners.outline import Outline
-from runners.precision import repetition_rule
 from runners.race.course import entrants_of, limited
-from runners.record import Origin
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard, write_atomically
 from runners.settings.governor import Governors
 from runners.settings.leftover import told_problems
-from runners.share import ALL, Share
-from runners.study import Bench, Progress, run_study, set_aside
-from runners.study_programs import StudyPrograms
-from runners.under_way import UnderWay, told_ends
-from runners.workplace import APPS, STUDY_FILE, Workplace, results_folder
+from runners.study.assignment import ALL, Share
+from runners.study.crash_notice import UnderWay, told_ends
+from runners.study.loop import Bench, Progress, run_study, set_aside
+from runners.study.machine import APPS, STUDY_FILE, Workplace, results_folder
+from runners.study.outline import Outline
+from runners.study.precision import repetition_rule
+from runners.study.preflight import Fitting
+from runners.study.programs import StudyPrograms
+from runners.study.record import Origin
 
 if TYPE_CHECKING:
-    from runners.c2c import ContendedLines
     from runners.execution.collectors import Collectors
     from runners.plan.case import Case
+    from runners.study.c2c import ContendedLines
 
 # Makes the node ready for a case, or says why that is not possible.
 Settle = Callable[["Case"], "str | None"]
@@ -186,14 +186,14 @@ class Session:
     def _measure_latency(self, progress: Progress) -> None:
         if self.outline.study.latency:
             # Imported here for the reason in _collectors.
-            from runners.study_latency import measure_once_a_boot
+            from runners.study.latency import measure_once_a_boot
 
             which, node = self.outline.study.latency, self.workplace.node
             measure_once_a_boot(node, which, self.folder, progress)
 
     def _contended_lines(self) -> ContendedLines:
         # Imported here for the reason in _collectors.
-        from runners.c2c import FOLDER, ContendedLines
+        from runners.study.c2c import FOLDER, ContendedLines
 
         return ContendedLines(self.outline.plan, self.workplace.node, self.folder / FOLDER)
 

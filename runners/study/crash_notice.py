@@ -22,16 +22,16 @@ from typing import Any
 from base.text import plural
 from base.utc import utc_now
 from configs.whole_file import sync_folder
-from runners.course import runs_left
 from runners.host.processes import STAT_LIMIT, Task, parse_task
 from runners.host.tree import Absent, Tree
 from runners.node.node import Node
-from runners.outline import Outline
 from runners.records.reader import Part, read_part_progress
 from runners.records.status import FINAL
 from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
-from runners.share import StoppedError
+from runners.study.assignment import StoppedError
+from runners.study.course import runs_left
+from runners.study.outline import Outline
 
 SUFFIX = ".under-way"
 # The file has its size from the beginning: the reason must fit in when the disk is full.
