@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.doctor.report import EVERY_NAME, Capability, probe, virtual_machines
+from runners.doctor import virtual_machines
 from runners.host import software as programs
 from runners.vm.initramfs import MODULES
 from tests.runners.fake_commands import install
