@@ -11,7 +11,7 @@ from base.text import plural, printable
 from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.standing import WHYS, RuledOut
+from runners.race.state import WHYS, RuledOut
 from runners.records.status import OK
 from runners.study.forecast import duration
 from runners.study.outline import Outline

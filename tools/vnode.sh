@@ -69,7 +69,7 @@ vnode_boot_files() {
     local tree=$1 folder=$2
     logged .venv/bin/python -m runners.vm.vmlinux "$tree"/boot/vmlinuz-* "$folder/vmlinux" ||
         fail "cannot take the kernel out of its package:" see-log
-    logged .venv/bin/python -m runners.vm.initramfs "$(module_tree "$tree")" "$(command -v busybox)" \
+    logged .venv/bin/python -m runners.vm.boot_image "$(module_tree "$tree")" "$(command -v busybox)" \
         runners/vm/guest/init "$folder/initramfs" virtio_blk crc32c_generic ext4 || fail "cannot make the virtual node's initramfs:" see-log
 }
 

@@ -89,7 +89,7 @@ arm_boot_files() {
     busybox=$(find "$arm"/tree/bin/busybox "$arm"/tree/usr/bin/busybox 2>/dev/null | head -n 1)
     install -m 755 tests/vnode/guest/start-arm.sh "$arm/tree/start-arm.sh"
     ln -sf tree/boot/"vmlinuz-${modules##*/}" "$arm/vmlinuz"
-    logged .venv/bin/python -m runners.vm.initramfs "$modules" "$busybox" runners/vm/guest/init \
+    logged .venv/bin/python -m runners.vm.boot_image "$modules" "$busybox" runners/vm/guest/init \
         "$arm/initramfs" virtio_blk crc32c_generic ext4 cpufreq_powersave cpufreq_dt ||
         fail "cannot make the arm64 virtual node's initramfs:" see-log
 }

@@ -26,7 +26,7 @@ from analysis.verdict.phrases import Quantity, quantity
 from configs.model import CURRENT_GOVERNOR, Race
 from configs.typed import as_typed
 from runners.race.race import is_placed
-from runners.race.standing import Standing
+from runners.race.state import Standing
 from runners.study.forecast import OVERHEAD_S
 
 # The nearest to the best first.

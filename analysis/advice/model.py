@@ -12,7 +12,7 @@ from analysis.findings import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
 from configs.model import Race
-from runners.race.standing import RuledOut, Standing
+from runners.race.state import RuledOut, Standing
 from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.

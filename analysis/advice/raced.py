@@ -16,8 +16,8 @@ from analysis.advice.start import Start, start_of
 from base.reading import number_or_nan
 from configs.model import Race
 from runners.race.race import Key, replay
-from runners.race.reading import race_run
-from runners.race.standing import RaceRun, Standing
+from runners.race.state import RaceRun, Standing
+from runners.race.values import race_run
 from runners.records.reader import read_records
 from runners.records.status import BASELINE, INTERRUPTED, LEFT_OUT
 
@@ -61,7 +61,7 @@ def read_raced(folder: Path) -> Raced | None:
         reading.add(record)
     if reading.rule is None or not reading.rows:
         return None
-    # As runners.race.course.entrants_of has them.
+    # As runners.study.race_course.entrants_of has them.
     ran = sorted(reading.rows, key=lambda case_id: (*reversed(reading.rows[case_id]), case_id))
     gone = {of: why for of in ran if (why := reading.left_out.get(reading.rows[of])) is not None}
     entrants = tuple(case_id for case_id in ran if case_id not in gone)

@@ -7,7 +7,7 @@ from analysis.advice.tell import behind
 from analysis.digits import time_decimals
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table, one_line
-from runners.race.standing import WHYS
+from runners.race.state import WHYS
 
 
 def outs_table(advice: Advice) -> Table | None:

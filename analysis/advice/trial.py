@@ -13,7 +13,7 @@ from analysis.findings import OBJECTIVES, Objective
 from analysis.frame import good_runs
 from analysis.statistics.difference import Difference
 from analysis.verdict.values import LEAST, MOST
-from runners.race.standing import Standing
+from runners.race.state import Standing
 
 
 def trial_of(raced: Raced, standing: Standing, frame: pd.DataFrame) -> Trial | None:

@@ -14,7 +14,7 @@ from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
 from base.text import plural
 from runners.race.elimination import MOST_NOISE
-from runners.race.standing import Standing
+from runners.race.state import Standing
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 

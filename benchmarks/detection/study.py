@@ -23,7 +23,7 @@ from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.study.machine import open_workplace
 from runners.study.session import Session
 

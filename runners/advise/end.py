@@ -13,14 +13,14 @@ from base.text import plural
 from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
-from runners.race.course import standing_of
 from runners.race.race import is_placed
-from runners.race.reading import race_run
+from runners.race.values import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, verdict_of
 from runners.records.reader import read_records
 from runners.records.seen_team import seen_team
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.outline import Outline
+from runners.study.race_course import standing_of
 
 _MOST_TOLD = 200
 # A run that takes so many seconds is not too short to be looked at.

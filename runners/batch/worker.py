@@ -25,7 +25,7 @@ from runners.batch.submission import Submission, read_submission
 from runners.batch.worker_status import DONE, REFUSED, STOPPED
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.study.assignment import Share, StoppedError
 from runners.study.forecast import duration
 from runners.study.history import read_history

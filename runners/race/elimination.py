@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log, sqrt
 
-from runners.student import Moments, quantile, upper_tail
+from runners.race.student_t import Moments, quantile, upper_tail
 
 # The probability that the best case is among those ruled out, over all cases and looks together.
 ALPHA = 0.02

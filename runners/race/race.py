@@ -14,12 +14,12 @@ from math import ceil, exp, log1p
 from base.text import plural
 from configs.model import Race as Rule
 from runners.race.budget import FULL_REPETITIONS, most_runs
+from runners.race.confirmation import EARLIER_SHARE, LEAST_RUNS, look_at, shares
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
-from runners.race.ledger import Ledger, Value
-from runners.race.standing import RaceRun, RuledOut, Standing
-from runners.race.trial import EARLIER_SHARE, LEAST_RUNS, look_at, shares
+from runners.race.samples import Ledger, Value
+from runners.race.state import RaceRun, RuledOut, Standing
+from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
-from runners.student import Moments
 
 # A case and its repetition; warm-up runs are those of the reference from -1 downwards.
 Key = tuple[str, int]

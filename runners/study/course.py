@@ -8,10 +8,10 @@ from itertools import groupby
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.course import needed_runs, race_runs_left
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.study.forecast import Forecast
 from runners.study.history import History
+from runners.study.race_course import needed_runs, race_runs_left
 from runners.study.stopping import Stopping
 
 

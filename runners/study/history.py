@@ -12,8 +12,8 @@ from base.text import shown
 from configs.model import Precision, Race, Study
 from runners.measure.conditions.cooldown import recorded_reference_c
 from runners.node.differences import what_changed
-from runners.race.reading import race_fields, race_run
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
+from runners.race.values import race_fields, race_run
 from runners.records.reader import read_progress, read_records
 from runners.records.run_keys import RunKey, RunKeys
 from runners.records.status import FINAL, LEFT_OUT, OK

@@ -26,7 +26,7 @@ from runners.plan.case import Case, LeftOut
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.study.assignment import StoppedError

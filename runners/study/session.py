@@ -22,7 +22,6 @@ from runners.host.software import WITNESS, find_emulated_program, find_program
 from runners.host.tree import Tree
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
-from runners.race.course import entrants_of, limited
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard, write_atomically
 from runners.settings.governor import Governors
@@ -35,6 +34,7 @@ from runners.study.outline import Outline
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Fitting
 from runners.study.programs import StudyPrograms
+from runners.study.race_course import entrants_of, limited
 from runners.study.record import Origin
 
 if TYPE_CHECKING:

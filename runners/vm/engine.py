@@ -22,8 +22,8 @@ from runners.plan.command_line import Launch
 from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.vm.counts import counted_in_guest, named_after_vcpus
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
-from runners.vm.guest_run import GuestRun, HostView
 from runners.vm.host import check_memory, find_guest_host
+from runners.vm.run import GuestRun, HostView
 
 # A host that cannot boot a guest so many times in a row will not do it for the next run.
 MOST_BOOTS_LOST = 3

@@ -1,8 +1,9 @@
 """A guest from its boot to its end: QEMU on this node, its CPUs placed, the runner inside.
 
-QEMU is the child of a keeper (keeper.py), so that nothing of it outlives this process. Everything
-that it is given comes through inherited descriptors: kernel and first file system are in memory,
-its protocol and the runner's line are pairs of sockets. It has no network and no vhost device.
+QEMU is the child of a supervisor (supervisor.py), so that nothing of it outlives this process.
+Everything that it is given comes through inherited descriptors: kernel and first file system are in
+memory, its protocol and the runner's line are pairs of sockets. It has no network and no vhost
+device.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from base.cpulist import format_cpulist
 from configs.model import Vm
 from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
+from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
+from runners.vm.protocol import BrokenLineError, Line
 from runners.vm.qmp import QmpError, start_cpus
 from runners.vm.vcpus import Placing, place
-from runners.vm.wire import BrokenLineError, Line
-from runners.vm.worker import PORT
 
 BOOT_LIMIT_S = 120.0
 # A guest that has not become ready is tried once more: of some 45 boots of QEMU 7.2 one died.
@@ -34,7 +35,7 @@ BOOTS = 2
 ANSWER_LIMIT_S = 120.0
 _END_LIMIT_S = 10.0
 _CONSOLE_TAIL_BYTES = 64 * 1024
-_KEEPER = Path(__file__).with_name("keeper.py")
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class GuestLostError(LaunchError):
@@ -61,7 +62,7 @@ class Guest:
         time, OSError when the console cannot be written.
         """
         self._plan, self.vcpus, self.console = plan, vcpus, console
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._supervisor: subprocess.Popen[bytes] | None = None
         self._socket, theirs = socket.socketpair()
         self._line = Line(self._socket.fileno())
         self.pid = 0
@@ -122,17 +123,17 @@ class Guest:
 
     def close(self) -> None:
         """End QEMU and wait until it is gone."""
-        if self._keeper:
-            assert self._keeper.stdin and self._keeper.stdout
-            self._keeper.stdin.close()
+        if self._supervisor:
+            assert self._supervisor.stdin and self._supervisor.stdout
+            self._supervisor.stdin.close()
             try:
-                self._keeper.wait(_END_LIMIT_S)
+                self._supervisor.wait(_END_LIMIT_S)
             except subprocess.TimeoutExpired:
                 # QEMU dies with it; the kernel sees to that.
-                self._keeper.kill()
-                self._keeper.wait()
-            self._keeper.stdout.close()
-            self._keeper = None
+                self._supervisor.kill()
+                self._supervisor.wait()
+            self._supervisor.stdout.close()
+            self._supervisor = None
         self._socket.close()
 
     def _start(self, theirs: socket.socket) -> None:
@@ -145,8 +146,8 @@ class Guest:
             ends = [qemus.fileno(), theirs.fileno()]
             command = qemu_command(self._plan, descriptors, ends)
             with open(self.console, "ab", opener=_without_links) as console:
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-I", str(_KEEPER), *command],
+                self._supervisor = subprocess.Popen(
+                    [sys.executable, "-I", str(_SUPERVISOR), *command],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=console,
@@ -154,8 +155,8 @@ class Guest:
                     start_new_session=True,
                 )
             qemus.close()
-            assert self._keeper.stdout
-            said = self._keeper.stdout.readline()
+            assert self._supervisor.stdout
+            said = self._supervisor.stdout.readline()
             if not said:
                 raise self.lost("QEMU did not start")
             self.pid = int(said)

@@ -16,7 +16,7 @@ from pathlib import Path
 from base.errors import UserError
 from runners.host.installation import ROOT, for_guests
 from runners.host.tree import Absent, Tree
-from runners.vm.initramfs import archive, lacking
+from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
 QEMU = "qemu-system-x86_64"

@@ -49,7 +49,7 @@ from runners.node.cpufreq import read_cpufreq
 from runners.node.discovery import read_topology
 from runners.node.power_limits import read_power_limits
 from runners.settings.journal import STUDY, Journal
-from runners.vm.wire import BrokenLineError, read_observation
+from runners.vm.protocol import BrokenLineError, read_observation
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.records import record
 from tests.fuzz.scenes import APP, C2C, SITE

@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def guests() -> set[int]:
-    """Return the processes that are QEMU, its keeper, or a perf that counts a guest's threads."""
+    """Return the processes that are QEMU, its supervisor, or a perf counting a guest's threads."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -259,13 +259,13 @@ def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) 
     assert guests() - before == set()
 
 
-def test_the_keeper_that_is_killed_takes_qemu_along(folder: Path) -> None:
+def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     before = guests()
     running = start(folder, study(folder, "kept", "scheduler", "[sleep, nap]"))
     until(lambda: in_the_sleep(before))
 
-    keeper = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
-    os.kill(keeper, signal.SIGKILL)
+    supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
+    os.kill(supervisor, signal.SIGKILL)
 
     assert running.wait(300) == 0
     made = {run["size"]: run["status"] for run in records(folder, "kept")}

@@ -24,7 +24,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.records.shard import Shard
 from runners.study.history import History
 from runners.study.loop import Bench, run_study

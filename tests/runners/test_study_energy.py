@@ -25,7 +25,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.records.reader import read_records
 from runners.records.shard import Shard
 from runners.study.history import read_history

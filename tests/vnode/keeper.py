@@ -4,7 +4,7 @@ usage: python -m tests.vnode.keeper JSON
 
 JSON has `command` and `shares`: of QEMU's CPU numbers, the share of a host CPU that each may have.
 It says `{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason why
-there are none. All else is as runners/vm/keeper.py does it.
+there are none. All else is as runners/vm/supervisor.py does it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from runners.vm.keeper import end, start, wait
+from runners.vm.supervisor import end, start, wait
 
 CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 GROUP = "pinstudy-vnode"

@@ -12,4 +12,4 @@ for word in $(cat /proc/cmdline); do
     esac
 done
 cd "${0%/*}/../../.." || exit 1
-exec "$python" -B -m runners.vm.worker
+exec "$python" -B -m runners.vm.agent

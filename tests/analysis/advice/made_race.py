@@ -11,8 +11,8 @@ import numpy as np
 
 from configs.model import Race as Rule
 from runners.race.race import Race
-from runners.race.reading import race_fields, race_run
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
+from runners.race.values import race_fields, race_run
 from tests.analysis.records import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from runners.doctor import virtual_machines
-from runners.host import software as programs
-from runners.vm.initramfs import MODULES
+from runners.doctor.report import EVERY_NAME, Capability, probe
+from runners.host import software
+from runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
 from tests.tools import ROOT, need_tool
 from tests.trees import write
@@ -57,7 +58,7 @@ def test_a_runtimes_default_waiting_is_what_the_runtime_itself_says(
 def test_programs_that_are_not_built_are_named_with_what_builds_them(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "ROOT", tools)
+    monkeypatch.setattr(software, "ROOT", tools)
     assert ask("libomp")["libomp"] == Capability(
         "libomp", "missing", "lu-libomp is not built", "make setup"
     )
@@ -75,7 +76,7 @@ def test_programs_that_are_not_built_are_named_with_what_builds_them(
 def test_a_program_without_a_runtime_is_no_runtime(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "ROOT", tools)
+    monkeypatch.setattr(software, "ROOT", tools)
     install(tools, "ldd", "echo '\tstatically linked'")
     install(tools, "lu-libgomp", "")
     assert "loads no OpenMP runtime" in ask("libgomp")["libgomp"].reason

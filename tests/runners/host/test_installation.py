@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.host import installation
-from runners.host import software as programs
+from runners.host import installation, software
 from runners.host.tool_versions import build_of
 
 
@@ -17,7 +16,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a folder that holds the packages, and an interpreter in a folder of its own."""
     root = tmp_path / "lib/pinstudy"
     root.mkdir(parents=True)
-    for module in (installation, programs):
+    for module in (installation, software):
         monkeypatch.setattr(module, "ROOT", root)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "view/bin/python3"))
     monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
@@ -40,21 +39,21 @@ def check_out(tree: Path) -> None:
 def test_a_checkout_finds_what_it_has_built(tree: Path, tmp_path: Path) -> None:
     check_out(tree)
     make(tmp_path / "bin/lu-serial")
-    assert programs.find_program("lu-serial") is None
+    assert software.find_program("lu-serial") is None
     built = make(tree / "build/bin/lu-serial")
     make(tmp_path / "elsewhere/lu-serial")
-    assert programs.find_program("lu-serial") == built
+    assert software.find_program("lu-serial") == built
 
 
 def test_an_installation_finds_its_own_programs_first(tree: Path, tmp_path: Path) -> None:
     make(tree / "build/bin/lu-serial")
-    assert programs.find_program("lu-serial") is None
+    assert software.find_program("lu-serial") is None
     on_path = make(tmp_path / "elsewhere/lu-serial")
-    assert programs.find_program("lu-serial") == on_path
+    assert software.find_program("lu-serial") == on_path
     beside = make(tmp_path / "view/bin/lu-serial")
-    assert programs.find_program("lu-serial") == beside
+    assert software.find_program("lu-serial") == beside
     installed = make(tmp_path / "bin/lu-serial")
-    assert programs.find_program("lu-serial") == installed
+    assert software.find_program("lu-serial") == installed
 
 
 def test_a_checkout_in_a_spack_environment_takes_no_program_of_its_build(
@@ -63,12 +62,12 @@ def test_a_checkout_in_a_spack_environment_takes_no_program_of_its_build(
     check_out(tree)
     built = make(tree / "build/bin/lu-serial")
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
-    assert programs.find_program("lu-serial") is None
+    assert software.find_program("lu-serial") is None
     assert installation.for_programs().sentence == "install it with `spack install`"
     in_view = make(tmp_path / "view/bin/lu-serial")
-    assert programs.find_program("lu-serial") == in_view
+    assert software.find_program("lu-serial") == in_view
     monkeypatch.setenv("PINSTUDY_NO_SPACK", "1")
-    assert programs.find_program("lu-serial") == built
+    assert software.find_program("lu-serial") == built
 
 
 @pytest.mark.usefixtures("tree")

@@ -92,12 +92,12 @@ def test_without_a_caller_rights_are_those_of_the_process() -> None:
 SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
-from runners.host import privileges as invoker
+from runners.host import privileges
 from runners.measure.perf.c2c import recording_folder
 from runners.host.tree import Tree
 from pathlib import Path
 os.umask(0)
-invoker.begin()
+privileges.begin()
 ids = lambda: [os.getresuid(), os.getresgid()]
 child = lambda: subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip()
 def opens(path):
@@ -108,27 +108,27 @@ def opens(path):
 said = {"ids": ids(), "groups": os.getgroups(), "child": child(), "secret": opens(sys.argv[2])}
 said["home"] = os.environ["HOME"]
 said["kernel"] = Tree(Path("/")).text(sys.argv[2])
-with invoker.as_root():
+with privileges.as_root():
     said |= {"root": ids(), "roots_child": child(), "roots_secret": opens(sys.argv[2])}
-with invoker.starting_as(1) as rights:
+with privileges.starting_as(1) as rights:
     answer = subprocess.run(["id", "-u"], capture_output=True, text=True, **rights)
     said["other"] = answer.stdout.strip()
 try:
-    with invoker.as_root():
+    with privileges.as_root():
         raise KeyboardInterrupt
 except KeyboardInterrupt:
     said["after"] = ids()
 with recording_folder() as folder:
     found = os.stat(folder)
     said["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
-    with invoker.as_root():
+    with privileges.as_root():
         (folder / "perf.data").touch(mode=0o600)
-    invoker.give(folder / "perf.data", folder, folder / "missing")
+    privileges.give(folder / "perf.data", folder, folder / "missing")
     said["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
 said["removed"] = not folder.exists()
 said["umask"] = os.umask(0)
-invoker.give_up_root()
-with invoker.as_root():
+privileges.give_up_root()
+with privileges.as_root():
     said["given_up"] = ids()
 try:
     os.setresuid(0, 0, 0)
@@ -213,7 +213,7 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
     command: Path, user: int, kept: int
 ) -> None:
     root = command.parents[1]
-    script = "import os; from runners import invoker; os.umask(0); invoker.begin({}); "
+    script = "import os; from runners.host import privileges; os.umask(0); privileges.begin({}); "
     done = subprocess.run(
         [root / ".venv/bin/python", "-c", f"{script} print(os.umask(0), os.getresuid())"],
         cwd=root,

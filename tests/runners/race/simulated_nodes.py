@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from configs.model import Race as Rule
 from runners.race.race import Key, Race
-from runners.race.standing import RaceRun, Standing
+from runners.race.state import RaceRun, Standing
 
 # What a block has in common: the machine's temperature, other users.
 BLOCK_NOISE = 0.003

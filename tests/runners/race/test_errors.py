@@ -10,8 +10,8 @@ from scipy import stats
 
 from analysis.statistics.difference import Difference
 from configs.model import Race
+from runners.race.confirmation import look_at, shares
 from runners.race.elimination import ALPHA, Field, may_be_taken, worse_cases
-from runners.race.trial import look_at, shares
 from tests.runners.race.simulated_nodes import node_of, search
 
 MARGIN = math.log1p(0.01)

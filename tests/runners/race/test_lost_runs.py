@@ -8,7 +8,7 @@ import pytest
 
 from configs.model import Race as Rule
 from runners.race.race import Race
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
 from tests.runners.race.test_race import REFERENCE, Answer, out_of, run_race, steady
 
 PLACED = steady(ref=1.0, good=0.5, other=0.9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from configs.model import Race as Rule
 from runners.race.race import Key, Race, replay
-from runners.race.standing import DECISIONS, WHYS, RaceRun, RuledOut, Standing
+from runners.race.state import DECISIONS, WHYS, RaceRun, RuledOut, Standing
 from tests.runners.race.simulated_nodes import node_of, search
 
 REFERENCE = "ref"

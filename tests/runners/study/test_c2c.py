@@ -19,7 +19,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.standing import RuledOut
+from runners.race.state import RuledOut
 from runners.study.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf

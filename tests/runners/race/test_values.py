@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from configs.model import Race
-from runners.race.reading import race_fields, race_run
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
+from runners.race.values import race_fields, race_run
 from runners.records.line import head_of, line_of
 
 # What is seen of a record without threads.

@@ -13,7 +13,7 @@ from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
-from runners.race.standing import RuledOut, Standing
+from runners.race.state import RuledOut, Standing
 from runners.study.history import History
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 
 from runners.race.elimination import Field
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
+from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
-from runners.student import Moments
 from runners.study.forecast import OVERHEAD_S
 
 

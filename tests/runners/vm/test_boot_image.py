@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.vm.initramfs import FOLDERS, MODULES, archive, in_order
+from runners.vm.boot_image import FOLDERS, MODULES, archive, in_order
 from tests.runners.vm.kernels import (
     MODULE_COMPRESSIONS,
     NEEDS,

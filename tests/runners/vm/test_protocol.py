@@ -21,7 +21,7 @@ from runners.execution.placement import Stay, ThreadTrace
 from runners.execution.witness import Ending
 from runners.measure.conditions.overhead import HarnessCost
 from runners.plan.command_line import Launch
-from runners.vm.wire import (
+from runners.vm.protocol import (
     MOST_BYTES,
     BrokenLineError,
     Line,

@@ -1,6 +1,6 @@
 """Makes a guest's first file system: busybox, the kernel modules that it boots from, its init.
 
-usage: python -m runners.vm.initramfs MODULE_TREE BUSYBOX INIT OUTPUT [MODULE...]
+usage: python -m runners.vm.boot_image MODULE_TREE BUSYBOX INIT OUTPUT [MODULE...]
 
 The archive is in the "newc" format of Linux Documentation/driver-api/early-userspace/
 buffer-format.rst, not compressed: it is read from memory.

@@ -1,6 +1,6 @@
 """Holds one QEMU and leaves nothing of it, however its starter ends.
 
-usage: keeper.py COMMAND...
+usage: supervisor.py COMMAND...
 
 Standard library only. It says QEMU's process number in a line on the standard output. QEMU is
 killed when the standard input is closed, which the kernel does when the starter dies; and it dies
@@ -35,13 +35,13 @@ def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start QEMU so that it dies with this process; signals of a terminal are its starter's."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    keeper = os.getpid()
+    supervisor = os.getpid()
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         close_fds=False,
-        preexec_fn=lambda: _die_with(keeper),  # noqa: PLW1509 - no threads here
+        preexec_fn=lambda: _die_with(supervisor),  # noqa: PLW1509 - no threads here
     )
 
 

@@ -18,9 +18,9 @@ from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.budget import most_runs
-from runners.race.course import entrants_of, limited, shuffled, standing_of
 from runners.study.course import fewest_left, runs_left
 from runners.study.history import History
+from runners.study.race_course import entrants_of, limited, shuffled, standing_of
 from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, case, study
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 
-from runners.student import Moments, upper_tail, welch
+from runners.race.student_t import Moments, upper_tail, welch
 
 # The probability that a gain is told where there is none.
 ALPHA = 0.05

@@ -18,8 +18,8 @@ from runners.plan.command_line import Launch
 from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
 from runners.vm.cpu_time import CpuTime, read_cpu_time
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
+from runners.vm.protocol import BrokenLineError, launch_message, read_observation
 from runners.vm.vcpus import VcpuSampler
-from runners.vm.wire import BrokenLineError, launch_message, read_observation
 
 # The runner inside says about once a second that it is alive. An emulated guest's first looks, on a
 # host that others use, were seen to take seconds.

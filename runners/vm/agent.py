@@ -19,7 +19,7 @@ from typing import Any
 from runners.execution.execute import Harness, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
-from runners.vm.wire import Line, observation_message, read_launch
+from runners.vm.protocol import Line, observation_message, read_launch
 
 PORT = "pinstudy"
 # What a kernel counts by itself: a guest has no counters of the processor on hybrid hosts.

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any, TypeGuard
 
 from configs.model import RACE_OF, Race
-from runners.race.standing import RaceRun
+from runners.race.state import RaceRun
 from runners.records.disturbances import disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of
 from runners.records.seen_team import seen_team

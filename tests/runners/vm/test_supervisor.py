@@ -1,4 +1,4 @@
-"""Nothing of a QEMU outlives its keeper or its keeper's starter; `sleep` stands in for QEMU."""
+"""Nothing of a QEMU outlives its supervisor or that one's starter; `sleep` stands in for QEMU."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from runners.vm import keeper
+from runners.vm import supervisor
 from tests.processes import alive, wait_until_gone
 from tests.wait import HANG_S
 
-KEEPER = str(Path(keeper.__file__))
+SUPERVISOR = str(Path(supervisor.__file__))
 LONG = ("/bin/sleep", "600")
 # Ignores every signal that can be ignored.
 DEAF = (
@@ -29,7 +29,7 @@ DEAF = (
     "time.sleep(600)",
 )
 
-# Starts a keeper as runners/vm/guest.py does, says both process numbers, and hangs.
+# Starts a supervisor as runners/vm/guest.py does, says both process numbers, and hangs.
 STARTER = """
 import subprocess, sys, time
 kept = subprocess.Popen(
@@ -43,9 +43,9 @@ time.sleep(600)
 
 @contextmanager
 def kept(*command: str, **options: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Give a keeper and the process that it keeps; both are ended whatever a test finds."""
+    """Give a supervisor and the process that it supervises; both are ended whatever happens."""
     process = subprocess.Popen(
-        [sys.executable, "-I", KEEPER, *command],
+        [sys.executable, "-I", SUPERVISOR, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -95,17 +95,17 @@ def test_what_is_written_to_it_does_not_end_it() -> None:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_starter_that_dies_leaves_nothing(how: signal.Signals) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", STARTER, KEEPER, *LONG], stdout=subprocess.PIPE
+        [sys.executable, "-c", STARTER, SUPERVISOR, *LONG], stdout=subprocess.PIPE
     ) as starter:
         assert starter.stdout
-        keeper_pid, qemu = map(int, starter.stdout.readline().split())
-        assert alive(keeper_pid) and alive(qemu)
+        supervisor_pid, qemu = map(int, starter.stdout.readline().split())
+        assert alive(supervisor_pid) and alive(qemu)
         starter.send_signal(how)
         starter.wait()
-    wait_until_gone((qemu, keeper_pid))
+    wait_until_gone((qemu, supervisor_pid))
 
 
-def test_a_keeper_that_is_killed_takes_its_qemu_with_it() -> None:
+def test_a_supervisor_that_is_killed_takes_its_qemu_with_it() -> None:
     with kept(*LONG) as (process, qemu):
         process.kill()
         wait_until_gone((qemu,))
@@ -132,7 +132,7 @@ def test_a_qemu_that_answers_nothing_is_ended_too(how: str) -> None:
         assert not alive(qemu)
 
 
-def test_the_keeper_ends_with_its_qemu() -> None:
+def test_the_supervisor_ends_with_its_qemu() -> None:
     with kept("/bin/sleep", "0.1") as (process, _):
         assert process.wait(HANG_S) == 0
 
@@ -145,7 +145,7 @@ def test_the_qemu_that_somebody_kills_is_not_waited_for() -> None:
 
 def test_a_command_that_is_not_there_starts_nothing_and_is_told() -> None:
     done = subprocess.run(
-        [sys.executable, "-I", KEEPER, "/no/such/qemu"],
+        [sys.executable, "-I", SUPERVISOR, "/no/such/qemu"],
         stdin=subprocess.PIPE,
         capture_output=True,
         timeout=HANG_S,
