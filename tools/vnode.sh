@@ -11,7 +11,7 @@ vnode_image() {
     mkdir -p "$vnode" || fail "cannot write $root/$vnode"
     guest_kernel
     emulated_programs
-    key=$({ cat tools/vnode.sh runners/vm/{vmlinux,initramfs}.py runners/vm/guest/init tests/vnode/module/* &&
+    key=$({ cat tools/vnode.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init tests/vnode/module/* &&
         cat "$stamps/guest-kernel"; } | digest)
     if ! holds "$stamps/vnode-image" "$key"; then
         say "builds the virtual node"
