@@ -111,8 +111,13 @@ def command(
     from base.errors import UserError
     from configs.library import load_site
     from pinstudy.study_run import show_advice
-    from runners.advise.end import as_it_starts, raise_problem, reference_problem, told_in_vain
     from runners.advise.prepare import make_search
+    from runners.advise.reference_failure import (
+        as_it_starts,
+        raise_problem,
+        reference_problem,
+        told_in_vain,
+    )
     from runners.advise.request import Options, make_request
     from runners.study.machine import LIVE_ROOT, open_workplace
 
@@ -149,8 +154,8 @@ def _search(
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
-    from runners.advise.end import check_start
     from runners.advise.keep import write_search
+    from runners.advise.reference_failure import check_start
     from runners.records.reader import read_records
     from runners.study.session import Session
 

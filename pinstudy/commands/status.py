@@ -32,7 +32,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
     from pinstudy.submissions import submissions_named, submitted_studies
     from runners.batch.jobs import states_of
     from runners.batch.status import status_of
-    from runners.batch.system import LIVE
+    from runners.batch.systems.interface import LIVE
 
     shown = []
     for name in [study] if study else submitted_studies(results):

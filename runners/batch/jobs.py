@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from runners.batch.submission import Submission
-from runners.batch.system import LIVE, JobState
-from runners.batch.systems import open_system
+from runners.batch.systems.interface import LIVE, JobState
+from runners.batch.systems.registry import open_system
 
 
 def states_of(submission: Submission) -> list[JobState]:

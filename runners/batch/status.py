@@ -10,10 +10,10 @@ from typing import Any
 
 from base.text import plural
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.made import Blocks, Made, read_made
+from runners.batch.completed import Blocks, Made, read_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
-from runners.batch.system import ENDED, LIVE, RUNNING, UNKNOWN, JobState
+from runners.batch.systems.interface import ENDED, LIVE, RUNNING, UNKNOWN, JobState
 
 
 @dataclass(frozen=True)

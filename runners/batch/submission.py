@@ -24,7 +24,7 @@ from base.structure import (
     read_object,
 )
 from runners.batch.spread import Worker
-from runners.batch.system import Submitted
+from runners.batch.systems.interface import Submitted
 from runners.records.shard import write_atomically
 
 SCHEMA = 1

@@ -14,8 +14,8 @@ from base.utc import utc_now
 from configs.model import Queue, Site, Spread, Study
 from configs.whole_file import write_whole
 from runners.batch.attempt import Attempt, read_attempts
+from runners.batch.completed import read_made
 from runners.batch.jobs import live_jobs
-from runners.batch.made import read_made
 from runners.batch.spread import (
     PER_NODE,
     SPLIT,
@@ -36,8 +36,8 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.system import WORKER, BatchSystem, Job, Submitted
-from runners.batch.systems import open_system
+from runners.batch.systems.interface import WORKER, BatchSystem, Job, Submitted
+from runners.batch.systems.registry import open_system
 from runners.batch.worker_status import DONE, REFUSED
 from runners.host.installation import ROOT, prefix
 

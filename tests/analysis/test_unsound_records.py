@@ -16,7 +16,7 @@ from analysis.advice.raced import read_raced
 from analysis.frame import read_runs
 from analysis.sources import open_results
 from configs.library import load_study
-from runners.batch.made import read_made
+from runners.batch.completed import read_made
 from runners.records.line import line_of
 from runners.study.history import read_history
 from tests.analysis.records import record, write

@@ -27,12 +27,12 @@ from configs.library import load_app, load_mapping
 from configs.load import parse_app, parse_mappings, parse_site, parse_study
 from runners.advise.elf import NotLookedIntoError, dynamic_names
 from runners.batch.attempt import read_attempts
-from runners.batch.flux import read_flux_jobs
-from runners.batch.lsf import read_bjobs
-from runners.batch.pbs import read_qstat
-from runners.batch.slurm import read_squeue
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_submission
+from runners.batch.systems.flux import read_flux_jobs
+from runners.batch.systems.lsf import read_bjobs
+from runners.batch.systems.pbs import read_qstat
+from runners.batch.systems.slurm import read_squeue
 from runners.host.processes import parse_cpu_ticks, parse_task
 from runners.host.tree import Absent, Tree
 from runners.latency.pairs import parse_pairs

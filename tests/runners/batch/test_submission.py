@@ -23,7 +23,7 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.system import Submitted
+from runners.batch.systems.interface import Submitted
 
 
 def submission(folder: Path) -> Submission:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.batch.made import read_made
+from runners.batch.completed import read_made
 from runners.records.line import CHECKSUM, HEAD, head_of, line_of
 from runners.records.reader import (
     LONGEST_LINE,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.batch.asking import MAX_BYTES, PLAIN, one_line, question
+from runners.batch.systems.asking import MAX_BYTES, PLAIN, one_line, question
 from tests.processes import wait_until_gone
 from tests.runners.fake_commands import install
 

@@ -4,7 +4,7 @@ import pytest
 
 from base.errors import UserError
 from configs.model import BATCH_SYSTEMS
-from runners.batch.systems import open_system
+from runners.batch.systems.registry import open_system
 
 
 def test_there_is_an_interface_for_each_batch_system_of_a_site() -> None:

@@ -12,11 +12,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from configs.model import Queue
-from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused, without_id
-from runners.batch.script import array_of, clock_time, job_name, log_file, write_script
-from runners.batch.states import all_unknown, ids_like, not_told, workers_of
-from runners.batch.system import (
+from runners.batch.systems.asking import (
+    PLAIN,
+    POLL_LIMIT_S,
+    SUBMIT_LIMIT_S,
+    Answer,
+    one_line,
+    question,
+)
+from runners.batch.systems.interface import (
     ENDED,
     HELD,
     QUEUED,
@@ -26,6 +30,9 @@ from runners.batch.system import (
     JobState,
     Submitted,
 )
+from runners.batch.systems.refusals import not_cancelled, refused, without_id
+from runners.batch.systems.script import array_of, clock_time, job_name, log_file, write_script
+from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. An array that has begun (B) tells
 # nothing of its subjobs.

@@ -9,9 +9,9 @@ from dataclasses import replace
 from base.errors import StudyError
 from base.text import plural
 from configs.model import BATCH_SYSTEMS, Queue
-from runners.batch.asking import Answer, one_line
-from runners.batch.script import clock_time
-from runners.batch.system import Job
+from runners.batch.systems.asking import Answer, one_line
+from runners.batch.systems.interface import Job
+from runners.batch.systems.script import clock_time
 
 # What a refusal is about, and the words by which a system's messages say so.
 Blames = Sequence[tuple[str, str]]

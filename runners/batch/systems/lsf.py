@@ -11,11 +11,15 @@ from math import ceil
 from pathlib import Path
 
 from configs.model import Queue
-from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused, without_id
-from runners.batch.script import array_of, job_name, log_file, write_script
-from runners.batch.states import all_unknown, ids_like, not_told, workers_of
-from runners.batch.system import (
+from runners.batch.systems.asking import (
+    PLAIN,
+    POLL_LIMIT_S,
+    SUBMIT_LIMIT_S,
+    Answer,
+    one_line,
+    question,
+)
+from runners.batch.systems.interface import (
     ENDED,
     HELD,
     QUEUED,
@@ -25,6 +29,9 @@ from runners.batch.system import (
     JobState,
     Submitted,
 )
+from runners.batch.systems.refusals import not_cancelled, refused, without_id
+from runners.batch.systems.script import array_of, job_name, log_file, write_script
+from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
 _STATES = {

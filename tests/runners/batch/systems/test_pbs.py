@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError, UserError
-from runners.batch.pbs import Pbs, read_qstat
-from runners.batch.system import Job, JobState, Submitted
+from runners.batch.systems.interface import Job, JobState, Submitted
+from runners.batch.systems.pbs import Pbs, read_qstat
 from tests.runners.batch.asked import (
     RECORDED,
     arguments,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from runners.batch.asking import Answer
-from runners.batch.system import ENDED, UNKNOWN, JobState, Submitted
+from runners.batch.systems.asking import Answer
+from runners.batch.systems.interface import ENDED, UNKNOWN, JobState, Submitted
 
 
 def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:

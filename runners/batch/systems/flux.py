@@ -18,11 +18,15 @@ from typing import Any
 
 from base.errors import StudyError
 from configs.model import Queue
-from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused
-from runners.batch.script import job_name, log_file, warning_s, write_script
-from runners.batch.states import all_unknown, not_told, workers_of
-from runners.batch.system import (
+from runners.batch.systems.asking import (
+    PLAIN,
+    POLL_LIMIT_S,
+    SUBMIT_LIMIT_S,
+    Answer,
+    one_line,
+    question,
+)
+from runners.batch.systems.interface import (
     ENDED,
     HELD,
     QUEUED,
@@ -32,6 +36,9 @@ from runners.batch.system import (
     JobState,
     Submitted,
 )
+from runners.batch.systems.refusals import not_cancelled, refused
+from runners.batch.systems.script import job_name, log_file, warning_s, write_script
+from runners.batch.systems.states import all_unknown, not_told, workers_of
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
 _STATES = {

@@ -11,7 +11,7 @@ from base.errors import UserError
 from base.text import shown
 from configs.model import Queue
 from configs.queue import is_script_word
-from runners.batch.system import WORKER, Job
+from runners.batch.systems.interface import WORKER, Job
 from runners.node.node import safe_name
 
 # What the script ends with when the node lacks what every worker needs (sysexits.h, EX_OSFILE).

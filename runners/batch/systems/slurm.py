@@ -11,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from configs.model import Queue
-from runners.batch.asking import PLAIN, POLL_LIMIT_S, SUBMIT_LIMIT_S, Answer, one_line, question
-from runners.batch.refusals import not_cancelled, refused, without_id
-from runners.batch.script import array_of, clock_time, job_name, log_file, warning_s, write_script
-from runners.batch.states import all_unknown, ids_like, not_told, workers_of
-from runners.batch.system import (
+from runners.batch.systems.asking import (
+    PLAIN,
+    POLL_LIMIT_S,
+    SUBMIT_LIMIT_S,
+    Answer,
+    one_line,
+    question,
+)
+from runners.batch.systems.interface import (
     ENDED,
     HELD,
     QUEUED,
@@ -25,6 +29,16 @@ from runners.batch.system import (
     JobState,
     Submitted,
 )
+from runners.batch.systems.refusals import not_cancelled, refused, without_id
+from runners.batch.systems.script import (
+    array_of,
+    clock_time,
+    job_name,
+    log_file,
+    warning_s,
+    write_script,
+)
+from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
 _STATES = {

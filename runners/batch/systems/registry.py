@@ -5,11 +5,11 @@ from __future__ import annotations
 from base.errors import UserError
 from base.text import unknown_word
 from configs.model import BATCH_SYSTEMS
-from runners.batch.flux import Flux
-from runners.batch.lsf import Lsf
-from runners.batch.pbs import Pbs
-from runners.batch.slurm import Slurm
-from runners.batch.system import BatchSystem
+from runners.batch.systems.flux import Flux
+from runners.batch.systems.interface import BatchSystem
+from runners.batch.systems.lsf import Lsf
+from runners.batch.systems.pbs import Pbs
+from runners.batch.systems.slurm import Slurm
 
 _SYSTEMS: dict[str, type[BatchSystem]] = {
     "slurm": Slurm,

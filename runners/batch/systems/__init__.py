@@ -1,0 +1,1 @@
+"""Batch systems: what pinstudy asks of each, and how."""
