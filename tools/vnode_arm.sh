@@ -24,7 +24,7 @@ vnode_arm_image() {
     done
     arm_tree || return
     arm_programs
-    key=$({ cat tools/vnode_arm.sh runners/vm/{vmlinux,initramfs}.py runners/vm/guest/init tests/vnode/guest/start-arm.sh &&
+    key=$({ cat tools/vnode_arm.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init tests/vnode/guest/start-arm.sh &&
         cat "$stamps/vnode-arm-tree"; } | digest)
     holds "$stamps/vnode-arm-image" "$key" && return
     arm_boot_files
