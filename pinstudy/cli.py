@@ -44,6 +44,13 @@ COMMANDS = {
     "snapshot": "Pack what --sysroot reads of this node into one file.",
 }
 
+# folder of pinstudy.commands -> the commands that have their modules there.
+_FOLDERS = {
+    "study": ("plan", "run", "advise", "apps", "mappings"),
+    "results": ("tables", "figures", "report", "verdict", "compare", "import"),
+    "node": ("topology", "doctor", "latency", "tune", "restore", "snapshot"),
+    "batch": ("submit", "status", "cancel", "worker"),
+}
 # Commands whose module cannot have their name.
 _MODULES = {"import": "import_"}
 
@@ -73,8 +80,9 @@ class LazyGroup(click.Group):
         """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
-        module = _MODULES.get(cmd_name, cmd_name)
-        command = importlib.import_module(f"pinstudy.commands.{module}").command
+        folder = next(folder for folder, names in _FOLDERS.items() if cmd_name in names)
+        module = f"pinstudy.commands.{folder}.{_MODULES.get(cmd_name, cmd_name)}"
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
         return command
 

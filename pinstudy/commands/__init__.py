@@ -1,1 +1,1 @@
-"""The commands, one module each; each has a click command named `command`."""
+"""The commands, a module each, which has a click command named `command`."""

@@ -1,0 +1,1 @@
+"""Commands of submitted studies, and what their jobs start."""
