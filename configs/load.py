@@ -11,10 +11,8 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from base.errors import ConfigError, Problem, UserError
-from configs.app import AppSchema
+from configs.checks.study import Resolver, Shelf
 from configs.digest import study_digest
-from configs.fields import is_name
-from configs.mapping import MappingsSchema
 from configs.model import (
     CURRENT_GOVERNOR,
     DEFAULT_COLLECTORS,
@@ -26,12 +24,14 @@ from configs.model import (
     Study,
     Vm,
 )
-from configs.repetitions import MOST_REPETITIONS, Repetitions
-from configs.resolve import Resolver, Shelf
-from configs.schema import Strict, load, placed
-from configs.site import SiteSchema
-from configs.study import StudySchema
-from configs.yaml_nodes import Document, parse_yaml
+from configs.schema.app import AppSchema
+from configs.schema.decode import Strict, load, placed
+from configs.schema.document import Document, parse_yaml
+from configs.schema.fields import is_name
+from configs.schema.mapping import MappingsSchema
+from configs.schema.repetitions import MOST_REPETITIONS, Repetitions
+from configs.schema.site import SiteSchema
+from configs.schema.study import StudySchema
 
 _Named = TypeVar("_Named", App, Site)
 

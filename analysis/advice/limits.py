@@ -9,8 +9,8 @@ from marshmallow import ValidationError
 
 from analysis.beside_files import read_limited
 from configs.model import Race
-from configs.repetitions import Repetitions, RepetitionsField
-from configs.yaml_nodes import parse_yaml
+from configs.schema.document import parse_yaml
+from configs.schema.repetitions import Repetitions, RepetitionsField
 from runners.study.machine import STUDY_FILE
 
 

@@ -23,8 +23,8 @@ from analysis.statistics.drift import Drift
 from analysis.table import joined, one_line
 from analysis.verdict.pareto import pareto_front
 from analysis.verdict.phrases import Quantity, quantity
+from base.typed import as_typed
 from configs.model import CURRENT_GOVERNOR, Race
-from configs.typed import as_typed
 from runners.race.race import is_placed
 from runners.race.state import Standing
 from runners.study.forecast import OVERHEAD_S

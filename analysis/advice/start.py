@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, TypeGuard
 
 from base.cpulist import MAX_CPU, parse_cpulist
-from configs.schedules import KINDS, kind_of
+from configs.schema.schedules import KINDS, kind_of
 
 # The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
 _LAUNCHERS: Mapping[str | None, int] = {

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from analysis.node_files import kinds_option, node_sheets
 from analysis.sources import Results
+from base.typed import as_typed
 from configs.library import display_path
-from configs.repetitions import MOST_REPETITIONS
-from configs.typed import as_typed
+from configs.schema.repetitions import MOST_REPETITIONS
 
 
 def command_for_more(results: Results, more: int) -> str:

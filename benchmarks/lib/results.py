@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from configs.whole_file import write_whole
+from base.whole_file import write_whole
 
 HEAD = """\
 # What the benchmarks found

@@ -7,9 +7,9 @@ from pathlib import Path
 import yaml
 
 from base.errors import UserError
+from base.typed import as_typed
 from configs.library import display_path, load_study
-from configs.typed import as_typed
-from configs.yaml_text import read_bytes
+from configs.schema.yaml_text import read_bytes
 from runners.advise.search import Search
 from runners.advise.study_file import study_bytes, with_race
 from runners.records.shard import write_atomically

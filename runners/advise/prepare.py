@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from base.errors import UserError
 from configs.library import list_mappings
-from configs.schedules import kind_of
+from configs.schema.schedules import kind_of
 from runners.advise.candidates import MOST_CANDIDATES, Ground, make_field
 from runners.advise.governors import choose_governors
 from runners.advise.program import Program, look_at

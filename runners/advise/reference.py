@@ -10,8 +10,8 @@ from marshmallow import ValidationError
 
 from base.text import plural, shown
 from configs.model import WAIT_POLICIES
-from configs.schedules import Schedule
-from configs.study import MAX_THREADS
+from configs.schema.schedules import Schedule
+from configs.schema.study import MAX_THREADS
 from runners.advise.program import Program
 from runners.advise.request import Request
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES

@@ -13,12 +13,12 @@ from marshmallow import ValidationError
 
 from base.errors import UserError
 from base.text import shown, unknown_word
-from configs.fields import Arguments, Count, Pattern, Text, ValueField, Word
 from configs.model import RACE_OF
-from configs.option_values import share_option, time_option
-from configs.repetitions import BETTER, LEAST_RACE_RUNS, MOST_RACE_RUNS
-from configs.schedules import Schedule
-from configs.study import GOVERNORS, MAX_THREADS
+from configs.schema.fields import Arguments, Count, Pattern, Text, ValueField, Word
+from configs.schema.options import share_option, time_option
+from configs.schema.repetitions import BETTER, LEAST_RACE_RUNS, MOST_RACE_RUNS
+from configs.schema.schedules import Schedule
+from configs.schema.study import GOVERNORS, MAX_THREADS
 from runners.host.software import find_program
 
 # What a pattern picks of the output races under this name.

@@ -10,9 +10,9 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from base.typed import word_as_typed
 from configs.library import read_study
 from configs.model import RACE_OF, Study
-from configs.typed import word_as_typed
 from runners.advise.candidates import Field, Placed
 from runners.advise.governors import Choice
 from runners.advise.program import Program

@@ -11,8 +11,8 @@ from shutil import rmtree
 from base.errors import StudyError, UserError
 from base.text import plural
 from base.utc import utc_now
+from base.whole_file import write_whole
 from configs.model import Queue, Site, Spread, Study
-from configs.whole_file import write_whole
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import read_made
 from runners.batch.jobs import live_jobs

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from configs.mechanisms import PINS_ONE_THREAD
+from configs.checks.mapping import PINS_ONE_THREAD
 from configs.model import App, AppChoice, Size, Study, Variant, Vm
 from configs.model import Mapping as StudyMapping
 from runners.host.installation import for_guests, for_programs

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import zip_longest
 
 from base.cpulist import format_cpulist
-from configs.mechanisms import EXPRESSED_BY, PINS_ONE_THREAD
+from configs.checks.mapping import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
 from runners.host.installation import for_tools
 from runners.node.topology import Core, Topology

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from configs.whole_file import is_full, sync_folder, write_whole
+from base.whole_file import is_full, sync_folder, write_whole
 from runners.records.line import line_of
 from runners.study.assignment import StoppedError
 

@@ -26,7 +26,7 @@ from base.own_file import (
     write_synced,
 )
 from base.utc import utc_now
-from configs.whole_file import sync_folder
+from base.whole_file import sync_folder
 from runners.host.privileges import as_root, may_be_root
 from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.settings.setting import Setting

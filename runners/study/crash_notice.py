@@ -21,7 +21,7 @@ from typing import Any
 
 from base.text import plural
 from base.utc import utc_now
-from configs.whole_file import sync_folder
+from base.whole_file import sync_folder
 from runners.host.processes import STAT_LIMIT, Task, parse_task
 from runners.host.tree import Absent, Tree
 from runners.node.node import Node

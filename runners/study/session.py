@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from base.errors import StudyError, UserError
+from base.typed import as_typed
 from configs.library import study_argument
 from configs.model import Study
-from configs.typed import as_typed
 from runners.execution.engine import Engine, LocalEngine, check_emulation
 from runners.host.installation import for_guests, for_programs
 from runners.host.lock import NodeLock

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from base.errors import ConfigError
 from configs.load import parse_app, parse_mappings
 from configs.model import App, Study
-from configs.yaml_text import MAX_BYTES
+from configs.schema.yaml_text import MAX_BYTES
 from tests.configs.shelves import LU, MAPPINGS, STUDY, mistakes, study_of
 
 WORDS = [

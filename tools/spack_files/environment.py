@@ -8,8 +8,8 @@ from pathlib import Path
 
 from base.errors import Problem
 from base.text import shown, unknown_word
-from configs.yaml_nodes import Document, Value, parse_yaml
-from configs.yaml_nodes import Path as Place
+from configs.schema.document import Document, Value, parse_yaml
+from configs.schema.document import Path as Place
 from tools.spack_files.specs import BadSpecError, Spec, parse
 
 # What a value may be: a table of keys, a list of something, or one of the kinds of text below.

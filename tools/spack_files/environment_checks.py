@@ -7,7 +7,7 @@ from pathlib import Path
 
 from base.errors import Problem
 from base.text import shown, unknown_word
-from configs.yaml_nodes import Path as Place
+from configs.schema.document import Path as Place
 from tools.spack_files.builtin import PACKAGES, TAG
 from tools.spack_files.environment import Environment
 from tools.spack_files.layout import REPOSITORY

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from configs.typed import as_typed
+from base.typed import as_typed
 from pinstudy.options import JSON, RESULTS
 from pinstudy.output import print_columns, say
 

@@ -72,7 +72,7 @@ def command(
     """
     from base.errors import UserError
     from configs.library import load_study, read_site
-    from configs.option_values import time_option
+    from configs.schema.options import time_option
     from pinstudy.options import names_option
     from runners.batch.spread import Wanted
     from runners.batch.submit import Asked, Preparation

@@ -83,7 +83,7 @@ def command(
     results/latency/<node>/, or to --into.
     """
     from base.errors import UserError
-    from configs.option_values import share_option
+    from configs.schema.options import share_option
     from pinstudy.pair_progress import PairProgress
     from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root

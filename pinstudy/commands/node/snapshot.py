@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from base.errors import UserError
-from configs.typed import as_typed
+from base.typed import as_typed
 from pinstudy.options import SYSROOT
 from pinstudy.output import say, wrap
 

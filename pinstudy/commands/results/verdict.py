@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from configs.typed import as_typed
+from base.typed import as_typed
 from pinstudy.options import JSON, MARGIN, find_results
 from pinstudy.output import print_json, say, terminal_width
 
@@ -40,7 +40,7 @@ def command(
     from analysis.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from analysis.written import again, write_file
-    from configs.option_values import share_option
+    from configs.schema.options import share_option
 
     share = share_option("--margin", margin)
     answers = []

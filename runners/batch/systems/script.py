@@ -10,7 +10,7 @@ from pathlib import Path
 from base.errors import UserError
 from base.text import shown
 from configs.model import Queue
-from configs.queue import is_script_word
+from configs.schema.queue import is_script_word
 from runners.batch.systems.interface import WORKER, Job
 from runners.node.node import safe_name
 

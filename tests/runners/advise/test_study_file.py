@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from configs.fields import is_name
 from configs.library import list_mappings, load_study
 from configs.model import Study
+from configs.schema.fields import is_name
 from runners.advise.candidates import Field, Ground, make_field
 from runners.advise.program import Program
 from runners.advise.reference import Reference

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from configs.events import event_problem
+from configs.schema.events import event_problem
 from runners.measure.perf.events import (
     DEFAULT_EVENTS,
     PerfPermission,

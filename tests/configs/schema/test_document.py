@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.yaml_nodes import MAX_DEPTH, Document, parse_yaml
-from configs.yaml_text import MAX_BYTES
+from configs.schema.document import MAX_DEPTH, Document, parse_yaml
+from configs.schema.yaml_text import MAX_BYTES
 
 
 def parsed(text: str) -> Document:

@@ -7,7 +7,7 @@ from typing import Any
 
 from base.text import shown, unknown_word
 from configs.model import DEFAULT_COLLECTORS, RACE_OF, App, AppChoice, Race
-from configs.yaml_nodes import Path
+from configs.schema.document import Path
 
 _RACE: Path = ("repetitions", "race")
 _OF: Path = (*_RACE, "of")

@@ -6,11 +6,11 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from configs.containers import Named, Section
-from configs.fields import Name, Text, Word
-from configs.mechanisms import why_contradictory
+from configs.checks.mapping import why_contradictory
 from configs.model import MECHANISMS, SELECTIONS, TIGHTNESSES, Mapping
-from configs.schema import Strict
+from configs.schema.containers import Named, Section
+from configs.schema.decode import Strict
+from configs.schema.fields import Name, Text, Word
 
 SHAPE = "a mapping with the keys selection and tightness"
 

@@ -14,10 +14,10 @@ from marshmallow import ValidationError, validates_schema
 
 from base.cpulist import parse_cpulist
 from base.text import shown
-from configs.containers import OneOrMore
-from configs.fields import AtKey, Count, Duration, Text, ValueField, Word
 from configs.model import BATCH_SYSTEMS, Queue
-from configs.schema import Strict
+from configs.schema.containers import OneOrMore
+from configs.schema.decode import Strict
+from configs.schema.fields import AtKey, Count, Duration, Text, ValueField, Word
 
 # A batch system counts time limits in minutes, and looks at them about as often.
 LEAST_TIME_LIMIT_S = 60.0

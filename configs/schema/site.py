@@ -6,11 +6,11 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load
 
-from configs.containers import Reference, Section
-from configs.fields import Arguments, Name, Text, Word
 from configs.model import GOVERNOR_SETTERS, GovernorRule, Site
-from configs.queue import QueueSchema, queue_of
-from configs.schema import Strict
+from configs.schema.containers import Reference, Section
+from configs.schema.decode import Strict
+from configs.schema.fields import Arguments, Name, Text, Word
+from configs.schema.queue import QueueSchema, queue_of
 
 PLACEHOLDER = "{governor}"
 

@@ -10,7 +10,7 @@ import re
 from marshmallow import ValidationError
 
 from base.text import nearest, shown
-from configs.fields import Text
+from configs.schema.fields import Text
 
 KINDS = ("static", "dynamic", "guided", "auto")
 

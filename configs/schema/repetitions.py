@@ -10,12 +10,12 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
+from base.shares import parse_share
 from base.text import shown
-from configs.containers import OneOrMore, Reference, Section
-from configs.fields import Count, Duration, Name, ValueField, Word
 from configs.model import PRECISION_OF, Precision, Race
-from configs.schema import Strict
-from configs.shares import parse_share
+from configs.schema.containers import OneOrMore, Reference, Section
+from configs.schema.decode import Strict
+from configs.schema.fields import Count, Duration, Name, ValueField, Word
 
 # Two runs have one degree of freedom: their interval is 13 standard errors wide to each side or,
 # when two times happen to agree, nothing, and neither says much of the case.

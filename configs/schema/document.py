@@ -16,7 +16,7 @@ import yaml
 
 from base.errors import Problem
 from base.text import shown
-from configs.yaml_text import decode, plain_words
+from configs.schema.yaml_text import decode, plain_words
 
 # Study -> apps -> app -> sizes -> size -> arguments is 8 deep; the rest is room.
 MAX_DEPTH = 24

@@ -7,8 +7,8 @@ import re
 from marshmallow import ValidationError
 
 from base.text import shown
-from configs.fields import Count, ValueField
-from configs.schema import Strict
+from configs.schema.decode import Strict
+from configs.schema.fields import Count, ValueField
 
 # What QEMU's machine q35 can have.
 MAX_VCPUS = 255

@@ -13,7 +13,7 @@ from base.errors import ConfigError
 from configs.library import CONFIGS, load_site
 from configs.load import parse_site
 from configs.model import BATCH_SYSTEMS, Queue
-from configs.queue import is_script_word
+from configs.schema.queue import is_script_word
 
 SITE = """\
 title: Over there

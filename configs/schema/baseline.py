@@ -7,10 +7,10 @@ from typing import Any
 from marshmallow import ValidationError, post_load
 
 from base.text import shown
-from configs.containers import Reference, Section
-from configs.fields import Count, Duration
 from configs.model import Baseline
-from configs.schema import Strict
+from configs.schema.containers import Reference, Section
+from configs.schema.decode import Strict
+from configs.schema.fields import Count, Duration
 
 # RAPL's counters are renewed about once a millisecond: below this the edges are more than 1%.
 LEAST_S = 0.1

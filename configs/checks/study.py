@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from base.errors import ConfigError, Problem, UserError
 from base.text import shown, unknown_word
-from configs.app import schedule_problem
-from configs.mechanisms import why_never_pins
+from configs.checks.mapping import why_never_pins
+from configs.checks.race import race_mistakes
 from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
-from configs.racing import race_mistakes
-from configs.repetitions import Repetitions
-from configs.yaml_nodes import Path
+from configs.schema.app import schedule_problem
+from configs.schema.document import Path
+from configs.schema.repetitions import Repetitions
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from marshmallow import ValidationError
 
-from configs.app import AppSchema
-from configs.baseline import BaselineField
-from configs.batch import BatchSchema
-from configs.containers import OneOrMore, Reference, Section
-from configs.events import event_problem
-from configs.fields import Count, Flag, Name, Text, Word
-from configs.gate import TemperatureGateSchema
-from configs.mapping import InlineMappingSchema
 from configs.model import (
     COLLECTORS,
     CURRENT_GOVERNOR,
@@ -20,10 +12,18 @@ from configs.model import (
     ORDERS,
     WAIT_POLICIES,
 )
-from configs.repetitions import RepetitionsField
-from configs.schedules import Schedule
-from configs.schema import Strict
-from configs.vm import VmSchema
+from configs.schema.app import AppSchema
+from configs.schema.baseline import BaselineField
+from configs.schema.batch import BatchSchema
+from configs.schema.containers import OneOrMore, Reference, Section
+from configs.schema.decode import Strict
+from configs.schema.events import event_problem
+from configs.schema.fields import Count, Flag, Name, Text, Word
+from configs.schema.gate import TemperatureGateSchema
+from configs.schema.mapping import InlineMappingSchema
+from configs.schema.repetitions import RepetitionsField
+from configs.schema.schedules import Schedule
+from configs.schema.vm import VmSchema
 
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
 # among them: it is not a policy but a frequency that somebody writes.

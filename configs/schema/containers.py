@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError
 
 from base.text import shown
-from configs.fields import MAX_ITEMS, AnyField, AtKey, ValueField, checked_name
+from configs.schema.fields import MAX_ITEMS, AnyField, AtKey, ValueField, checked_name
 
 
 class OneOrMore(ValueField):

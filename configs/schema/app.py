@@ -7,8 +7,10 @@ from typing import Any
 from marshmallow import ValidationError, post_load, validates_schema
 
 from base.text import shown, unknown_word
-from configs.containers import Named, OneOrMore, Section, Table
-from configs.fields import (
+from configs.model import RUNTIMES, App, Check, Metric, OwnPlacement, Size, Variant
+from configs.schema.containers import Named, OneOrMore, Section, Table
+from configs.schema.decode import Strict
+from configs.schema.fields import (
     Arguments,
     Count,
     Duration,
@@ -19,9 +21,7 @@ from configs.fields import (
     Text,
     Word,
 )
-from configs.model import RUNTIMES, App, Check, Metric, OwnPlacement, Size, Variant
-from configs.schedules import KINDS, Schedule, kind_of
-from configs.schema import Strict
+from configs.schema.schedules import KINDS, Schedule, kind_of
 
 STREAMS = ("stdout", "stderr")
 DEFAULT_ARGUMENTS = ("{size}",)

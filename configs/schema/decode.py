@@ -10,8 +10,8 @@ from marshmallow import EXCLUDE, Schema, ValidationError, validates_schema
 from marshmallow.orderedset import OrderedSet
 
 from base.errors import Problem
-from configs.fields import AtKey, unknown_key
-from configs.yaml_nodes import Document, Path
+from configs.schema.document import Document, Path
+from configs.schema.fields import AtKey, unknown_key
 
 # Somebody who has more of them in one table gave the wrong file, and needs no list of thousands.
 MAX_UNKNOWN_KEYS = 50

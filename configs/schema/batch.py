@@ -6,11 +6,11 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from configs.containers import OneOrMore
-from configs.fields import AtKey, Count, Text, Word
 from configs.model import SPREADS, Spread
-from configs.queue import ScriptWord
-from configs.schema import Strict
+from configs.schema.containers import OneOrMore
+from configs.schema.decode import Strict
+from configs.schema.fields import AtKey, Count, Text, Word
+from configs.schema.queue import ScriptWord
 
 # More workers than any study has repetitions would have nothing to do.
 MAX_WORKERS = 10000

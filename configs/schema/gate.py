@@ -8,9 +8,9 @@ from typing import Any
 from marshmallow import ValidationError, post_load
 
 from base.text import shown
-from configs.fields import Duration, ValueField
 from configs.model import TemperatureGate
-from configs.schema import Strict
+from configs.schema.decode import Strict
+from configs.schema.fields import Duration, ValueField
 
 # Room temperature to the boiling of a processor: a wider gate would stop nothing.
 MAX_WITHIN_K = 80.0
