@@ -11,7 +11,7 @@ from analysis.sources import open_results
 from analysis.table import Table
 from analysis.tables import make_tables, render, tables_of_cases, write_tables
 from analysis.written import again, write_file
-from base.typed import as_typed
+from base.text import as_typed
 
 VERDICT_FILE = "verdict.md"
 

@@ -18,7 +18,7 @@ from analysis.render import render
 from analysis.sources import open_results
 from analysis.table import Table
 from analysis.written import again, write_file
-from base.typed import as_typed
+from base.text import as_typed
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
 

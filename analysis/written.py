@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.whole_file import is_full, write_whole
+from base.files import is_full, write_whole
 
 ELSEWHERE = "or name a writable folder with --into"
 

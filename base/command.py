@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -36,3 +39,17 @@ def ask(
         return None
     said = answer.stdout + answer.stderr if with_stderr else answer.stdout
     return said.decode(errors="replace")
+
+
+def wait_for(process: subprocess.Popen[bytes], limit_s: float) -> None:
+    """Wait for a child's end; raises subprocess.TimeoutExpired after `limit_s` seconds."""
+    # Without pidfd_open(2) (Linux before 5.3, or a sandbox) as Popen does it.
+    with contextlib.suppress(OSError):
+        if process.returncode is None:
+            descriptor = os.pidfd_open(process.pid)
+            try:
+                select.select([descriptor], [], [], limit_s)
+            finally:
+                os.close(descriptor)
+            limit_s = 0
+    process.wait(limit_s)

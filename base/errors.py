@@ -41,3 +41,7 @@ class ConfigError(UserError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class StoppedError(StudyError):
+    """The work was stopped in good order: what is left is made by who comes after."""

@@ -1,8 +1,12 @@
-"""Words for messages: a value as it was written, the nearest valid word, a count and its noun."""
+"""Words for messages and commands: values as they were written, counts and nouns, signals."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import signal
 from collections.abc import Iterable
+from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
 
@@ -54,3 +58,43 @@ def printable(text: str) -> str:
 def plural(count: int, what: str) -> str:
     """Return the count with its noun: `1 run`, `2 runs`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def as_typed(path: str | Path) -> str:
+    """Return a path as an argument of a command that a shell reads.
+
+    One that begins with a dash gets its folder, so as to be no option. One with characters that are
+    not printed is written in octal digits between $' and ', which POSIX.1-2024 and bash know.
+    """
+    text = str(path)
+    return word_as_typed(f"./{text}" if text.startswith("-") else text)
+
+
+def word_as_typed(text: str) -> str:
+    """Return any word of a command as it is given to a shell; unprinted characters as above."""
+    if text.isprintable():
+        return shlex.quote(text)
+    return "$'" + "".join(map(_octal, os.fsencode(text))) + "'"
+
+
+def _octal(byte: int) -> str:
+    character = chr(byte)
+    plain = character.isascii() and character.isprintable() and character not in "'\\"
+    return character if plain else f"\\{byte:03o}"
+
+
+# Programs are built with -march=native unless told otherwise.
+_MEANS = {
+    signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
+    "here with `make clean setup`",
+}
+
+
+def ended_by(number: int) -> str:
+    """Return `ended by SIGKILL`, with what it means where that is not plain."""
+    try:
+        known = signal.Signals(number)
+    except ValueError:
+        return f"ended by signal {number}"
+    means = _MEANS.get(known)
+    return f"ended by {known.name}" + (f" ({means})" if means else "")

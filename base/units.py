@@ -1,8 +1,11 @@
-"""Durations as people write them: `30 s`, `10 min`, `1.5 h`. A unit is required."""
+"""Durations, percentages and points in time, as people and files write them."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timezone
+
+from base.text import shown
 
 SECONDS_OF_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -11,6 +14,7 @@ MAX_DURATION_S = 31 * 24 * 3600.0
 
 # Digits are bounded so that no number overflows to infinity or takes long to convert.
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", re.ASCII)
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
 
 def parse_duration(text: str) -> float:
@@ -31,3 +35,36 @@ def parse_duration(text: str) -> float:
     if not 0 < seconds <= MAX_DURATION_S:
         raise ValueError("is not longer than nothing and at most 31 days")
     return seconds
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
+    if seconds is None:
+        return "unknown"
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds:.2g} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def utc_now(timespec: str = "seconds") -> str:
+    """Return the time in UTC, in ISO 8601 format; `timespec` is that of `datetime.isoformat`."""
+    return datetime.now(timezone.utc).isoformat(timespec=timespec)
+
+
+def parse_share(value: object) -> float | None:
+    """Return a percentage between nothing and all as a share; None for what is no percentage.
+
+    Raises ValueError for 0 % and for 100 % and more.
+    """
+    match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    percent = float(match[1])
+    if not 0 < percent < 100:
+        raise ValueError(f"{shown(value)} is not more than 0% and less than 100%")
+    return percent / 100

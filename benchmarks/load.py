@@ -23,7 +23,7 @@ from pathlib import Path
 
 import click
 
-from base.utc import utc_now
+from base.units import utc_now
 from benchmarks.lib.tables import table
 from benchmarks.tables_speed import cost_of
 from configs.library import load_study

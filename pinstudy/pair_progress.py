@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from base.units import duration
 from pinstudy.progress import open_bar
-from runners.study.forecast import duration
 
 # Drawing takes time of a CPU whose latency may just be measured.
 REDRAWN_EVERY_S = 0.5

@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any
 
 from base.text import plural, printable
+from base.units import duration
 from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import WHYS, RuledOut
 from runners.records.status import OK
-from runners.study.forecast import duration
 from runners.study.outline import Outline
 from runners.study.precision import percent
 

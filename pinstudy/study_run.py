@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.typed import as_typed
+from base.text import as_typed
 from pinstudy.output import print_columns, print_json, say, terminal_width
 from pinstudy.streams import why_lost
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from analysis.advice.start import Start
 from analysis.advice.systemd import transient_word, unit_environment
 from base.cpulist import format_cpulist
-from base.typed import as_typed, word_as_typed
+from base.text import as_typed, word_as_typed
 from runners.plan.command_line import places_of
 
 _GOVERNOR = re.compile(r"[A-Za-z0-9_-]{1,40}")

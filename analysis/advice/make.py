@@ -23,11 +23,11 @@ from analysis.statistics.drift import Drift
 from analysis.table import joined, one_line
 from analysis.verdict.pareto import pareto_front
 from analysis.verdict.phrases import Quantity, quantity
-from base.typed import as_typed
+from base.text import as_typed
 from configs.model import CURRENT_GOVERNOR, Race
+from runners.plan.estimate import OVERHEAD_S
 from runners.race.race import is_placed
 from runners.race.state import Standing
-from runners.study.forecast import OVERHEAD_S
 
 # The nearest to the best first.
 _WHYS = (

@@ -12,8 +12,8 @@ from analysis.statistics.interval import LEVEL
 from analysis.verdict.phrases import change, do, listed, rounded, sentence
 from analysis.verdict.start_up import start_up
 from base.text import plural
+from base.units import duration
 from runners.race.confirmation import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
-from runners.study.forecast import duration
 
 # How many candidates a sentence names before it counts the others.
 MOST_NAMED = 4

@@ -30,7 +30,7 @@ from analysis.latency.report import latency_findings
 from analysis.report.html_table import HtmlTable, html_table
 from analysis.sources import Results
 from analysis.verdict.phrases import sentence
-from base.typed import as_typed
+from base.text import as_typed
 
 TITLES = {
     CONTENTION: "Contention: threads that share a cache line",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analysis.node_files import kinds_option, node_sheets
 from analysis.sources import Results
-from base.typed import as_typed
+from base.text import as_typed
 from configs.library import display_path
 from configs.schema.repetitions import MOST_REPETITIONS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from base.utc import utc_now
+from base.units import utc_now
 from base.version import VERSION
 from runners.doctor.report import probe
 from runners.node.node import Node, open_node

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from base.whole_file import write_whole
+from base.files import write_whole
 
 HEAD = """\
 # What the benchmarks found

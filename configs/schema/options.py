@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from base.errors import UserError
-from base.shares import parse_share
 from base.text import shown
-from base.units import parse_duration
+from base.units import parse_duration, parse_share
 
 
 def share_option(option: str, text: str) -> float:

@@ -10,8 +10,8 @@ from typing import Any
 
 from marshmallow import ValidationError, post_load, validates_schema
 
-from base.shares import parse_share
 from base.text import shown
+from base.units import parse_share
 from configs.model import PRECISION_OF, Precision, Race
 from configs.schema.containers import OneOrMore, Reference, Section
 from configs.schema.decode import Strict

@@ -7,12 +7,12 @@ from pathlib import Path
 import yaml
 
 from base.errors import UserError
-from base.typed import as_typed
+from base.files import write_atomically
+from base.text import as_typed
 from configs.library import display_path, load_study
 from configs.schema.yaml_text import read_bytes
 from runners.advise.search import Search
 from runners.advise.study_file import study_bytes, with_race
-from runners.records.shard import write_atomically
 
 
 def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.text import plural
-from base.typed import word_as_typed
+from base.text import plural, word_as_typed
+from base.units import duration
 from configs.library import read_study
 from configs.model import RACE_OF, Study
 from runners.advise.candidates import Field, Placed
@@ -20,7 +20,6 @@ from runners.advise.reference import Reference
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile
 from runners.race.budget import most_said
-from runners.study.forecast import duration
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
+from base.files import write_atomically
 from base.structure import (
     checked,
     checked_all,
@@ -22,8 +23,7 @@ from base.structure import (
     checked_seconds,
     read_object,
 )
-from base.utc import utc_now
-from runners.records.shard import write_atomically
+from base.units import utc_now
 
 # The environment variables in which the systems name a job; for people, it identifies nothing.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
+from base.files import write_atomically
 from base.structure import (
     checked,
     checked_all,
@@ -25,7 +26,6 @@ from base.structure import (
 )
 from runners.batch.spread import Worker
 from runners.batch.systems.interface import Submitted
-from runners.records.shard import write_atomically
 
 SCHEMA = 1
 FOLDER = "submissions"

@@ -9,9 +9,9 @@ from pathlib import Path
 from shutil import rmtree
 
 from base.errors import StudyError, UserError
+from base.files import write_whole
 from base.text import plural
-from base.utc import utc_now
-from base.whole_file import write_whole
+from base.units import utc_now
 from configs.model import Queue, Site, Spread, Study
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import read_made

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base.errors import StudyError, UserError
+from base.errors import StoppedError, StudyError, UserError
 from base.text import plural
-from base.utc import utc_now
+from base.units import duration, utc_now
 from configs.library import load_site, load_study
 from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
@@ -26,8 +26,7 @@ from runners.batch.worker_status import DONE, REFUSED, STOPPED
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import RuledOut
-from runners.study.assignment import Share, StoppedError
-from runners.study.forecast import duration
+from runners.study.assignment import Share
 from runners.study.history import read_history
 from runners.study.loop import Progress
 from runners.study.machine import open_workplace, results_folder

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from base.signals import ended_by
-from base.text import printable, shown
+from base.text import ended_by, printable, shown
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.host.shortage import SHORTAGES, ShortageError, shortage_of
 

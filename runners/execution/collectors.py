@@ -11,7 +11,7 @@ from pathlib import Path
 from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
-from runners.execution.execute import Harness, Meter, Observation
+from runners.execution.execute import Harness, Observation
 from runners.host.installation import for_tools
 from runners.host.openmp_runtime import find_runtime
 from runners.host.tool_versions import build_of, description_of, tool_versions
@@ -22,6 +22,7 @@ from runners.measure.conditions.temperature import TemperatureMeter
 from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
+from runners.measure.meter import Meter
 from runners.measure.perf.counters import fields_of, no_counters, read_counters
 from runners.measure.perf.events import (
     event_list,
@@ -103,7 +104,9 @@ class Collectors:
             self._versions_of(case),
             self._counters(case, seen),
             energy,
-            self._surroundings.measured(case.host_mask, seen, energy.fields.get("power_pkg_w")),
+            self._surroundings.measured(
+                case.host_mask, seen.ending.used_s, seen.cost, energy.fields.get("power_pkg_w")
+            ),
         ]
 
     def idle(self, case: Case) -> list[Measured]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from base.errors import UserError
-from base.typed import as_typed
+from base.text import as_typed
 from configs.model import AppChoice, Study
 from runners.plan.case import Case
 from runners.plan.command_line import Launch

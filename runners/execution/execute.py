@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from runners.execution.affinity import step_aside
 from runners.execution.births import Births
@@ -19,27 +18,12 @@ from runners.execution.printed import Printed
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.witness import Ending, WitnessProcess
 from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.meter import Meter
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
 from runners.plan.command_line import Launch
 
 # How often meters are read, and what was printed is trimmed, while the program runs.
 METER_S = 1.0
-
-
-class Meter(Protocol):
-    """Measures something around a run: energy, temperature.
-
-    Meters nest: the first of several starts first and stops last, farthest from the program.
-    """
-
-    def start(self) -> None:
-        """Read the state before the program is released."""
-
-    def sample(self) -> None:
-        """Called now and then while the program runs, so that counters cannot wrap unseen."""
-
-    def stop(self) -> None:
-        """Read the state after the program has ended."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from base.patterns import Spans, TooSlowError, last_match, matches
-from base.signals import ended_by
+from base.text import ended_by
 from runners.execution.execute import Observation
 from runners.execution.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case

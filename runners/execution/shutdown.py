@@ -37,6 +37,6 @@ def unless_stopped(
     if seen.ending.wait_status != 0 and not seen.timed_out:
         time.sleep(SIGNAL_GRACE_S)
         may_start(None)
-        if problem := shortage_in(seen):
+        if problem := shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr):
             raise ShortageError(problem)
     return seen

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from base.child_end import wait_for
+from base.command import wait_for
 from base.errors import StudyError
-from base.signals import ended_by
+from base.text import ended_by
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0

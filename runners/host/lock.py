@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 
 from base.command import ask
-from runners.study.assignment import StoppedError
+from base.errors import StoppedError
 
 _MAX_COMMAND_CHARACTERS = 120
 _MAX_COMMAND_BYTES = 4096

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
 
 from base.errors import StudyError
-
-if TYPE_CHECKING:
-    from runners.execution.execute import Observation
 
 # fork(2), open(2), execve(2): too many processes, too many open files of this process or of the
 # system, too little memory.
@@ -58,16 +54,17 @@ def shortage_of(error: BaseException) -> str:
     return text if any(word in text for word in _WORDS) else ""
 
 
-def shortage_in(seen: Observation) -> str:
-    """Return in words what a run's program was refused, as far as it is known; empty if nothing."""
-    number = seen.ending.exec_errno
-    if number in SHORTAGES:
-        return f"the program could not be started: {os.strerror(number)}"
-    status = seen.ending.exit_code
+def shortage_in(exec_errno: int | None, status: int | None, stderr: str) -> str:
+    """Return in words what a program was refused, as far as it is known; empty if nothing.
+
+    `exec_errno` is why it could not be started, `status` its exit status.
+    """
+    if exec_errno in SHORTAGES:
+        return f"the program could not be started: {os.strerror(exec_errno)}"
     if not status:
         return ""
     starts = (_LOADER,) if status == _LOADER_STATUS else _NO_THREAD
-    for line in seen.stderr.splitlines():
+    for line in stderr.splitlines():
         if any(start in line for start in starts) and any(word in line for word in _WORDS):
             return f"the program could not go on: {line.strip()}"
     return ""

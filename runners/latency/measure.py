@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
+from base.files import write_atomically
 from base.text import unknown_word
-from base.utc import utc_now
+from base.units import utc_now
 from base.version import VERSION
 from runners.host.installation import for_programs
 from runners.host.lock import NodeLock
@@ -22,7 +23,6 @@ from runners.latency.program import PROGRAM, Measuring
 from runners.node.node import Node
 from runners.node.state import read_state
 from runners.node.topology import topology_json
-from runners.records.shard import write_atomically
 
 # The version of the file's layout; a reader refuses what it does not know.
 SCHEMA = 1

@@ -15,8 +15,8 @@ from itertools import combinations
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import plural, shown
+from base.units import duration
 from runners.node.topology import Topology
-from runners.study.forecast import duration
 
 Pair = tuple[int, int]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
-from base.signals import ended_by
+from base.text import ended_by
 from runners.latency.pairs import Pair
 
 PROGRAM = "pingpong-pthreads"

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from base.command import ask
-from runners.records.shard import write_atomically
+from base.files import write_atomically
 
 COMMANDS = ("lstopo-no-graphics", "lstopo")
 # No legend: it has the host's name and the date. No devices: the question is one of cores.

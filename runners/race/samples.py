@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
+from runners.plan.estimate import OVERHEAD_S
 from runners.race.elimination import Field
 from runners.race.state import RaceRun
 from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
-from runners.study.forecast import OVERHEAD_S
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from base.errors import StudyError, UserError
-from base.whole_file import is_full, sync_folder, write_whole
+from base.errors import StoppedError, StudyError, UserError
+from base.files import is_full, sync_folder
 from runners.records.line import line_of
-from runners.study.assignment import StoppedError
 
 # The history of the record's schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -232,15 +231,3 @@ def _write_line(descriptor: int, line: bytes) -> None:
     while line:
         line = line[os.write(descriptor, line) :]
     os.fsync(descriptor)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside the records so that it is there whole or not at all.
-
-    Raises StudyError when the folder cannot be written.
-    """
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        help_ = "make room" if is_full(error) else "expected a folder that you may write to"
-        raise StudyError(f"{path}: cannot be written ({error.strerror}); {help_}") from None

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from base.own_file import (
+from base.files import (
     UnsafeError,
     check_roots_folder,
     closed_to_others,
     read_own,
+    sync_folder,
     write_synced,
 )
-from base.utc import utc_now
-from base.whole_file import sync_folder
+from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.settings.setting import Setting

@@ -6,12 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.errors import StudyError
-
-
-class StoppedError(StudyError):
-    """The work was stopped in good order: what is left is made by who comes after."""
-
 
 def _nothing_stops(_expected_s: float | None) -> None:
     return

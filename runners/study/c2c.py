@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
+from base.files import write_atomically
 from base.text import plural
-from base.utc import utc_now
+from base.units import utc_now
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import judge, proof_of
 from runners.execution.placement import why_plugged
@@ -39,7 +40,6 @@ from runners.node.node import Node
 from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.records.shard import write_atomically
 from runners.records.status import OK
 from runners.study.loop import Progress
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from base.errors import StoppedError
+from base.files import sync_folder
 from base.text import plural
-from base.utc import utc_now
-from base.whole_file import sync_folder
+from base.units import utc_now
 from runners.host.processes import STAT_LIMIT, Task, parse_task
 from runners.host.tree import Absent, Tree
 from runners.node.node import Node
@@ -29,7 +30,6 @@ from runners.records.reader import Part, read_part_progress
 from runners.records.status import FINAL
 from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
-from runners.study.assignment import StoppedError
 from runners.study.course import runs_left
 from runners.study.outline import Outline
 

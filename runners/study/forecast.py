@@ -6,29 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from runners.plan.case import Case
-
-# What a run costs beside the program: perf's start, the record, the look at the node.
-OVERHEAD_S = 0.02
-# likwid-pin up to 5.5 sleeps a second before it starts the program.
-LIKWID_START_S = 1.1
-
-
-def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
-    """Return about how long one run takes, in seconds: measured before, or the app's own hint.
-
-    `measured_s` maps a case_id to the mean of its runs so far. The hint is for one thread and is
-    divided by the threads, as if the program scaled perfectly: good enough for a forecast.
-    """
-    if case.case_id in measured_s:
-        return measured_s[case.case_id]
-    if case.size.estimate_s is None:
-        return None
-    return case.size.estimate_s / case.threads
-
-
-def overhead_s(case: Case) -> float:
-    """Return what a run of the case takes beside its program, in seconds."""
-    return OVERHEAD_S + (LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0)
+from runners.plan.estimate import estimate_s, overhead_s
 
 
 class Forecast:
@@ -77,17 +55,3 @@ class Forecast:
 
     def _one_s(self, case_id: str) -> float:
         return (self._each[case_id] or 0.0) + self._overhead[case_id]
-
-
-def duration(seconds: float | None) -> str:
-    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
-    if seconds is None:
-        return "unknown"
-    whole = round(seconds)
-    if whole < 1:
-        return f"{seconds:.2g} s"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -12,12 +12,12 @@ from base.text import shown
 from configs.model import Precision, Race, Study
 from runners.measure.conditions.cooldown import recorded_reference_c
 from runners.node.differences import what_changed
+from runners.plan.estimate import OVERHEAD_S
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
 from runners.records.reader import read_progress, read_records
 from runners.records.run_keys import RunKey, RunKeys
 from runners.records.status import FINAL, LEFT_OUT, OK
-from runners.study.forecast import OVERHEAD_S
 from runners.study.precision import CasePrecision, figures_of
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import read_given
+from base.units import duration
 from runners.latency.measure import (
     FILE_NAME,
     LatencySettings,
@@ -16,7 +17,6 @@ from runners.latency.measure import (
 )
 from runners.latency.pairs import plan_pairs
 from runners.node.node import Node
-from runners.study.forecast import duration
 from runners.study.loop import Progress
 
 # A file of more is not read to know its boot; 1024 CPUs with 30 samples of each pair take less.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from base.errors import StudyError
+from base.errors import StoppedError, StudyError
 from base.reading import Measured
-from base.utc import utc_now
+from base.units import duration, utc_now
 from runners.execution.execute import Observation
 from runners.execution.shutdown import unless_stopped
 from runners.execution.witness import LaunchError
@@ -29,9 +29,7 @@ from runners.plan.plan import Plan
 from runners.race.state import RuledOut
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
-from runners.study.assignment import StoppedError
 from runners.study.course import runs_left
-from runners.study.forecast import duration
 from runners.study.history import History
 from runners.study.outlook import Outlook
 from runners.study.programs import ProgramChangedError

@@ -9,16 +9,17 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural
+from base.units import duration
 from configs.model import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import how_many
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, LeftOut, case_fields
 from runners.plan.command_line import Launch
+from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.budget import most_said
 from runners.study.course import fewest_left, forecast, runs_left
-from runners.study.forecast import duration, estimate_s
 from runners.study.history import History
 from runners.study.precision import repetition_rule, said
 from runners.study.reached import precision_lines

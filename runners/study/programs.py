@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
+from base.files import write_atomically
 from base.reading import Measured
 from base.text import printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
@@ -16,7 +17,6 @@ from runners.node.differences import kept_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
-from runners.records.shard import write_atomically
 
 FOLDER = "programs"
 _MAX_NAMED = 6

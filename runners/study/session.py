@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from base.errors import StudyError, UserError
-from base.typed import as_typed
+from base.files import write_atomically
+from base.text import as_typed
 from configs.library import study_argument
 from configs.model import Study
 from runners.execution.engine import Engine, LocalEngine, check_emulation
@@ -23,7 +24,7 @@ from runners.host.tree import Tree
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
 from runners.records.reader import Part, parts_of
-from runners.records.shard import Shard, write_atomically
+from runners.records.shard import Shard
 from runners.settings.governor import Governors
 from runners.settings.leftover import told_problems
 from runners.study.assignment import ALL, Share

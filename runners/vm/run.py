@@ -8,10 +8,11 @@ from typing import Any
 
 from runners.execution.affinity import step_aside
 from runners.execution.collectors import Collectors
-from runners.execution.execute import METER_S, Meter, Observation
+from runners.execution.execute import METER_S, Observation
 from runners.execution.placement import Proof
 from runners.execution.witness import LaunchError
 from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.meter import Meter
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
 from runners.plan.command_line import Launch

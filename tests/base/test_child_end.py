@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from base.child_end import wait_for
+from base.command import wait_for
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from base.typed import as_typed
+from base.text import as_typed
 from tests.tools import need_tool
 
 

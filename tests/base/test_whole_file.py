@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from base.whole_file import write_whole
+from base.files import write_whole
 
 
 def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(

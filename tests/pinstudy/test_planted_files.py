@@ -13,8 +13,8 @@ import pytest
 
 from analysis.imports.summary_file import import_summaries
 from analysis.published import FOLDER
+from base.errors import StoppedError
 from runners.records.shard import LATE, Shard
-from runners.study.assignment import StoppedError
 from tests.analysis.records import record, write
 from tests.tools import ROOT, need_tool
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from base.typed import as_typed
+from base.text import as_typed
 from pinstudy.options import JSON, RESULTS
 from pinstudy.output import print_columns, say
 
@@ -54,8 +54,8 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
 
 def _show(status: SubmissionStatus) -> None:
     from base.text import plural
+    from base.units import duration
     from runners.batch.status import said_of
-    from runners.study.forecast import duration
 
     submission = status.submission
     say(
@@ -87,7 +87,7 @@ def _show(status: SubmissionStatus) -> None:
 
 
 def _show_what_next(status: SubmissionStatus) -> None:
-    from runners.study.forecast import duration
+    from base.units import duration
 
     if status.live:
         say(f"expected time until all is done: {duration(status.left_s)}")

@@ -133,8 +133,8 @@ def command(
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the script, what others differ in, and what all of it amounts to."""
     from base.text import plural
+    from base.units import duration
     from runners.batch.spread import PER_NODE, said
-    from runners.study.forecast import duration
 
     study, chain = prepared.asked.study, prepared.asked.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
@@ -155,8 +155,8 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and what to do when it is longer than its jobs."""
+    from base.units import duration
     from runners.batch.spread import SPLIT
-    from runners.study.forecast import duration
     from runners.study.machine import open_workplace
 
     if sysroot is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from base.errors import UserError
-from base.typed import as_typed
+from base.text import as_typed
 from pinstudy.options import SYSROOT
 from pinstudy.output import say, wrap
 
@@ -24,8 +24,8 @@ def command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
     no serial numbers and no identifiers of the machine, and no host's name unless asked for. What
     could not be read is in its snapshot.json, with the reason.
     """
+    from base.files import write_atomically
     from runners.node.snapshot import FOLDER, SUFFIX, take_snapshot
-    from runners.records.shard import write_atomically
 
     stem = file.name.removesuffix(SUFFIX)
     if stem in ("", file.name):

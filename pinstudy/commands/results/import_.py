@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from base.typed import as_typed
+from base.text import as_typed
 from pinstudy.output import say
 
 _INTO = click.option(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from base.typed import as_typed
+from base.text import as_typed
 from pinstudy.options import JSON, MARGIN, find_results
 from pinstudy.output import print_json, say, terminal_width
 

@@ -50,7 +50,7 @@ def command(
 
 
 def _print_row(row: dict[str, Any]) -> None:
-    from runners.study.forecast import duration
+    from base.units import duration
 
     start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
     if row["reason"]:

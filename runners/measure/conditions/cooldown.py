@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from base.reading import Measured
+from base.units import duration
 from configs.model import TemperatureGate
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
-from runners.study.forecast import duration
 
 # coretemp renews its values once a second; to look more often would only wake the package.
 LOOK_EVERY_S = 1.0

@@ -9,12 +9,12 @@ import re
 from typing import Any
 
 from base.reading import Measured
-from runners.execution.execute import Observation
 from runners.host.daemons import daemon_warning, find_daemons
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.cpu_quota import QuotaMeter
 from runners.measure.conditions.cpu_time import BusyMeter
 from runners.measure.conditions.other_tasks import ForeignTasksMeter
+from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.measure.energy.power_note import power_limit_note
@@ -67,15 +67,22 @@ class Surroundings:
             meter.stop()
         self._limits = read_power_limits(self._tree)
 
-    def measured(self, cpus: tuple[int, ...], seen: Observation, power_w: object) -> Measured:
+    def measured(
+        self,
+        cpus: tuple[int, ...],
+        program_s: float | None,
+        overhead: HarnessCost | None,
+        power_w: object,
+    ) -> Measured:
         """Return the record's fields for a run on these CPUs, of this average package power.
 
-        A task on an SMT sibling of theirs slows the program as one on its own CPU does.
+        `program_s` is the program's CPU time in seconds, `overhead` what pinstudy itself used. A
+        task on an SMT sibling of theirs slows the program as one on its own CPU does.
         """
         cpus = with_siblings(self._cores, cpus)
-        own_s = seen.ending.used_s
-        if own_s is not None and seen.cost and not set(seen.cost.cpus).isdisjoint(cpus):
-            own_s += seen.cost.cpu_s
+        own_s = program_s
+        if own_s is not None and overhead and not set(overhead.cpus).isdisjoint(cpus):
+            own_s += overhead.cpu_s
         reading = Measured()
         for part in (
             self._temperature.reading(),
@@ -84,7 +91,7 @@ class Surroundings:
             power_limit_note(power_w, () if isinstance(self._limits, Absent) else self._limits),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),
-            Measured({} if seen.cost is None else {"harness": seen.cost.fields()}),
+            Measured({} if overhead is None else {"harness": overhead.fields()}),
         ):
             reading.fields.update(part.fields)
             reading.unavailable.update(part.unavailable)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from base.reading import Measured
-from runners.study.forecast import duration
+from base.units import duration
 
 # Clocks are also moved by being slewed, which misorders nothing: adjtime(3) by at most 0.5 ms/s.
 _SLEWED_PER_S = 0.001

@@ -16,8 +16,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from base.child_end import wait_for
-from base.signals import ended_by
+from base.command import wait_for
+from base.text import ended_by
 from runners.host.privileges import as_root
 from runners.host.shortage import is_shortage
 

@@ -41,6 +41,10 @@ def ended(status: int, stderr: str) -> Observation:
     return replace(GOOD, ending=replace(GOOD.ending, wait_status=status << 8), stderr=stderr)
 
 
+def shortage_of_run(seen: Observation) -> str:
+    return shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr)
+
+
 def test_a_witness_that_may_not_fork_is_a_shortage() -> None:
     if os.geteuid() != 0:
         missing("working for a user who may start nothing needs root")
@@ -92,7 +96,7 @@ def test_other_errors_of_the_system_are_none() -> None:
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
 def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) -> None:
     seen = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
-    assert os.strerror(number) in shortage_in(seen)
+    assert os.strerror(number) in shortage_of_run(seen)
     with pytest.raises(ShortageError, match=os.strerror(number)):
         unless_stopped(lambda: seen, lambda _: None)
 
@@ -106,7 +110,7 @@ def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) ->
     ],
 )
 def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> None:
-    assert shortage_in(ended(status, stderr.replace("allocate ", "allocate memory")))
+    assert shortage_of_run(ended(status, stderr.replace("allocate ", "allocate memory")))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +124,7 @@ def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> Non
     ],
 )
 def test_what_a_program_does_by_itself_is_no_shortage(seen: Observation) -> None:
-    assert shortage_in(seen) == ""
+    assert shortage_of_run(seen) == ""
 
 
 def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import StudyError, UserError
+from base.errors import StoppedError, StudyError, UserError
 from runners.records.reader import (
     LONGEST_LINE,
     Part,
@@ -25,7 +25,6 @@ from runners.records.reader import (
     read_records,
 )
 from runners.records.shard import LATE, SCHEMA, Shard
-from runners.study.assignment import StoppedError
 from tests.limits import files_of_at_most
 from tests.ordinary_user import open_folder, ordinary_user
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from base.errors import StudyError
+from base.errors import StoppedError, StudyError
 from runners.host.tree import Tree
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
-from runners.study.assignment import StoppedError
 from runners.study.crash_notice import SUFFIX, UnderWay, ended_attempts
 from tests.limits import files_of_at_most, no_more_files
 

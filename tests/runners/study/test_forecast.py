@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from runners.study.forecast import OVERHEAD_S, Forecast, duration
+from base.units import duration
+from runners.plan.estimate import OVERHEAD_S
+from runners.study.forecast import Forecast
 from tests.runners.cases import SMALL, case
 
 TWO = case(threads=2)

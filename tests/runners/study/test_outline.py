@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from base.units import duration
 from configs.library import load_study
 from configs.model import Baseline, Precision, Race, Study
-from runners.study.forecast import duration
 from runners.study.machine import open_workplace
 from runners.study.outline import Outline
 from tests.runners.power_pmu_trees import power_pmu_tree

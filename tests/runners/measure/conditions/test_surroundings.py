@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from runners.execution.execute import Observation
-from runners.execution.witness import Ending
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
@@ -46,9 +44,7 @@ def fields(
     write(root, "proc/stat", "cpu3 190 0 10 0 0 0 0 4 0 0")
     process(root, 90, "irqbalance", user=35, threads=(3,))
     around.stop()
-    ending = Ending(0, 1.1, user_s, 0.1, 0)
-    seen = Observation(ending, False, "", "", (), 1, "", "", (), harness)
-    reading = around.measured((3,), seen, power_w)
+    reading = around.measured((3,), user_s + 0.1, harness, power_w)
     return reading.fields, reading.unavailable
 
 
@@ -81,8 +77,7 @@ def test_power_is_held_against_the_limit_that_is_in_force_at_the_run(root: Path)
     # thermald lowers limits while a study runs.
     write(root, f"{LIMIT}/constraint_0_power_limit_uw", 45_000_000)
     around.stop()
-    seen = Observation(Ending(0, 1.1, 0.6, 0.1, 0), False, "", "", (), 1, "", "", ())
-    note = around.measured((3,), seen, 44.5).fields["power_limit_note"]
+    note = around.measured((3,), 0.7, None, 44.5).fields["power_limit_note"]
     assert note.startswith("at PL1: average package power 44.5 W, PL1 45.0 W")
 
 
@@ -94,8 +89,7 @@ def test_a_task_on_an_smt_sibling_is_foreign_too(tmp_path: Path) -> None:
     write(root, "proc/stat", "cpu2 200 0 0 0 0 0 0 0\ncpu3 150 0 0 0 0 0 0 0\n")
     process(root, 90, "noise", user=50, threads=(3,))
     around.stop()
-    seen = Observation(Ending(0, 1.0, 1.0, 0.0, 0), False, "", "", (), 1, "", "", ())
-    found = around.measured((2,), seen, None).fields
+    found = around.measured((2,), 1.0, None, None).fields
     assert found["foreign_cpu_s"] == pytest.approx(0.5)
     assert found["foreign_tasks"] == [{"command": "noise", "cpu_s": 0.5}]
 
@@ -115,8 +109,7 @@ def test_a_bare_node_has_reasons_instead(tmp_path: Path) -> None:
     around = Surroundings(open_node(build_tree(tmp_path, "rpl0")))
     around.start()
     around.stop()
-    seen = Observation(Ending(0, 1.0, 1.0, 0.0, 0), False, "", "", (), 1, "", "", ())
-    reading = around.measured((3,), seen, None)
+    reading = around.measured((3,), 1.0, None, None)
     assert set(reading.unavailable) >= {
         "temperature_before_c",
         "temperature_after_c",
