@@ -27,6 +27,7 @@ mapfile -t cpp < <(find apps runners tests benchmarks -name '*.[ch]pp' | sort)
 check "Python, rules" python -m ruff check
 check "Python, format" python -m ruff format --check
 check "Python, types" python -m mypy
+check "Python, imports" lint-imports --no-cache
 check "Spack files" python -m tools.check_spack
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
