@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from runners.host.installation import ROOT
+from runners.host.software import ROOT
 
 
 @contextmanager

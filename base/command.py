@@ -1,4 +1,4 @@
-"""Asking an installed command a short question."""
+"""Running a command of the system: asking it a short question, and waiting for its end."""
 
 from __future__ import annotations
 

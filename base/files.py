@@ -1,4 +1,4 @@
-"""Reading files that anybody may have made: regular ones only, without waiting, up to a size."""
+"""Reading files that anybody may have made, and writing files whole, whatever ends this process."""
 
 from __future__ import annotations
 

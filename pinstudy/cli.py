@@ -116,7 +116,7 @@ def group(ctx: click.Context) -> None:
     program the best time and energy.
     """
     if ctx.invoked_subcommand != "restore":
-        from runners.settings.leftover import put_back_leftovers
+        from runners.settings.recovery import put_back_leftovers
 
         for line in put_back_leftovers(Path("/")):
             click.echo(f"pinstudy: {printable(line)}", err=True)

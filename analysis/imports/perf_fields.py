@@ -15,7 +15,7 @@ from base.reading import Measured
 from runners.host.tree import Absent
 from runners.measure.energy.figures import FIELDS as ENERGY
 from runners.measure.energy.figures import domain_fields, run_figures
-from runners.measure.energy.perf_power import EVENTS, UNIT
+from runners.measure.energy.perf import EVENTS, UNIT
 from runners.measure.perf.counters import FIELDS, no_counters, read_counters
 from runners.measure.perf.output import PerfOutput, Row
 from runners.measure.perf.scaling import canonical_event

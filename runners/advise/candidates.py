@@ -21,8 +21,13 @@ from runners.advise.suggestions import (
     suggestions,
 )
 from runners.node.topology import Topology
-from runners.plan.selection import check_mechanism, choose_mechanism, describe, resolve_cpus
-from runners.plan.unmappable import CannotMapError
+from runners.plan.selection import (
+    CannotMapError,
+    check_mechanism,
+    choose_mechanism,
+    describe,
+    resolve_cpus,
+)
 
 # A block of so many runs can be made in the minutes that a user gives.
 MOST_CANDIDATES = 56

@@ -19,7 +19,7 @@ from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile
-from runners.race.budget import most_said
+from runners.race.race import most_said
 
 
 @dataclass(frozen=True)

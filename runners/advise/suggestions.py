@@ -8,8 +8,7 @@ from itertools import zip_longest
 
 from configs.model import Mapping
 from runners.node.topology import Topology
-from runners.plan.selection import resolve_cpus
-from runners.plan.unmappable import CannotMapError
+from runners.plan.selection import CannotMapError, resolve_cpus
 
 SCHEDULER = "scheduler"
 # Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.

@@ -39,7 +39,7 @@ from runners.batch.submission import (
 from runners.batch.systems.interface import WORKER, BatchSystem, Job, Submitted
 from runners.batch.systems.registry import open_system
 from runners.batch.worker_status import DONE, REFUSED
-from runners.host.installation import ROOT, prefix
+from runners.host.software import ROOT, prefix
 
 MAX_CHAIN = 100
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runners.doctor.asked_node import AskedNode
 from runners.doctor.capability import NOT_TRIED, Capability
-from runners.host.installation import for_tools
+from runners.host.software import for_tools
 from runners.measure.perf.events import HARDWARE_EVENTS
 from runners.measure.perf.pmus import read_core_pmus, why_unsupported
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event

@@ -9,9 +9,8 @@ from runners.doctor.asked_node import AskedNode
 from runners.doctor.capability import Capability
 from runners.doctor.counting import no_perf
 from runners.host.tree import Absent
-from runners.measure.energy.perf import PerfMeter
-from runners.measure.energy.perf_power import GRANT as PERF_GRANT
-from runners.measure.energy.perf_power import find_power_pmu, why_forbidden
+from runners.measure.energy.perf import GRANT as PERF_GRANT
+from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
 from runners.measure.energy.powercap_zones import DOMAINS, GRANT, find_zones
 
 POWERCAP, PERF = "energy:powercap", "energy:perf"

@@ -16,9 +16,8 @@ from base.command import ask
 from base.errors import UserError
 from runners.doctor.asked_node import AskedNode
 from runners.doctor.capability import NOT_TRIED, Capability
-from runners.host.installation import for_programs
 from runners.host.openmp_runtime import find_runtime
-from runners.host.software import WITNESS, find_program
+from runners.host.software import WITNESS, find_program, for_programs
 from runners.plan.command_line import REMOVED_PREFIXES
 
 # The smallest of the programs; a matrix of two rows is a run of some milliseconds.

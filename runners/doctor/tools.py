@@ -10,7 +10,7 @@ from itertools import pairwise
 from base.command import ask
 from runners.doctor.asked_node import AskedNode
 from runners.doctor.capability import NOT_TRIED, Capability
-from runners.host.installation import for_tools
+from runners.host.software import for_tools
 
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 

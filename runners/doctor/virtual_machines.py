@@ -11,7 +11,7 @@ from pathlib import Path
 from base.errors import UserError
 from runners.doctor.asked_node import AskedNode
 from runners.doctor.capability import NOT_TRIED, Capability
-from runners.host.installation import for_guests
+from runners.host.software import for_guests
 from runners.vm.host import find_guest_host
 
 NAME = "virtual-machines"

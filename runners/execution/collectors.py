@@ -12,9 +12,8 @@ from base.reading import Measured
 from base.version import VERSION
 from configs.model import Study
 from runners.execution.execute import Harness, Observation
-from runners.host.installation import for_tools
 from runners.host.openmp_runtime import find_runtime
-from runners.host.tool_versions import build_of, description_of, tool_versions
+from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.surroundings import Surroundings, read_load

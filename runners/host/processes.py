@@ -1,4 +1,7 @@
-"""The processes of a node as /proc/PID/stat shows them (proc_pid_stat(5))."""
+"""The processes of a node as /proc/PID/stat shows them (proc_pid_stat(5)).
+
+CPU times there are in clock ticks, of 10 ms.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import os
 import re
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 from runners.host.privileges import as_root
 from runners.host.tree import Absent, Tree
+from runners.measure.conditions.cpu_time import tick_s
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
@@ -120,3 +125,23 @@ def read_threads(tree: Tree, pid: int) -> list[Task]:
     texts = (tree.content(f"/proc/{pid}/task/{name}/stat", STAT_LIMIT) for name in names)
     tasks = (parse_task(text) for text in texts if not isinstance(text, Absent))
     return [task for task in tasks if task is not None]
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """CPU seconds in user and in system mode; a guest's own instructions are user time."""
+
+    user_s: float
+    system_s: float
+
+    def __sub__(self, earlier: CpuTime) -> CpuTime:
+        """Return the time between two readings."""
+        return CpuTime(self.user_s - earlier.user_s, self.system_s - earlier.system_s)
+
+
+def read_cpu_time(pid: int) -> CpuTime:
+    """Return what all threads of a process have used so far; nothing for one that is gone."""
+    text = Tree(Path("/")).content(f"/proc/{pid}/stat", STAT_LIMIT)
+    ticks = None if isinstance(text, Absent) else parse_cpu_ticks(text)
+    user, system = ticks or (0, 0)
+    return CpuTime(user * tick_s(), system * tick_s())

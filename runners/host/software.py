@@ -1,15 +1,23 @@
-"""Where programs and tools are: the build, an installation, or the PATH."""
+"""Where programs and tools are, what they are, and what gets those that are missing.
+
+They are in the build of a checkout, in an installation, or on the PATH.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from runners.host.installation import ROOT, prefix, spack_environment
+from base.command import ask
+from base.files import read_given
 
+# The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
+ROOT = Path(__file__).resolve().parents[2]
 EMULATED = ROOT / "build" / "emulated" / "bin"
 # Where `make originals` puts what it builds.
 ORIGINALS = ROOT / "build" / "originals" / "bin"
@@ -62,3 +70,108 @@ def find_tools(names: Iterable[str] = LAUNCHERS) -> dict[str, str]:
     """Return the paths of those launchers that this machine has, by name."""
     found = ((name, shutil.which(name)) for name in names)
     return {name: path for name, path in found if path}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What gets something that is missing: as a grant of `doctor`, and as the end of a sentence."""
+
+    grant: str
+    sentence: str
+
+
+def prefix() -> Path | None:
+    """Return the PREFIX of an installation, which has the programs in its bin; None: a checkout."""
+    return None if (ROOT / "CMakeLists.txt").is_file() else ROOT.parent.parent
+
+
+def spack_environment() -> str | None:
+    """Return the folder of the Spack environment that a checkout takes all from, or None.
+
+    As bin/pinstudy and set-up decide it: an active one, unless $PINSTUDY_NO_SPACK forbids that.
+    """
+    if prefix() is not None or os.environ.get("PINSTUDY_NO_SPACK"):
+        return None
+    return os.environ.get("SPACK_ENV") or None
+
+
+def for_tools() -> Remedy:
+    """Return what gets a tool of the system, such as perf."""
+    if prefix() is None:
+        return Remedy("make setup", "install it with `make setup`")
+    words = "install this system's package of it, or load its module"
+    return Remedy(words, words)
+
+
+def for_programs(obtain: str = "") -> Remedy:
+    """Return what gets a program of our own, or one of which an app says how it is obtained."""
+    if obtain:
+        return Remedy(obtain, f"get it with `{obtain}`")
+    where = prefix()
+    if where is not None:
+        words = f"install pinstudy in {where} once more"
+        # Spack keeps its notes there, and installs nothing into it again.
+        if (where / ".spack").is_dir():
+            words = "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
+        return Remedy(words, words)
+    if spack_environment():
+        return Remedy("spack install", "install it with `spack install`")
+    return Remedy("make setup", "build it with `make setup`")
+
+
+def for_guests(obtain: str = "") -> Remedy:
+    """Return what gets all that guests need, with the programs for an emulated CPU.
+
+    `obtain` is how an app says that its programs are obtained, which is to be done before.
+    """
+    if obtain:
+        return Remedy(f"{obtain}, make vm", f"get it with `{obtain}`, then `make vm`")
+    if prefix() is None:
+        return Remedy("make vm", "set it up with `make vm`")
+    words = "run `make vm` in a checkout of pinstudy, and the study from there"
+    return Remedy(words, words)
+
+
+MAX_CHARACTERS = 500
+MAX_BYTES = 4096
+# PREFIX/bin may be everybody's.
+_OWN = re.compile(r"[a-z]+-(serial|pthreads|libgomp|libomp)")
+
+
+def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
+    """Return what `--version` prints for each tool, by name; `not known` where it fails."""
+    return {name: ask_version(path) or "not known" for name, path in tools.items()}
+
+
+def build_of(program: Path) -> str | None:
+    """Return compiler and flags of one of our own programs, or of an original; else None.
+
+    Another program is not asked: it may take `--version` for something to compute.
+    """
+    told = description_of(program)
+    if told:
+        return _one_line(told)
+    ours = (*program_folders(), EMULATED)
+    own = program.parent in ours and _OWN.fullmatch(program.name)
+    return ask_version(str(program)) if own else None
+
+
+def description_of(program: Path) -> list[str]:
+    """Return what `make originals` wrote of a program, first what it is; nothing of others."""
+    if program.parent not in (*program_folders(), EMULATED):
+        return []
+    try:
+        told = read_given(f"{program}.build", MAX_BYTES)
+    except OSError:
+        return []
+    return told.decode("utf-8", "replace").strip().splitlines()
+
+
+def ask_version(path: str) -> str | None:
+    """Return what `path --version` prints, its lines joined, or None when it fails."""
+    return _one_line((ask([path, "--version"]) or "").strip().splitlines())
+
+
+def _one_line(lines: list[str]) -> str | None:
+    text = "; ".join(lines)
+    return "".join(c for c in text if c.isprintable())[:MAX_CHARACTERS] or None

@@ -14,10 +14,8 @@ from base.files import write_atomically
 from base.text import unknown_word
 from base.units import utc_now
 from base.version import VERSION
-from runners.host.installation import for_programs
 from runners.host.lock import NodeLock
-from runners.host.software import find_program
-from runners.host.tool_versions import build_of
+from runners.host.software import build_of, find_program, for_programs
 from runners.latency.pairs import LatencyPlan
 from runners.latency.program import PROGRAM, Measuring
 from runners.node.node import Node

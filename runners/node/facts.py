@@ -3,6 +3,10 @@
 Two groups: what makes a node another node for a study when it changes (kernel, microcode, core
 kinds, SMT, driver, turbo), and what is good to know but moves by itself, such as the boot, or
 depends on who may read it, such as power limits. Only the first goes into the node's digest.
+
+Of the kernel's command line those options are taken that decide how programs run: scheduler,
+frequency, memory (Linux Documentation/admin-guide/kernel-parameters.txt, intel_pstate.rst). What
+names the machine, its disks or consoles is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +18,6 @@ from typing import Any
 from base.cpulist import format_cpulist
 from runners.host.tree import BOOT_ID, Absent, Tree
 from runners.node import cpuinfo
-from runners.node.boot_options import read_boot_options
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
 from runners.node.power_limits import read_power_limits
@@ -239,3 +242,47 @@ def _chosen(tree: Tree, path: str) -> str | Absent:
         return text
     match = re.search(r"\[([a-z_]+)\]", text)
     return match[1] if match else Absent(f"{path} marks no choice")
+
+
+PATH = "/proc/cmdline"
+_NAMES = frozenset(
+    {
+        # who runs where: `intel_pstate=no_cas`, for one, takes back capacity-aware scheduling
+        *("isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "maxcpus", "nr_cpus"),
+        *("nosmt", "noautogroup", "preempt", "threadirqs", "skew_tick"),
+        # frequency and sleep states
+        *("intel_pstate", "amd_pstate", "amd_prefcore", "cpufreq.default_governor", "idle"),
+        *("cpufreq.off", "cpuidle.off", "cpuidle.governor", "intel_idle.max_cstate"),
+        *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force"),
+        # interrupts that take a counter, and clocks
+        *("nmi_watchdog", "nowatchdog", "nosoftlockup", "clocksource", "tsc", "hpet"),
+        # memory
+        *("transparent_hugepage", "hugepages", "hugepagesz", "default_hugepagesz"),
+        *("numa", "numa_balancing"),
+        # what protection against side channels costs
+        *("mitigations", "nopti", "pti", "nospectre_v1", "nospectre_v2", "spectre_v2", "l1tf"),
+        *("spectre_v2_user", "spec_store_bypass_disable", "mds", "tsx", "tsx_async_abort"),
+        *("srbds", "mmio_stale_data", "retbleed", "spec_rstack_overflow"),
+        *("gather_data_sampling", "reg_file_data_sampling", "spectre_bhi"),
+    }
+)
+_VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
+
+
+def read_boot_options(tree: Tree) -> str | Absent:
+    """Return these options of this boot, in their order, blanks between them; often none."""
+    line = tree.content(PATH)
+    return line if isinstance(line, Absent) else kept_options(line)
+
+
+def kept_options(line: str) -> str:
+    """Return what a kernel's command line has of these options; what follows `--` is init's."""
+    words = []
+    for word in line.split():
+        if word == "--":
+            break
+        name, _, value = word.partition("=")
+        # The kernel takes `-` and `_` in names for the same.
+        if name.replace("-", "_") in _NAMES and _VALUE.fullmatch(value):
+            words.append(word)
+    return " ".join(words)

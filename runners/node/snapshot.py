@@ -1,6 +1,9 @@
 """A node as one archive: what `--sysroot` reads of it, to plan elsewhere or to report a mistake.
 
-Equal nodes give equal bytes: members are sorted and have no times and no owners.
+Equal nodes give equal bytes: members are sorted and have no times and no owners. Taken are files
+that tell what a node is and can. Nothing else is looked at: no serial number (`/proc/cpuinfo` of
+ARM boards, dmi/id, the CPU's ppin), no identifier of the machine or its boot. Names of the host and
+of who built its kernel are left out unless asked for.
 """
 
 from __future__ import annotations
@@ -8,13 +11,17 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import tarfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from runners.host.tree import Tree
+from base.errors import UserError
+from runners.host.tree import TEXT_LIMIT, Absent, Tree
+from runners.node import boot_options, cpuinfo
 from runners.node.discovery import check_root
-from runners.node.snapshot_files import NodeFiles, read_node_files
 
 FORMAT = 1
 FOLDER = "node"
@@ -73,3 +80,190 @@ def _archive(contents: dict[str, bytes], directories: set[str]) -> bytes:
                 member.type, member.mode = tarfile.DIRTYPE, 0o755
                 archive.addfile(member)
     return packed.getvalue()
+
+
+# A node of 1024 CPUs has some 70000 of these files.
+MAX_FILES = 200_000
+MAX_BYTES = 64 * 1024 * 1024
+_CPUS = "/sys/devices/system/cpu"
+_PMUS = "/sys/bus/event_source/devices"
+_HWMON = "/sys/class/hwmon"
+_HOST_NAME = "/proc/sys/kernel/hostname"
+_VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
+# Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
+# fixed depth is what keeps out of the loops that links make in /sys.
+_WANTED = (
+    (_CPUS, "online offline present possible isolated nohz_full"),
+    (f"{_CPUS}/smt", "control active"),
+    (f"{_CPUS}/cpuidle", "current_driver current_governor"),
+    ("/sys/devices/system/clocksource/clocksource0", "current_clocksource"),
+    (f"{_CPUS}/cpu[0-9]*", "online cpu_capacity"),
+    (f"{_CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
+    (
+        f"{_CPUS}/cpu[0-9]*/topology",
+        "core_cpus_list thread_siblings_list core_id physical_package_id die_id cluster_id "
+        "package_cpus_list die_cpus_list cluster_cpus_list",
+    ),
+    (f"{_CPUS}/cpu[0-9]*/cache/index[0-9]*", "level type size shared_cpu_list id"),
+    (f"{_CPUS}/cpu[0-9]*/acpi_cppc", "*_perf *_freq"),
+    (f"{_CPUS}/cpu[0-9]*/regs/identification", "midr_el1"),
+    (f"{_CPUS}/cpu[0-9]*/thermal_throttle", "*_count *_ms"),
+    (f"{_CPUS}/cpufreq", "boost"),
+    (
+        f"{_CPUS}/cpufreq/policy[0-9]*",
+        "affected_cpus related_cpus scaling_driver scaling_governor scaling_available_governors "
+        "scaling_min_freq scaling_max_freq cpuinfo_min_freq cpuinfo_max_freq base_frequency boost "
+        "energy_performance_preference energy_performance_available_preferences",
+    ),
+    (f"{_CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
+    (f"{_CPUS}/amd_pstate", "status prefcore"),
+    ("/sys/devices/system/node", "online"),
+    ("/sys/devices/system/node/node[0-9]*", "cpulist"),
+    ("/sys/devices/*", "cpus"),
+    (f"{_PMUS}/*", "type cpus cpumask"),
+    (f"{_PMUS}/power*/events", "*"),
+    ("/sys/class/powercap", ""),
+    *(
+        (
+            f"/sys/class/powercap/{zone}",
+            "name enabled energy_uj max_energy_range_uj constraint_[0-9]_name "
+            "constraint_[0-9]_power_limit_uw constraint_[0-9]_time_window_us "
+            "constraint_[0-9]_max_power_uw",
+        )
+        for zone in ("intel-rapl*", "intel-rapl*/intel-rapl*")
+    ),
+    (f"{_HWMON}/hwmon[0-9]*", "name temp*_label temp*_input"),
+    (f"{_HWMON}/hwmon[0-9]*/device", "uevent"),
+    ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
+    ("/sys/class/dmi/id", "product_name bios_version"),
+    ("/sys/kernel/mm/transparent_hugepage", "enabled"),
+    ("/sys/kernel/debug/x86", "sched_itmt_enabled"),
+    ("/sys/kernel/sched_ext", "state"),
+    ("/sys/kernel/sched_ext/root", "ops"),
+    ("/proc", "cmdline cpuinfo meminfo version"),
+    (
+        "/proc/sys/kernel",
+        "osrelease version arch perf_event_paranoid nmi_watchdog numa_balancing "
+        "sched_autogroup_enabled sched_itmt_enabled randomize_va_space",
+    ),
+)
+# Drivers of the sensors of processors; others' (disks, batteries) say nothing about a study.
+_CPU_SENSORS = ("coretemp", "k10temp")
+# What the kernel calls its own files and directories.
+_NAME = re.compile(r"[A-Za-z0-9_.:,+-]{1,200}", re.ASCII)
+_SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILINE)
+_BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
+# What runners/node/core_kinds/cpuid.py reads of an Intel CPU.
+_CPUID_LEAVES = (0x7, 0x1A)
+
+
+@dataclass
+class NodeFiles:
+    """A node's files by their paths, its directories, and why others could not be read.
+
+    `removed` says what was taken out of which file.
+    """
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    directories: set[str] = field(default_factory=set)
+    unavailable: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, str] = field(default_factory=dict)
+    size: int = 0
+
+    def add(self, path: str, content: bytes) -> None:
+        """Take a file; raises UserError when they are more than a node has."""
+        self.files[path] = content
+        self.size += len(content)
+        if len(self.files) > MAX_FILES or self.size > MAX_BYTES:
+            raise UserError(
+                f"more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB at {path}: this is no "
+                "node; give the root of a recorded tree"
+            )
+
+
+def read_node_files(tree: Tree, with_names: bool) -> NodeFiles:
+    """Return the files that `--sysroot` reads of a node, as far as they can be read.
+
+    Raises UserError when there are more than any node has.
+    """
+    found = NodeFiles()
+    for pattern, names in _WANTED:
+        for directory in _matching(tree, pattern):
+            if _is_foreign_sensor(tree, directory):
+                continue
+            if not pattern.endswith("/*"):
+                found.directories.add(directory)
+            for name in _names(tree, directory, names.split()):
+                _take(tree, f"{directory}/{name}", found)
+    _take_cpuid(tree, found)
+    if with_names:
+        _take(tree, _HOST_NAME, found)
+    return found
+
+
+def _matching(tree: Tree, pattern: str) -> Iterator[str]:
+    """Yield the directories that a pattern of their paths names, sorted."""
+    known = [""]
+    for part in pattern.split("/")[1:]:
+        known = [f"{parent}/{name}" for parent in known for name in _names(tree, parent, [part])]
+    return (directory for directory in known if tree.is_directory(directory))
+
+
+def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
+    """Return the wanted names; only wildcards are looked up in the directory."""
+    if not any(wildcard in name for name in wanted for wildcard in "*["):
+        return wanted
+    listed = tree.names(directory or "/")
+    return [
+        name
+        for name in (() if isinstance(listed, Absent) else listed)
+        if _NAME.fullmatch(name)
+        and any(fnmatchcase(name, pattern) for pattern in wanted)
+        # Servers have hundreds of uncore PMUs, and none of them counts what cores do.
+        and not name.startswith("uncore_")
+    ]
+
+
+def _is_foreign_sensor(tree: Tree, directory: str) -> bool:
+    if not directory.startswith(f"{_HWMON}/"):
+        return False
+    device = "/".join(directory.split("/")[:5])
+    return tree.text(f"{device}/name") not in _CPU_SENSORS
+
+
+def _take(tree: Tree, path: str, found: NodeFiles) -> None:
+    text = tree.content(path, cpuinfo.WHOLE_BYTES if path == cpuinfo.PATH else TEXT_LIMIT)
+    if isinstance(text, Absent):
+        if not text.missing:
+            found.unavailable[path] = text.reason
+        return
+    kept = text
+    if path == cpuinfo.PATH:
+        kept = _SERIAL.sub("", text)
+        what = "serial numbers"
+    elif path in _VERSIONS:
+        kept = _BUILDER.sub("removed", text)
+        what = "who built the kernel, and where"
+    elif path == boot_options.PATH:
+        kept = f"{boot_options.kept_options(text)}\n"
+        what = "boot options that do not decide how programs run"
+    if kept != text:
+        found.removed[path] = what
+    found.add(path, kept.encode())
+
+
+def _take_cpuid(tree: Tree, found: NodeFiles) -> None:
+    """Take Intel's core types; AMD's leaf 0x80000026 would lie 2 GiB into a file."""
+    if cpuinfo.first_block(tree).get("vendor_id") != "GenuineIntel":
+        return
+    for directory in _matching(tree, "/dev/cpu/[0-9]*"):
+        path = f"{directory}/cpuid"
+        leaves = {leaf: tree.block(path, leaf, 16) for leaf in _CPUID_LEAVES}
+        content = bytearray()
+        for leaf, registers in leaves.items():
+            if not isinstance(registers, Absent):
+                content.extend(bytes(leaf - len(content)) + registers)
+            elif not registers.missing:
+                found.unavailable[path] = registers.reason
+        if content:
+            found.add(path, bytes(content))

@@ -1,22 +1,160 @@
 """From a mapping's words to CPU numbers of this node. Pure.
 
 Which CPUs a selection means, and in which order pinned threads take them, is defined here and
-nowhere else; what cannot be done on a node gets its reason.
+nowhere else; what cannot be done on a node gets its reason. A cluster is a group of cores that
+share a cache. Of pairs of CPUs, threads 2i and 2i + 1 are neighbours; the programs of the affinity
+experiments find the same pairs by themselves (apps/common/placements.hpp), and a test compares
+both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
 from base.cpulist import format_cpulist
+from base.text import plural
 from configs.checks.mapping import EXPRESSED_BY, PINS_ONE_THREAD
 from configs.model import PAIRS, App, Mapping
-from runners.host.installation import for_tools
+from runners.host.software import for_tools
 from runners.node.topology import Core, Topology
-from runners.plan.clusters import cores_of_half_the_clusters, ranked_cores, usable
-from runners.plan.pairs import PAIR_SELECTIONS
-from runners.plan.unmappable import CannotMapError
+
+NO_CLUSTERS = "no cores share a cache that others do not"
+
+
+class CannotMapError(Exception):
+    """The node, the thread count or the program's build rules this mapping out; says why."""
+
+
+def usable(core: Core, topology: Topology) -> tuple[int, ...]:
+    """Return the CPUs of a core that this process may use, ascending."""
+    return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
+
+
+def ranked_cores(topology: Topology) -> list[Core]:
+    """Return the cores, best kind first, then by their first CPU; of no kind last."""
+    return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
+
+
+def clusters_of(topology: Topology) -> list[list[Core]]:
+    """Return the groups of cores that share a cache which not all cores share.
+
+    These are cores with one L2 (a module of E-cores), or where no cores share an L2, with one L3.
+    """
+    return _sharing(topology, 2) or _sharing(topology, 3)
+
+
+def cores_of_half_the_clusters(topology: Topology) -> list[Core]:
+    """Return the usable cores of the first half of each kind's clusters, best kind first.
+
+    The clusters of a kind are its cores with one L2, or where no two have one, with one L3, each of
+    which not all cores of the node share; a core beside them is a cluster of its own. They come in
+    the order of packages, then of CPUs, and an odd number is rounded up. A kind without clusters
+    keeps all its cores. Raises CannotMapError when that would leave out no core.
+    """
+    cores = [core for core in ranked_cores(topology) if usable(core, topology)]
+    kept: list[Core] = []
+    clustered = False
+    for kind in dict.fromkeys(core.kind for core in cores):
+        of_kind = [core for core in cores if core.kind == kind]
+        clusters = _clusters_among(of_kind, topology)
+        clustered = clustered or bool(clusters)
+        first = clusters[: (len(clusters) + 1) // 2]
+        kept += [core for core in of_kind if not clusters or any(core in some for some in first)]
+    if len(kept) == len(cores):
+        raise CannotMapError(
+            "no core kind has two clusters, of which one could be left out"
+            if clustered
+            else NO_CLUSTERS
+        )
+    return kept
+
+
+def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core]]:
+    """Return these cores by cluster, or nothing when no two of them are in one."""
+    for level in (2, 3):
+        groups = [[core for core in cores if core in group] for group in _sharing(topology, level)]
+        if any(len(group) > 1 for group in groups):
+            alone = [[core] for core in cores if not any(core in group for group in groups)]
+            clusters = [group for group in groups if group] + alone
+            return sorted(clusters, key=lambda group: (group[0].package, group[0].cpus))
+    return []
+
+
+def _sharing(topology: Topology, level: int) -> list[list[Core]]:
+    cores = ranked_cores(topology)
+    groups = [
+        [core for core in cores if core.cpus[0] in cache.cpus]
+        for cache in topology.caches
+        if cache.level == level and cache.type != "Instruction"
+    ]
+    groups = [group for group in groups if 1 < len(group) < len(cores)]
+    return sorted(groups, key=lambda group: cores.index(group[0]))
+
+
+def siblings(topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return two SMT siblings of each core that has two, best kind first."""
+    cores = [usable(core, topology) for core in ranked_cores(topology)]
+    with_two = [cpus[:2] for cpus in cores if len(cpus) > 1]
+    if not with_two:
+        raise CannotMapError("no core has two usable CPUs (SMT is off or absent)")
+    return _enough("siblings", with_two, threads)
+
+
+def same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return one CPU of each core, twice, best kind first."""
+    firsts = _firsts(ranked_cores(topology), topology)
+    return _enough("same-cpu", list(zip(firsts, firsts, strict=True)), threads)
+
+
+def same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return neighbouring cores of each cluster, two and two, best kind first."""
+    clusters = clusters_of(topology)
+    if not clusters:
+        raise CannotMapError(NO_CLUSTERS)
+    pairs: list[tuple[int, int]] = []
+    for cluster in clusters:
+        firsts = _firsts(cluster, topology)
+        pairs += zip(firsts[::2], firsts[1::2], strict=False)
+    return _enough("same-cluster", pairs, threads)
+
+
+def across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return a core of the best kind and a core of the next, in turn."""
+    if not topology.hybrid:
+        raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
+    fast, slow = (kind.name for kind in topology.kinds[:2])
+    cores = ranked_cores(topology)
+    of_fast = _firsts([core for core in cores if core.kind == fast], topology)
+    of_slow = _firsts([core for core in cores if core.kind == slow], topology)
+    return _enough("across-kinds", list(zip(of_fast, of_slow, strict=False)), threads)
+
+
+def across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
+    """Return a core of the first package and a core of the next, in turn."""
+    packages = sorted({core.package for core in topology.cores})
+    if len(packages) < 2:
+        raise CannotMapError("the node has one package")
+    cores = ranked_cores(topology)
+    here = _firsts([core for core in cores if core.package == packages[0]], topology)
+    there = _firsts([core for core in cores if core.package == packages[1]], topology)
+    return _enough("across-packages", list(zip(here, there, strict=False)), threads)
+
+
+def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
+    """Return one usable CPU of each core that has one."""
+    return [cpus[0] for core in cores if (cpus := usable(core, topology))]
+
+
+def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tuple[int, ...]:
+    """Return the CPUs of the pairs in a row; raise CannotMapError when they are too few."""
+    needed = -(-threads // 2)
+    if needed > len(pairs):
+        raise CannotMapError(
+            f"{plural(threads, 'thread')} are {plural(needed, 'pair')}; {selection} has room for "
+            f"{plural(len(pairs), 'pair')} here"
+        )
+    return tuple(cpu for pair in pairs for cpu in pair)
 
 
 def resolve_cpus(
@@ -228,6 +366,13 @@ def _in_turn(
     return [cpus for one_each in rounds for cpus in one_each if cpus is not None]
 
 
+PAIR_SELECTIONS: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
+    "siblings": siblings,
+    "same-cpu": same_cpu,
+    "same-cluster": same_cluster,
+    "across-kinds": across_kinds,
+    "across-packages": across_packages,
+}
 _KIND_OF_SELECTION = {
     "pcores": "P",
     "ecores": "E",

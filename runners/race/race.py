@@ -1,9 +1,9 @@
 """A race: from its runs so far to the next block, and to how it stands. Pure.
 
-All cases make a run, those that are far behind make no more; what is left goes on, block by block,
-until one may be taken for the best. It is then tried against the reference, by fresh runs.
-Everything is decided at the end of a block from the runs alone, so that who continues a race
-decides what was decided before.
+All cases make a run, and those that are far behind make no more. What is left goes on, block by
+block, until one may be taken for the best, or until the race has made as many runs as it may. The
+best is then tried against the reference, by fresh runs. Everything is decided at the end of a block
+from the runs alone, so that who continues a race decides what was decided before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from math import ceil, exp, log1p
 
 from base.text import plural
 from configs.model import Race as Rule
-from runners.race.budget import FULL_REPETITIONS, most_runs
 from runners.race.confirmation import EARLIER_SHARE, LEAST_RUNS, look_at, shares
 from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
 from runners.race.samples import Ledger, Value
@@ -29,6 +28,15 @@ Key = tuple[str, int]
 # chosen.
 RESERVED_RUNS = 5
 TRIAL_SHARE = 0.25
+
+# A study that repeats every case ten times is what a race is measured by; it may take a third.
+FULL_REPETITIONS = 10
+FULL_SHARE = 3
+# With few cases a third would not be enough for a trial.
+LEAST_MOST_RUNS = 30
+# Nobody minds so many seconds; short runs differ the more, and there may be more of them.
+SHORT_S = 10.0
+MOST_SHORT_RUNS = 1000
 
 
 class Race:
@@ -328,3 +336,20 @@ def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:
     """Return the reference's runs before all others, in their order."""
     keys = [key for key in runs if key[0] == reference and key[1] < 0]
     return [runs[key] for key in sorted(keys, key=lambda key: -key[1])]
+
+
+def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
+    """Return how many runs a race of so many cases may make, beside warm-up runs.
+
+    `one_s` is what a run of the reference takes, 0 when that is not known.
+    """
+    if rule.runs:
+        return rule.runs
+    short = min(MOST_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
+    return max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
+
+
+def most_said(rule: Rule, cases: int) -> str:
+    """Return in words how many runs a race of so many cases may make."""
+    most = f"at most {plural(most_runs(rule, cases), 'run')}"
+    return most if rule.runs else f"{most}, or as many as take {SHORT_S:g} s"

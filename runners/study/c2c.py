@@ -23,9 +23,8 @@ from runners.execution.outcome import judge, proof_of
 from runners.execution.placement import why_plugged
 from runners.execution.shutdown import unless_stopped
 from runners.execution.witness import LaunchError
-from runners.host.installation import for_tools
 from runners.host.privileges import give
-from runners.host.tool_versions import ask_version
+from runners.host.software import ask_version, for_tools
 from runners.measure.perf.c2c import (
     C2cTrial,
     c2c_command,

@@ -18,7 +18,7 @@ from runners.plan.command_line import Launch
 from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.budget import most_said
+from runners.race.race import most_said
 from runners.study.course import fewest_left, forecast, runs_left
 from runners.study.history import History
 from runners.study.precision import repetition_rule, said

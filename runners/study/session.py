@@ -15,18 +15,23 @@ from base.text import as_typed
 from configs.library import study_argument
 from configs.model import Study
 from runners.execution.engine import Engine, LocalEngine, check_emulation
-from runners.host.installation import for_guests, for_programs
 from runners.host.lock import NodeLock
 from runners.host.orphans import end_orphans
 from runners.host.privileges import works_for
-from runners.host.software import WITNESS, find_emulated_program, find_program
+from runners.host.software import (
+    WITNESS,
+    find_emulated_program,
+    find_program,
+    for_guests,
+    for_programs,
+)
 from runners.host.tree import Tree
 from runners.node.lstopo import keep_picture, picture_path
 from runners.node.state import read_state
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.settings.leftover import told_problems
+from runners.settings.recovery import told_problems
 from runners.study.assignment import ALL, Share
 from runners.study.crash_notice import UnderWay, told_ends
 from runners.study.loop import Bench, Progress, run_study, set_aside

@@ -1,7 +1,8 @@
 """The engine `vm`: a case's runs are made in a guest, by the same runner, under the host's meters.
 
 One guest is up at a time. It is booted for the first case of a mapping of its virtual CPUs and
-serves all of that mapping; the run after one that lost it boots another.
+serves all of that mapping; the run after one that lost it boots another. The guest counts the
+program, the host counts the threads of the guest's CPUs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from base.reading import Measured
 from configs.model import Vm
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
-from runners.host.tool_versions import ask_version
+from runners.host.software import ask_version
+from runners.measure.perf.counters import read_counters
+from runners.measure.perf.output import parse_perf_output
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED
-from runners.vm.counts import counted_in_guest, named_after_vcpus
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.host import check_memory, find_guest_host
 from runners.vm.run import GuestRun, HostView
@@ -150,3 +152,31 @@ def _objection(view: HostView) -> tuple[str, str] | None:
     if problem := view.clock.problem:
         return CLOCK_DRIFTED, problem
     return None
+
+
+# What a guest's own kernel counts; all else is counted by the host.
+OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
+# What is worth to be known of the virtual CPUs' threads as well.
+OF_VCPUS_TOO = ("migrations", "context_switches")
+
+
+def counted_in_guest(seen: Observation) -> Measured:
+    """Return what the guest's kernel counted of the program."""
+    if seen.perf_problem:
+        return Measured({}, dict.fromkeys(OF_THE_PROGRAM, seen.perf_problem))
+    reading = read_counters(parse_perf_output(seen.perf_output), {})
+    return Measured(_only_the_programs(reading.fields), _only_the_programs(reading.unavailable))
+
+
+def named_after_vcpus(measured: Measured) -> Measured:
+    """Name what the host counted of QEMU's threads so that it is not taken for the program's."""
+    return Measured(_renamed(measured.fields), _renamed(measured.unavailable))
+
+
+def _only_the_programs(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in OF_THE_PROGRAM if name in fields}
+
+
+def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in fields.items() if name not in OF_THE_PROGRAM}
+    return kept | {f"vcpu_{name}": fields[name] for name in OF_VCPUS_TOO if name in fields}

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from base.errors import UserError
-from runners.host.installation import ROOT, for_guests
+from runners.host.software import ROOT, for_guests
 from runners.host.tree import Absent, Tree
 from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux

@@ -11,13 +11,13 @@ from runners.execution.collectors import Collectors
 from runners.execution.execute import METER_S, Observation
 from runners.execution.placement import Proof
 from runners.execution.witness import LaunchError
+from runners.host.processes import CpuTime, read_cpu_time
 from runners.measure.conditions.overhead import CostClock, HarnessCost
 from runners.measure.meter import Meter
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
-from runners.vm.cpu_time import CpuTime, read_cpu_time
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
 from runners.vm.protocol import BrokenLineError, launch_message, read_observation
 from runners.vm.vcpus import VcpuSampler

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.leftover import put_back_leftovers
+from runners.settings.recovery import put_back_leftovers
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
 from tests.runners.test_killed_studies import distinct_settings, scaling

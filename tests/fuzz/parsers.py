@@ -37,7 +37,7 @@ from runners.host.processes import parse_cpu_ticks, parse_task
 from runners.host.tree import Absent, Tree
 from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
-from runners.measure.energy.perf_power import read_joules
+from runners.measure.energy.perf import read_joules
 from runners.measure.energy.powercap_zones import DOMAINS, find_zones
 from runners.measure.perf.c2c_lines import contended_lines
 from runners.measure.perf.c2c_samples import NotUnderstoodError, lines_of, read_samples

@@ -13,7 +13,7 @@ import pytest
 
 from runners.host.lock import NodeLock
 from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.leftover import put_back_leftovers
+from runners.settings.recovery import put_back_leftovers
 from tests.tools import ROOT
 from tests.trees import CPU, build_tree, write
 

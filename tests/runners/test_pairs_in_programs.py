@@ -12,8 +12,7 @@ from base.cpulist import format_cpulist
 from configs.model import Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.plan.selection import resolve_cpus
-from runners.plan.unmappable import CannotMapError
+from runners.plan.selection import CannotMapError, resolve_cpus
 from tests.machines import MACHINES
 from tests.tools import ROOT, need_tool
 from tests.trees import build_tree

@@ -8,8 +8,7 @@ import pytest
 
 from runners.host.tree import BOOT_ID, Tree
 from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
-from runners.settings.leftover import put_back_leftovers
-from runners.settings.recovery import restore
+from runners.settings.recovery import put_back_leftovers, restore
 from runners.settings.setting import Setting
 from runners.settings.tune import changes_of, tune
 from tests.trees import CPU, Machine, build_tree, write

@@ -84,7 +84,7 @@ def command(
     """
     from base.errors import UserError
     from configs.schema.options import share_option
-    from pinstudy.pair_progress import PairProgress
+    from pinstudy.progress import PairProgress
     from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root
     from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency

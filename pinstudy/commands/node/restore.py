@@ -28,8 +28,7 @@ def command(sysroot: Path, forget: bool) -> None:
     from base.text import plural
     from runners.host.lock import NodeLock
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
-    from runners.settings.leftover import others_leftovers, told_problems, told_reboot
-    from runners.settings.recovery import restore
+    from runners.settings.recovery import others_leftovers, restore, told_problems, told_reboot
 
     folder = state_folder(sysroot, os.environ)
     failed = False

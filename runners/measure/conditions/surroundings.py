@@ -17,7 +17,7 @@ from runners.measure.conditions.other_tasks import ForeignTasksMeter
 from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
-from runners.measure.energy.power_note import power_limit_note
+from runners.measure.energy.figures import power_limit_note
 from runners.node.node import Node
 from runners.node.power_limits import read_power_limits
 from runners.node.topology import with_siblings

@@ -1,15 +1,28 @@
-"""Energy around a run from perf's power PMU: a system-wide perf that counts nothing else."""
+"""Energy around a run from perf's `power` PMU: RAPL as perf reads it, for whole packages.
+
+Its events are of CPUs, never of a task (Linux arch/x86/events/rapl.c, perf_invalid_context), so a
+system-wide perf of their own counts them; among the events of a task they would not be supported.
+The kernel extends the counters to 64 bits: they do not wrap around.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
+from base.cpulist import format_cpulist
 from base.reading import Measured
+from runners.host.tree import Absent, Tree
 from runners.measure.energy.figures import domain_fields
-from runners.measure.energy.perf_power import PowerPmu, power_command, read_joules
+from runners.measure.perf.events import PerfPermission
+from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
+from runners.node.core_kinds.pmus import EVENT_SOURCES
+from runners.node.cpuinfo import first_block
 
 
 class PerfMeter:
@@ -75,3 +88,129 @@ class PerfMeter:
 
     def _if_any(self, problem: str) -> dict[str, str]:
         return dict.fromkeys(self._pmu.events, problem) if problem else {}
+
+
+POWER_PMU = f"{EVENT_SOURCES}/power"
+# What powercap calls a domain, perf calls so (arch/x86/events/rapl.c, rapl_domain_names).
+EVENTS = {
+    "package": "energy-pkg",
+    "core": "energy-cores",
+    "uncore": "energy-gpu",
+    "dram": "energy-ram",
+    "psys": "energy-psys",
+}
+UNIT = "Joules"
+GRANT = "sysctl kernel.perf_event_paranoid=0"
+# Whatever else the file held, perf would refuse all events for it.
+_ENCODING = re.compile(r"event=0x[0-9a-fA-F]{1,4}", re.ASCII)
+_TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/physical_package_id"
+
+
+@dataclass(frozen=True)
+class PowerPmu:
+    """The power PMU's domains with their events, and the CPUs to count them on.
+
+    `cpus` has one CPU for each counter; `unavailable` a reason for each domain without an event.
+    """
+
+    events: Mapping[str, str]
+    cpus: tuple[int, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_power_pmu(root: Path) -> PowerPmu:
+    """Return the power PMU of the node whose files are under `root`; never raises.
+
+    The PMU names one CPU a package, or a die. The dies of other than Intel's CPUs show their
+    package's counter each, so there the first die of a package stands for all.
+    """
+    tree = Tree(root)
+    names = tree.names(f"{POWER_PMU}/events")
+    if isinstance(names, Absent):
+        return _without(f"no power PMU here ({names.reason})")
+    cpus = _cpus(tree)
+    if isinstance(cpus, Absent):
+        return _without(cpus.reason)
+    events: dict[str, str] = {}
+    unavailable: dict[str, str] = {}
+    for domain, event in EVENTS.items():
+        problem = _why_unusable(tree, event) if event in names else f"the power PMU has no {event}"
+        if problem:
+            unavailable[domain] = problem
+        else:
+            events[domain] = f"power/{event}/"
+    return PowerPmu(events, cpus, unavailable)
+
+
+def power_command(
+    perf: str, pmu: PowerPmu, output: str, control_fd: int, acknowledge_fd: int
+) -> tuple[str, ...]:
+    """Return the command that counts the PMU's events on its CPUs while `cat` waits, counters off.
+
+    It ends when its standard input does; else as `runners.measure.perf.events.perf_command`.
+    """
+    columns = ("-x", ";", "-o", output, "-e", ",".join(pmu.events.values()))
+    control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
+    return (perf, "stat", *columns, *control, "-C", format_cpulist(pmu.cpus), "--", "cat")
+
+
+def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the joules of each domain in perf's output, and why others have none."""
+    domains = {event: domain for domain, event in EVENTS.items()}
+    joules: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    for row in parse_perf_output(text).rows:
+        domain = domains.get(row.event) if row.pmu in ("power", None) else None
+        if domain is None or domain in joules or domain in problems:
+            continue
+        if row.value is None:
+            problems[domain] = f"{row.event} is {row.state}"
+        elif row.unit != UNIT or row.value < 0 or row.aggregate is not None:
+            problems[domain] = f"what perf told of {row.event} is not a sum of {UNIT}"
+        else:
+            joules[domain] = row.value
+    return joules, problems
+
+
+def why_forbidden(permission: PerfPermission) -> str:
+    """Return why this process may not count whole CPUs, with what helps; empty when it may."""
+    if permission.paranoid is None:
+        return "this kernel has no performance events"
+    privileged = permission.admin or (permission.perfmon and not permission.forbidden)
+    if permission.paranoid < 1 or privileged:
+        return ""
+    return (
+        f"perf may count single programs only (kernel.perf_event_paranoid is "
+        f"{permission.paranoid}); as root: {GRANT}"
+    )
+
+
+def _without(reason: str) -> PowerPmu:
+    return PowerPmu({}, (), dict.fromkeys(EVENTS, reason))
+
+
+def _why_unusable(tree: Tree, event: str) -> str:
+    path = f"{POWER_PMU}/events/{event}"
+    text = tree.text(path)
+    if isinstance(text, Absent):
+        return text.reason
+    return "" if _ENCODING.fullmatch(text) else f"{path} does not hold an event"
+
+
+def _cpus(tree: Tree) -> tuple[int, ...] | Absent:
+    """Return one CPU for each counter, of those that the PMU itself names."""
+    path = f"{POWER_PMU}/cpumask"
+    listed = tree.cpulist(path)
+    if isinstance(listed, Absent):
+        return listed
+    if not listed:
+        return Absent(f"{path} names no CPU")
+    if len(listed) == 1 or first_block(tree).get("vendor_id") == "GenuineIntel":
+        return listed
+    first_of: dict[int, int] = {}
+    for cpu in listed:
+        package = tree.integer(_TOPOLOGY.format(cpu))
+        if isinstance(package, Absent):
+            return Absent(f"{package.reason}: one package's energy might be counted twice")
+        first_of.setdefault(package, cpu)
+    return tuple(first_of.values())

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Protocol
 
 from base.reading import Measured
-from runners.host.installation import for_tools
+from runners.host.software import for_tools
 from runners.host.tree import Absent
 from runners.measure.energy.figures import FIELDS
-from runners.measure.energy.perf import PerfMeter
-from runners.measure.energy.perf_power import find_power_pmu, why_forbidden
+from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
 from runners.measure.energy.powercap import PowercapMeter
 from runners.measure.energy.powercap_zones import DOMAINS, find_zones
 from runners.measure.meter import Meter

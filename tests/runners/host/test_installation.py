@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runners.host import installation, software
-from runners.host.tool_versions import build_of
+from runners.host.software import build_of
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError, UserError
-from runners.host.installation import ROOT
 from runners.host.lock import NodeLock
-from runners.host.software import find_program
+from runners.host.software import ROOT, find_program
 from runners.latency.measure import (
     LatencySettings,
     estimate_s,

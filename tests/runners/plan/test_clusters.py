@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from configs.model import Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
-from runners.plan.selection import resolve_cpus
-from runners.plan.unmappable import CannotMapError
+from runners.plan.selection import CannotMapError, resolve_cpus
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,

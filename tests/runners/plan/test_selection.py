@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from configs.model import SELECTIONS, Mapping, OwnPlacement
 from runners.node.topology import Topology
-from runners.plan.selection import check_mechanism, choose_mechanism, resolve_cpus
-from runners.plan.unmappable import CannotMapError
+from runners.plan.selection import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
 from tests.runners.cases import DEMO
 from tests.runners.topologies import (
     core_ultra_7_164u,

@@ -17,7 +17,7 @@ from configs.model import Race
 from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.budget import most_runs
+from runners.race.race import most_runs
 from runners.study.course import fewest_left, runs_left
 from runners.study.history import History
 from runners.study.race_course import entrants_of, limited, shuffled, standing_of

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.measure.energy.perf import PerfMeter
-from runners.measure.energy.perf_power import PowerPmu, power_command, why_forbidden
+from runners.measure.energy.perf import PerfMeter, PowerPmu, power_command, why_forbidden
 from runners.measure.perf.events import read_permission
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
@@ -130,7 +129,7 @@ def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
 def test_real_perf_ends_with_whoever_started_it() -> None:
     code = (
         "import sys, time; from functools import partial\n"
-        "from runners.measure.energy.perf_power import PowerPmu, power_command\n"
+        "from runners.measure.energy.perf import PowerPmu, power_command\n"
         "from runners.measure.perf.stat import PerfStat\n"
         f"pmu = PowerPmu({{'package': 'cpu-clock'}}, ({CPU},))\n"
         f"stat = PerfStat(partial(power_command, {real_perf()!r}, pmu), held=True)\n"

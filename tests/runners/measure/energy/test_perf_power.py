@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.measure.energy.perf_power import (
+from runners.measure.energy.perf import (
     EVENTS,
     PowerPmu,
     find_power_pmu,

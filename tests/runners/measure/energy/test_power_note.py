@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runners.measure.energy.power_note import power_limit_note
+from runners.measure.energy.figures import power_limit_note
 
 
 def limit(zone: str, domain: str, name: str, power_w: float | None) -> dict[str, Any]:
