@@ -1,8 +1,11 @@
-"""A search: what is asked, what was found for it, and what will race, in words and as data."""
+"""A search: what is asked, and what will race for it, in words and as data.
+
+Cases race under the governor in force, and under those that can be had beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +15,13 @@ from base.cpulist import format_cpulist
 from base.text import plural, word_as_typed
 from base.units import duration
 from configs.library import read_study
-from configs.model import RACE_OF, Study
+from configs.model import CURRENT_GOVERNOR, RACE_OF, Study
 from runners.advise.candidates import Field, Placed
-from runners.advise.governors import Choice
 from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Request
 from runners.advise.study_file import StudyFile
+from runners.node.cpufreq import Cpufreq
 from runners.race.race import most_said
 
 
@@ -133,3 +136,47 @@ def _objective(request: Request) -> str:
         return f"{RACE_OF[request.of]}; {margin}"
     which = "higher" if request.higher else "lower"
     return f"what {word_as_typed(request.pattern)} picks of stdout, {which} is better; {margin}"
+
+
+# Answers why cases cannot run under a governor on these CPUs, None when they can.
+WhyNot = Callable[[str, Sequence[int]], "str | None"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The governors, `current` first, and in lines why others are not among them."""
+
+    governors: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def choose_governors(
+    asked: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], why_not: WhyNot
+) -> Choice:
+    """Return the governors for a race on these CPUs; `asked` are those that a user has named.
+
+    Without any that is `performance` and the one that saves power, as far as they can be set here.
+    """
+    found, left_out = [CURRENT_GOVERNOR], []
+    if asked is None and now.reason:
+        return Choice((CURRENT_GOVERNOR,), (f"other governors: {now.reason}",))
+    for governor in ("performance", _saving(now, cpus)) if asked is None else asked:
+        if governor == CURRENT_GOVERNOR:
+            continue
+        if now.why_not_in_force(governor, cpus) is None:
+            left_out.append(f"governor {governor}: in force already, and so {CURRENT_GOVERNOR}")
+        elif problem := why_not(governor, cpus):
+            why = problem.removeprefix(f"the governor {governor} ")
+            left_out.append(f"governor {governor}: {why}")
+        else:
+            found.append(governor)
+    return Choice(tuple(found), tuple(left_out))
+
+
+def _saving(now: Cpufreq, cpus: Sequence[int]) -> str:
+    """Return the governor that follows the load with an eye on power.
+
+    Drivers that offer schedutil take powersave for the lowest frequency (Linux
+    Documentation/admin-guide/pm/cpufreq.rst); those in active mode only know powersave.
+    """
+    return "powersave" if now.why_not_offered("schedutil", cpus) else "schedutil"

@@ -1,9 +1,9 @@
-"""How a submitted study stands: what the batch system says of its jobs, what the records have."""
+"""How a submitted study stands: what batch systems say of its jobs, and what the records have."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from runners.batch.completed import Blocks, Made, read_made
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.systems.interface import ENDED, LIVE, RUNNING, UNKNOWN, JobState
+from runners.batch.systems.registry import open_system
 
 
 @dataclass(frozen=True)
@@ -217,3 +218,30 @@ def said_of(worker: WorkerStatus) -> str:
     elif worker.jobs and not worker.live:
         parts.append("its worker was ended before it could say why")
     return "; ".join(parts) or UNKNOWN
+
+
+def states_of(submission: Submission) -> list[JobState]:
+    """Return what the batch system says of each job of a submission; asks it once."""
+    return open_system(submission.system).poll(submission.jobs) if submission.jobs else []
+
+
+def live_jobs(submissions: Iterable[Submission]) -> list[JobState]:
+    """Return what is said of those jobs of these submissions that may still make runs."""
+    states = (state for submission in submissions for state in states_of(submission))
+    return [state for state in states if state.state in LIVE]
+
+
+def end_jobs(submission: Submission) -> tuple[list[str], str]:
+    """End the submission's jobs that may still be at work, and no other.
+
+    Return the ids of those, and what went wrong, which is empty when they are ended.
+    """
+    live = live_jobs([submission])
+    workers = {state.worker for state in live}
+    jobs = [
+        job
+        for job in submission.jobs
+        if any(job.first_worker <= number < job.first_worker + job.workers for number in workers)
+    ]
+    problem = open_system(submission.system).cancel(jobs) if jobs else ""
+    return list(dict.fromkeys(state.job_id for state in live)), problem

@@ -2,7 +2,7 @@
 
 `results/<study>/submissions/NNNN/` has it: `submission.json`, the site's file, the scripts, what
 the jobs print, and what each attempt of a worker tells of itself. The number is taken by making the
-folder, so that two who submit at the same time get two.
+folder, so that two who submit at the same time get two. A worker's exit status says how it ended.
 """
 
 from __future__ import annotations
@@ -213,3 +213,11 @@ def _job(data: Mapping[str, Any], workers: int) -> Submitted:
         first_worker=checked_count(data["first_worker"], "first_worker", workers),
         workers=checked_count(data["workers"], "workers", workers),
     )
+
+
+# All of its runs are made.
+DONE = 0
+# All but those of cases that this node cannot run.
+REFUSED = 3
+# sysexits.h, EX_TEMPFAIL: what is left can be made later.
+STOPPED = 75

@@ -15,7 +15,6 @@ from base.units import utc_now
 from configs.model import Queue, Site, Spread, Study
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import read_made
-from runners.batch.jobs import live_jobs
 from runners.batch.spread import (
     PER_NODE,
     SPLIT,
@@ -27,8 +26,11 @@ from runners.batch.spread import (
     split_workers,
     spread_of,
 )
+from runners.batch.status import live_jobs
 from runners.batch.submission import (
+    DONE,
     FOLDER,
+    REFUSED,
     Submission,
     new_folder,
     next_number,
@@ -38,7 +40,6 @@ from runners.batch.submission import (
 )
 from runners.batch.systems.interface import WORKER, BatchSystem, Job, Submitted
 from runners.batch.systems.registry import open_system
-from runners.batch.worker_status import DONE, REFUSED
 from runners.host.software import ROOT, prefix
 
 MAX_CHAIN = 100

@@ -2,15 +2,21 @@
 
 It is the session of `pinstudy run` with its share of the study. It stops in good order when a newer
 attempt has taken its place, when a signal says so, and before a run that would not end in time.
+
+Of signals, Slurm sends TERM, and USR1 some time before if asked (sbatch(1), --signal); PBS TERM;
+Flux ALRM at the time limit; LSF USR2 and XCPU besides (bsub(1)). KILL follows within seconds to
+half a minute.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from base.errors import StoppedError, StudyError, UserError
@@ -20,9 +26,7 @@ from configs.library import load_site, load_study
 from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
 from runners.batch.spread import SPLIT, Worker
-from runners.batch.stop_signals import StopSignals
-from runners.batch.submission import Submission, read_submission
-from runners.batch.worker_status import DONE, REFUSED, STOPPED
+from runners.batch.submission import DONE, REFUSED, STOPPED, Submission, read_submission
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import RuledOut
@@ -233,3 +237,26 @@ def claim_lanes(
 
 def _lane_of_all(submission: Submission) -> str:
     return f"{submission.pool}-submission"
+
+
+# These come early: the run in flight may end.
+_WARNINGS = ("SIGUSR1", "SIGUSR2")
+# After these there is no time left.
+_AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
+
+
+class StopSignals:
+    """Listens from its creation on, until the process ends."""
+
+    def __init__(self) -> None:
+        self.warned = ""
+        for name in _WARNINGS:
+            signal.signal(signal.Signals[name], self._warn)
+        for name in _AT_ONCE:
+            signal.signal(signal.Signals[name], self._stop)
+
+    def _warn(self, number: int, _frame: FrameType | None) -> None:
+        self.warned = signal.Signals(number).name
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt

@@ -1,9 +1,25 @@
-"""One thing that a study may need of its node: whether it is there, why not, what grants it."""
+"""A capability: something that a study may need of its node, why it is not there, what grants it.
+
+What is expensive to find out of a node is asked once, and only when it is needed.
+"""
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
+
+from base.errors import UserError
+from runners.host.tree import Tree
+from runners.measure.perf.events import PerfPermission, event_list, read_permission
+from runners.measure.perf.pmus import events_by_pmu, read_core_pmus
+from runners.measure.perf.trial import PerfTrial, try_perf
+from runners.node.core_kinds.declared import DeclaredKinds
+from runners.node.cpuinfo import first_block, is_guest
+from runners.node.discovery import read_topology
+from runners.node.topology import Topology
 
 State = Literal["ok", "limited", "missing"]
 STATES: tuple[State, ...] = ("missing", "limited", "ok")
@@ -52,3 +68,53 @@ class Capability:
 def worst_first(found: tuple[Capability, ...]) -> list[Capability]:
     """Return them by state, the missing ones first; within a state in the order given."""
     return sorted(found, key=lambda capability: STATES.index(capability.state))
+
+
+@dataclass(frozen=True)
+class AskedNode:
+    """A node's files below `root`; its tools are tried only when it is this machine (`live`)."""
+
+    root: Path
+    live: bool
+    declared: DeclaredKinds | None = None
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The node's files."""
+        return Tree(self.root)
+
+    @cached_property
+    def block(self) -> dict[str, str]:
+        """What the first CPU says of itself in /proc/cpuinfo."""
+        return first_block(self.tree)
+
+    @property
+    def guest(self) -> bool:
+        """Whether it is a virtual machine (x86 alone tells)."""
+        return is_guest(self.block)
+
+    @cached_property
+    def topology(self) -> Topology | str:
+        """What the node consists of, or why that is not known."""
+        try:
+            return read_topology(self.root, self.declared)
+        except UserError as error:
+            return str(error)
+
+    @cached_property
+    def permission(self) -> PerfPermission:
+        """What this process may count."""
+        return read_permission(self.root)
+
+    @cached_property
+    def perf(self) -> str | None:
+        """The path of perf, where it may be tried."""
+        return shutil.which("perf") if self.live else None
+
+    @cached_property
+    def trial(self) -> PerfTrial | None:
+        """The rows of a real run; None where there is no perf to try."""
+        if self.perf is None:
+            return None
+        by_pmu = events_by_pmu(self.root, read_core_pmus(self.root))
+        return try_perf(self.perf, event_list((), self.permission.user_only, by_pmu))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from runners.doctor.asked_node import AskedNode
-from runners.doctor.capability import Capability
-from runners.doctor.counting import no_perf
+from runners.doctor.capability import AskedNode, Capability
+from runners.doctor.perf import no_perf
 from runners.host.tree import Absent
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden

@@ -6,25 +6,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from runners.doctor.asked_node import AskedNode
-from runners.doctor.batch import probe_batch
-from runners.doctor.capability import Capability, State, worst_first
-from runners.doctor.changed_settings import probe_settings
-from runners.doctor.counting import probe_hardware_counters, probe_migrations, probe_perf
-from runners.doctor.cpus import probe_core_kinds, probe_cpus
+from runners.doctor.capability import AskedNode, Capability, State, worst_first
+from runners.doctor.conditions import probe_daemons, probe_temperatures, probe_throttling
+from runners.doctor.cpus import (
+    probe_core_kinds,
+    probe_cpus,
+    probe_governor,
+    probe_settings,
+    probe_turbo,
+)
 from runners.doctor.energy import probe_energy, probe_energy_sources
-from runners.doctor.frequency import probe_governor, probe_turbo
-from runners.doctor.heat import probe_temperatures, probe_throttling
-from runners.doctor.interference import probe_daemons
-from runners.doctor.openmp import probe_libgomp, probe_libomp, probe_programs
-from runners.doctor.sharing import probe_c2c
-from runners.doctor.tools import (
+from runners.doctor.perf import probe_c2c, probe_hardware_counters, probe_migrations, probe_perf
+from runners.doctor.services import probe_batch, probe_virtual_machines
+from runners.doctor.software import (
+    probe_libgomp,
+    probe_libomp,
     probe_likwid_pin,
     probe_lstopo,
     probe_numactl,
+    probe_programs,
     probe_taskset,
 )
-from runners.doctor.virtual_machines import probe_virtual_machines
 from runners.node.core_kinds.declared import DeclaredKinds
 
 __all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]

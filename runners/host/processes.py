@@ -13,7 +13,6 @@ from pathlib import Path
 
 from runners.host.privileges import as_root
 from runners.host.tree import Absent, Tree
-from runners.measure.conditions.cpu_time import tick_s
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
@@ -145,3 +144,8 @@ def read_cpu_time(pid: int) -> CpuTime:
     ticks = None if isinstance(text, Absent) else parse_cpu_ticks(text)
     user, system = ticks or (0, 0)
     return CpuTime(user * tick_s(), system * tick_s())
+
+
+def tick_s() -> float:
+    """Return the length of a clock tick as the kernel shows it, in seconds."""
+    return 1 / os.sysconf("SC_CLK_TCK")

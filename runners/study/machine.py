@@ -71,8 +71,8 @@ class Workplace:
     @cached_property
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
-        from runners.doctor.asked_node import AskedNode
-        from runners.doctor.virtual_machines import without_kvm
+        from runners.doctor.capability import AskedNode
+        from runners.doctor.services import without_kvm
 
         return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
 

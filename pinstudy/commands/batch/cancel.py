@@ -17,7 +17,7 @@ def command(study: str, results: Path) -> None:
     """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
     from base.errors import StudyError
     from pinstudy.submissions import submissions_named
-    from runners.batch.jobs import end_jobs
+    from runners.batch.status import end_jobs
 
     problems = []
     for submission in submissions_named(study, results):

@@ -30,8 +30,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
     What the batch system says of a job is advice; which runs were made is read from the records.
     """
     from pinstudy.submissions import submissions_named, submitted_studies
-    from runners.batch.jobs import states_of
-    from runners.batch.status import status_of
+    from runners.batch.status import states_of, status_of
     from runners.batch.systems.interface import LIVE
 
     shown = []

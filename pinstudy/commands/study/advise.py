@@ -154,7 +154,7 @@ def _search(
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
-    from runners.advise.keep import write_search
+    from runners.advise.prepare import write_search
     from runners.advise.reference_failure import check_start
     from runners.records.reader import read_records
     from runners.study.session import Session

@@ -35,10 +35,12 @@ from runners.batch.systems.interface import (
     Job,
     JobState,
     Submitted,
+    all_unknown,
+    not_told,
+    workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused
 from runners.batch.systems.script import job_name, log_file, warning_s, write_script
-from runners.batch.systems.states import all_unknown, not_told, workers_of
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
 _STATES = {

@@ -7,12 +7,14 @@ that has ended may have made all of them, and one that failed as well. What cann
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from configs.model import Queue
+from runners.batch.systems.asking import Answer
 
 # In the arguments of a job's command: the number of the worker, from 0.
 WORKER = "{worker}"
@@ -91,3 +93,36 @@ class BatchSystem(Protocol):
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing. Jobs that have ended are none."""
+
+
+def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
+    """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
+
+    A job has one id for all its workers, or one for each; the id is empty where there is none.
+    """
+    for job in jobs:
+        shared = len(job.ids) == 1 and job.workers > 1
+        for number in range(job.workers):
+            own = job.ids[number : number + 1] or ("",)
+            yield job.ids[0] if shared else own[0], job.first_worker + number, shared
+
+
+def ids_like(pattern: re.Pattern[str], jobs: Sequence[Submitted]) -> list[str]:
+    """Return those of the jobs' ids that are such as a batch system gives."""
+    return [job_id for job in jobs for job_id in job.ids if pattern.fullmatch(job_id)]
+
+
+def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
+    """Return that nothing is known of any worker of these jobs, and why."""
+    return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
+
+
+def not_told(worker: int, job_id: str, system: str, answer: Answer, gone: bool) -> JobState:
+    """Return the state of a worker's job of which an answer tells nothing.
+
+    `gone` says that the system knows the job no longer: then it has ended.
+    """
+    if gone:
+        return JobState(worker, job_id, ENDED, f"{system} knows it no longer")
+    reason = answer.said if answer.failed else f"`{answer.command}` tells nothing of it"
+    return JobState(worker, job_id, UNKNOWN, reason)

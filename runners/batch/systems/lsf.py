@@ -28,10 +28,13 @@ from runners.batch.systems.interface import (
     Job,
     JobState,
     Submitted,
+    all_unknown,
+    ids_like,
+    not_told,
+    workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
 from runners.batch.systems.script import array_of, job_name, log_file, write_script
-from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
 _STATES = {

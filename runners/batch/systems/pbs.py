@@ -29,10 +29,13 @@ from runners.batch.systems.interface import (
     Job,
     JobState,
     Submitted,
+    all_unknown,
+    ids_like,
+    not_told,
+    workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
 from runners.batch.systems.script import array_of, clock_time, job_name, log_file, write_script
-from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. An array that has begun (B) tells
 # nothing of its subjobs.

@@ -28,6 +28,10 @@ from runners.batch.systems.interface import (
     Job,
     JobState,
     Submitted,
+    all_unknown,
+    ids_like,
+    not_told,
+    workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
 from runners.batch.systems.script import (
@@ -38,7 +42,6 @@ from runners.batch.systems.script import (
     warning_s,
     write_script,
 )
-from runners.batch.systems.states import all_unknown, ids_like, not_told, workers_of
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
 _STATES = {

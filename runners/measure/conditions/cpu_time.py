@@ -6,12 +6,12 @@ kernels, and most kernels sample them: whatever runs when the timer fires gets t
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from base.reading import Measured
+from runners.host.processes import tick_s
 from runners.host.tree import Absent, Tree
 from runners.measure.conditions.before_after import Around
 
@@ -47,11 +47,6 @@ def parse_stat(text: str) -> dict[int, CpuTimes]:
         )
         for match in _CPU.finditer(text)
     }
-
-
-def tick_s() -> float:
-    """Return the length of a clock tick as the kernel shows it, in seconds."""
-    return 1 / os.sysconf("SC_CLK_TCK")
 
 
 class BusyMeter(Around[str | Absent]):

@@ -11,9 +11,8 @@ import os
 from collections.abc import Collection, Iterator
 
 from base.reading import Measured
-from runners.host.processes import Task, parse_task, read_stats, read_threads
+from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Absent, Tree
-from runners.measure.conditions.cpu_time import tick_s
 
 MOST_SHOWN = 5
 

@@ -9,12 +9,11 @@ import pytest
 
 from base.errors import StudyError
 from runners.advise.candidates import Field
-from runners.advise.governors import Choice
 from runners.advise.program import Program
 from runners.advise.reference import Reference, reference_of
 from runners.advise.reference_failure import as_it_starts, check_start, raise_problem
 from runners.advise.request import Request
-from runners.advise.search import Search
+from runners.advise.search import Choice, Search
 from runners.advise.study_file import StudyFile
 from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, request
 

@@ -10,10 +10,8 @@ import pytest
 
 from base.errors import ConfigError, StudyError, UserError
 from configs.library import load_study
-from runners.advise.governors import choose_governors
-from runners.advise.keep import write_search
-from runners.advise.prepare import make_search
-from runners.advise.search import Search
+from runners.advise.prepare import make_search, write_search
+from runners.advise.search import Search, choose_governors
 from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
 from runners.study.machine import Workplace, open_workplace

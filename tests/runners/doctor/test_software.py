@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.doctor import virtual_machines
+from runners.doctor import services
 from runners.doctor.report import EVERY_NAME, Capability, probe
 from runners.host import software
 from runners.vm.boot_image import MODULES
@@ -156,7 +156,7 @@ def test_virtual_machines_need_a_kvm_device_that_may_be_used(
     install(tools, "busybox", "")
     write_kernel(tmp_path / "node")
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
-    monkeypatch.setattr(virtual_machines, "KVM", str(tmp_path / "kvm"))
+    monkeypatch.setattr(services, "KVM", str(tmp_path / "kvm"))
     missing = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
     assert missing.state == "limited"
     assert "modprobe" in missing.grant

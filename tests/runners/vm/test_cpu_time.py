@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.host.processes import CpuTime, read_cpu_time
-from runners.measure.conditions.cpu_time import tick_s
+from runners.host.processes import CpuTime, read_cpu_time, tick_s
 
 # Two threads work: hashing lets go of Python's lock. Then it waits, so that its time stands still.
 WORKER = """

@@ -10,14 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Measured
+from runners.host.processes import tick_s
 from runners.host.tree import Tree
-from runners.measure.conditions.cpu_time import (
-    BusyMeter,
-    CpuTimes,
-    foreign_time,
-    parse_stat,
-    tick_s,
-)
+from runners.measure.conditions.cpu_time import BusyMeter, CpuTimes, foreign_time, parse_stat
 from tests.trees import write
 
 # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.

@@ -1,12 +1,12 @@
-"""Whether perf counts here: the processor's events, PMU by PMU, and the kernel's migrations."""
+"""Whether perf counts here, PMU by PMU, tells migrations, and samples cache lines (`c2c`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.doctor.asked_node import AskedNode
-from runners.doctor.capability import NOT_TRIED, Capability
+from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.host.software import for_tools
+from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.events import HARDWARE_EVENTS
 from runners.measure.perf.pmus import read_core_pmus, why_unsupported
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
@@ -122,3 +122,19 @@ def pmu_grant(node: AskedNode) -> str:
     if "virtual machine" in why_unsupported(node.root):
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return "a newer kernel"
+
+
+def probe_c2c(node: AskedNode) -> Iterator[Capability]:
+    """Record a moment of `true`, as studies that collect c2c record their cases."""
+    if node.perf is None:
+        yield no_perf(node, "perf-c2c")
+        return
+    trial = try_c2c(node.perf, node.root)
+    if not trial.problem:
+        what = "user space" if trial.modes else "user space and the kernel's own accesses"
+        yield Capability("perf-c2c", "ok", f"samples accesses of {what}")
+    elif trial.problem.startswith(NEEDS):
+        yield Capability("perf-c2c", "missing", trial.problem, LET_USERS_COUNT, LASTING)
+    else:
+        grant = pmu_grant(node) if node.guest and not read_core_pmus(node.root) else ""
+        yield Capability("perf-c2c", "missing", trial.problem, grant)

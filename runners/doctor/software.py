@@ -1,4 +1,4 @@
-"""Whether the programs are built, and how each OpenMP runtime waits when nobody tells it how.
+"""Which programs, launchers and helpers are there, and how each OpenMP runtime waits by default.
 
 The default depends on the runtime's release and on whether the CPU is hybrid: libgomp spins 300000
 rounds, and from GCC 14 on only once on hybrid CPUs (GCC libgomp/config/linux/x86/spincount.h);
@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
-from runners.doctor.asked_node import AskedNode
-from runners.doctor.capability import NOT_TRIED, Capability
+from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.host.openmp_runtime import find_runtime
-from runners.host.software import WITNESS, find_program, for_programs
+from runners.host.software import WITNESS, find_program, for_programs, for_tools
 from runners.plan.command_line import REMOVED_PREFIXES
 
 # The smallest of the programs; a matrix of two rows is a run of some milliseconds.
@@ -99,3 +100,61 @@ def _settings(program: Path, environment: dict[str, str]) -> str:
     # One thread: libgomp spins less when threads are more than CPUs.
     asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
     return ask([str(program), _SIZE], asked, with_stderr=True) or ""
+
+
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
+
+
+def probe_taskset(node: AskedNode) -> Iterator[Capability]:
+    """Tell where taskset is."""
+    yield _tool(node, "taskset")
+
+
+def probe_numactl(node: AskedNode) -> Iterator[Capability]:
+    """Tell where numactl is; it tells no version."""
+    yield _tool(node, "numactl")
+
+
+def probe_lstopo(node: AskedNode) -> Iterator[Capability]:
+    """Tell the version of hwloc's lstopo."""
+    found = _tool(node, "lstopo", "lstopo-no-graphics")
+    if found.state != "ok":
+        yield found
+        return
+    version = _VERSION.search(ask([found.reason, "--version"]) or "")
+    if version is None:
+        yield Capability(
+            "lstopo", "missing", f"{found.reason} does not tell its version", for_tools().grant
+        )
+    else:
+        yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version[0]}")
+
+
+def probe_likwid_pin(node: AskedNode) -> Iterator[Capability]:
+    """Tell the version of likwid-pin: it runs a library that may not load."""
+    found = _tool(node, "likwid-pin")
+    if found.state != "ok":
+        yield found
+        return
+    version = _word_after(found.reason, "Version")
+    if version is None:
+        silent = f"{found.reason} does not tell its version"
+        yield Capability("likwid-pin", "missing", silent, "likwid-pin --version")
+    else:
+        yield Capability("likwid-pin", "ok", f"likwid {version}")
+
+
+def _word_after(command: str, word: str) -> str | None:
+    """Return the word that follows `word` in what `command --version` prints, or None."""
+    words = (ask([command, "--version"]) or "").split()
+    return next((after for at, after in pairwise(words) if at == word), None)
+
+
+def _tool(node: AskedNode, name: str, *others: str) -> Capability:
+    """Look for a command, by its name or by another one; its path is the reason."""
+    if not node.live:
+        return Capability(name, "missing", NOT_TRIED)
+    path = next(filter(None, map(shutil.which, (name, *others))), None)
+    if path is None:
+        return Capability(name, "missing", f"{name} is not installed", for_tools().grant)
+    return Capability(name, "ok", path)

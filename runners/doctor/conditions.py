@@ -1,11 +1,12 @@
-"""Whether package temperatures and the processor's throttling can be read."""
+"""Whether temperatures and throttling can be read, and whether daemons interfere with measuring."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.doctor.asked_node import AskedNode
-from runners.doctor.capability import Capability
+from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.host.daemons import UNITS, find_daemons, stop_commands
+from runners.host.tree import Absent
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 
@@ -43,3 +44,30 @@ def probe_throttling(node: AskedNode) -> Iterator[Capability]:
     else:
         reasons = "; ".join(dict.fromkeys(reading.unavailable.values()))
         yield Capability("throttle-counters", "missing", reasons)
+
+
+_DAEMONS = "daemons"
+
+
+def probe_daemons(node: AskedNode) -> Iterator[Capability]:
+    """Tell which known daemons change frequencies, masks or interrupts now."""
+    if not node.live:
+        yield Capability(_DAEMONS, "missing", NOT_TRIED)
+        return
+    found = find_daemons(node.tree)
+    if isinstance(found, Absent):
+        yield Capability(_DAEMONS, "limited", f"not known whether any interferes: {found.reason}")
+    elif not found and isinstance(node.tree.text("/proc/1/comm"), Absent):
+        hidden = "/proc hides other users' processes (hidepid): daemons cannot be seen"
+        yield Capability(_DAEMONS, "limited", hidden, "sudo mount -o remount,hidepid=0 /proc")
+    elif not found:
+        yield Capability(
+            _DAEMONS, "ok", f"none that interferes runs ({', '.join(UNITS)} and others)"
+        )
+    else:
+        verb = "runs and changes" if len(found) == 1 else "run and change"
+        reason = f"{', '.join(found)} {verb} frequencies, masks or interrupts while measuring"
+        stop = stop_commands(found)
+        yield Capability(
+            _DAEMONS, "limited", reason, stop, stop.replace(" stop ", " disable --now ")
+        )
