@@ -62,11 +62,11 @@ test-simulations: ## Draw simulations as often as their claims need: 1 min; opti
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode
-	@.venv/bin/python -m tests.vnode.shell $(ARGS)
+	@.venv/bin/python -m vnode.shell $(ARGS)
 
 vnode-study: ## Run the ten cases in the virtual node; results/vnode-… has the tables
 	@tools/setup.sh vnode
-	@.venv/bin/python -m tests.vnode.shell --study $(ARGS)
+	@.venv/bin/python -m vnode.shell --study $(ARGS)
 
 test-vnode: ## Run the tests inside the virtual node; options of pytest in ARGS=
 	@tools/setup.sh vnode

@@ -12,7 +12,7 @@ from configs.library import load_app, load_site, load_study
 from tests.cli import argv
 from tests.tools import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "vnode" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(language: str) -> list[tuple[str, str]]:

@@ -32,5 +32,5 @@ check "Spack files" python -m tools.check_spack
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh \
-    runners/vm/guest/init runners/vm/guest/start.sh tests/vnode/guest/*.sh tests/slurm/first_process.sh
+    runners/vm/guest/init runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh
 exit $status

@@ -1,17 +1,17 @@
-# The image of the virtual node (docs/vnode.md): the guests' kernel (guest.sh), the test module that is
+# The image of the virtual node (vnode/README.md): the guests' kernel (guest.sh), the test module that is
 # built against its headers, and an initramfs, all in build/vnode. Sourced by setup.sh.
 # shellcheck shell=bash
 
 vnode=build/vnode
 
-# vnode_image: what `tests/vnode` boots.
+# vnode_image: what `vnode/node.py` boots.
 vnode_image() {
     local key
     [ "$(uname -m)" = x86_64 ] || fail "the virtual node is an x86-64 one: $(uname -m) cannot build its module"
     mkdir -p "$vnode" || fail "cannot write $root/$vnode"
     guest_kernel
     emulated_programs
-    key=$({ cat tools/vnode.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init tests/vnode/module/* &&
+    key=$({ cat tools/vnode.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init vnode/module/* &&
         cat "$stamps/guest-kernel"; } | digest)
     if ! holds "$stamps/vnode-image" "$key"; then
         say "builds the virtual node"
@@ -55,7 +55,7 @@ vnode_module() {
     local headers
     headers=$(find "$guest"/tree/usr/src -maxdepth 1 -name 'linux-headers-*-amd64' | head -n 1)
     rm -rf "$vnode/module"
-    cp -r tests/vnode/module "$vnode/module" || fail "cannot write $root/$vnode/module"
+    cp -r vnode/module "$vnode/module" || fail "cannot write $root/$vnode/module"
     { logged make -C "$headers" "M=$root/$vnode/module" modules &&
         logged strip --strip-debug "$vnode/module/pinstudy_vnode.ko"; } ||
         fail "cannot build the virtual node's kernel module:" see-log

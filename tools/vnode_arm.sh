@@ -1,4 +1,4 @@
-# The image of the arm64 virtual node (docs/vnode.md), all in build/vnode-arm: a small Debian of that
+# The image of the arm64 virtual node (vnode/README.md), all in build/vnode-arm: a small Debian of that
 # architecture, only unpacked; a kernel and an initramfs; the programs, cross-compiled. Sourced by setup.sh.
 # shellcheck shell=bash
 
@@ -13,7 +13,7 @@ arm_apt=(-o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "Dir::State=$
     -o "Dir::State::status=$root/$arm/apt/state/status" -o "Dir::Cache=$root/$arm/apt/cache"
     -o "APT::Sandbox::User=$(id -un)")
 
-# vnode_arm_image: what tests/vnode/arm.py boots; fails, and says why, where that cannot be had.
+# vnode_arm_image: what vnode/arm.py boots; fails, and says why, where that cannot be had.
 vnode_arm_image() {
     local need key
     for need in qemu-arm dtc g++-arm; do
@@ -24,7 +24,7 @@ vnode_arm_image() {
     done
     arm_tree || return
     arm_programs
-    key=$({ cat tools/vnode_arm.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init tests/vnode/guest/start-arm.sh &&
+    key=$({ cat tools/vnode_arm.sh runners/vm/{vmlinux,boot_image}.py runners/vm/guest/init vnode/guest/start-arm.sh &&
         cat "$stamps/vnode-arm-tree"; } | digest)
     holds "$stamps/vnode-arm-image" "$key" && return
     arm_boot_files
@@ -87,7 +87,7 @@ arm_boot_files() {
     # Where they are depends on the distribution's release.
     modules=$(find "$arm"/tree/lib/modules "$arm"/tree/usr/lib/modules -mindepth 1 -maxdepth 1 2>/dev/null | head -n 1)
     busybox=$(find "$arm"/tree/bin/busybox "$arm"/tree/usr/bin/busybox 2>/dev/null | head -n 1)
-    install -m 755 tests/vnode/guest/start-arm.sh "$arm/tree/start-arm.sh"
+    install -m 755 vnode/guest/start-arm.sh "$arm/tree/start-arm.sh"
     ln -sf tree/boot/"vmlinuz-${modules##*/}" "$arm/vmlinuz"
     logged .venv/bin/python -m runners.vm.boot_image "$modules" "$busybox" runners/vm/guest/init \
         "$arm/initramfs" virtio_blk crc32c_generic ext4 cpufreq_powersave cpufreq_dt ||

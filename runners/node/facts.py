@@ -49,7 +49,8 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
-# The test module of tests/vnode: what it makes the kernel show is a model and not hardware.
+# The module of the virtual node (vnode/): what it makes the kernel show is a model and not
+# hardware.
 _VIRTUAL_NODES = (
     "/sys/module/pinstudy_vnode",
     "/sys/firmware/devicetree/base/pinstudy-virtual-node",

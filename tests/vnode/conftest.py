@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools import missing, need_tool
-from tests.vnode.arm import BigLittle
-from tests.vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
-from tests.vnode.shape import Shape
+from vnode.arm import BigLittle
+from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
+from vnode.shape import Shape
 
 USUAL = Shape()
 

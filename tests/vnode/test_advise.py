@@ -9,7 +9,8 @@ import signal
 import pytest
 
 from tests.tools import ROOT
-from tests.vnode.commands import (
+from tests.vnode.test_ordinary_user import HOME, as_nobody
+from vnode.commands import (
     ENVIRONMENT,
     PINSTUDY,
     RESULTS,
@@ -19,8 +20,7 @@ from tests.vnode.commands import (
     settings,
     until,
 )
-from tests.vnode.node import KEPT, VirtualNode
-from tests.vnode.test_ordinary_user import HOME, as_nobody
+from vnode.node import KEPT, VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools import ROOT
-from tests.vnode.arm import BigLittle
-from tests.vnode.commands import (
+from tests.vnode.conftest import Guests
+from vnode.arm import BigLittle
+from vnode.commands import (
     ENVIRONMENT,
     RESULTS,
     journal_exists,
@@ -23,8 +24,7 @@ from tests.vnode.commands import (
     study,
     until,
 )
-from tests.vnode.conftest import Guests
-from tests.vnode.node import KEPT, Ended, VirtualNode
+from vnode.node import KEPT, Ended, VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from base.cpulist import format_cpulist
-from tests.vnode.commands import pinstudy
-from tests.vnode.node import VirtualNode
-from tests.vnode.shape import Shape
+from vnode.commands import pinstudy
+from vnode.node import VirtualNode
+from vnode.shape import Shape
 
 pytestmark = pytest.mark.vnode
 

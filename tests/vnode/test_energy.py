@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runners.measure.energy.powercap import MAX_POWER_W
-from tests.vnode.commands import STUDIES, pinstudy, records, study
-from tests.vnode.node import VirtualNode
+from vnode.commands import STUDIES, pinstudy, records, study
+from vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.vnode.commands import (
+from vnode.commands import (
     ENVIRONMENT,
     PINSTUDY,
     RESULTS,
@@ -20,7 +20,7 @@ from tests.vnode.commands import (
     study,
     until,
 )
-from tests.vnode.node import KEPT, VirtualNode
+from vnode.node import KEPT, VirtualNode
 
 pytestmark = pytest.mark.vnode
 

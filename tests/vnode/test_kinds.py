@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.tools import missing
-from tests.vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from tests.vnode.conftest import Guests
-from tests.vnode.node import VirtualNode
-from tests.vnode.shape import Shape
+from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
+from vnode.node import VirtualNode
+from vnode.shape import Shape
 
 pytestmark = pytest.mark.vnode
 

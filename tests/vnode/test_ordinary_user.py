@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.tools import ROOT
-from tests.vnode.commands import PINSTUDY, STUDIES, settings
-from tests.vnode.node import Ended, VirtualNode
+from vnode.commands import PINSTUDY, STUDIES, settings
+from vnode.node import Ended, VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.tools import missing
-from tests.vnode.commands import RESULTS, pinstudy, records, start_study, study, until
 from tests.vnode.conftest import USUAL, Guests
-from tests.vnode.node import VirtualNode
-from tests.vnode.shape import OTHER, Shape
+from vnode.commands import RESULTS, pinstudy, records, start_study, study, until
+from vnode.node import VirtualNode
+from vnode.shape import OTHER, Shape
 
 pytestmark = pytest.mark.vnode
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.vnode.commands import pinstudy, records, study
-from tests.vnode.node import VirtualNode
+from vnode.commands import pinstudy, records, study
+from vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
 

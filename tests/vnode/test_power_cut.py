@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from tests.vnode.commands import (
+from vnode.commands import (
     RESULTS,
     journal_exists,
     pinstudy,
@@ -22,7 +22,7 @@ from tests.vnode.commands import (
     study,
     until,
 )
-from tests.vnode.node import VirtualNode
+from vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.vnode.commands import (
+from vnode.commands import (
     journal_exists,
     pinstudy,
     records,
@@ -15,7 +15,7 @@ from tests.vnode.commands import (
     start_study,
     until,
 )
-from tests.vnode.node import VirtualNode
+from vnode.node import VirtualNode
 
 pytestmark = pytest.mark.vnode
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.vnode.commands import pinstudy, records, set_apart, settings, start_study, study, until
-from tests.vnode.node import VirtualNode
-from tests.vnode.shell import ten_cases
+from vnode.commands import pinstudy, records, set_apart, settings, start_study, study, until
+from vnode.node import VirtualNode
+from vnode.shell import ten_cases
 
 pytestmark = pytest.mark.vnode
 

@@ -1,4 +1,4 @@
-"""The shape of an arm64 node with big and LITTLE cores, as tests/vnode/shape.py has it for x86-64.
+"""The shape of an arm64 node with big and LITTLE cores, as vnode/shape.py has it for x86-64.
 
 It needs no test module: all that makes its cores differ is in the device tree.
 """
@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.tools import ROOT
-from tests.vnode.device_tree import Cluster, write
+from runners.host.software import ROOT
+from vnode.device_tree import Cluster, write
 
 IMAGE = ROOT / "build" / "vnode-arm"
 _MACHINE = "virt,gic-version=3"

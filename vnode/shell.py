@@ -1,6 +1,6 @@
 """A virtual node at the terminal: a prompt for commands in it, or the ten cases.
 
-usage: python -m tests.vnode.shell [--study] [--out FOLDER]
+usage: python -m vnode.shell [--study] [--out FOLDER]
            [--p N] [--e N] [--lpe N] [--no-smt] [--slow SHARE]
 """
 
@@ -14,10 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.tools import ROOT
-from tests.vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
-from tests.vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
-from tests.vnode.shape import Shape
+from runners.host.software import ROOT
+from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
+from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
+from vnode.shape import Shape
 
 STUDY_LIMIT_S = 1800
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -27,7 +27,7 @@ FOLDER = "/run/vnode-folder"
 
 def main() -> int:
     """Boot, serve the terminal until it ends, leave nothing behind."""
-    parser = argparse.ArgumentParser(description="A virtual hybrid node (docs/vnode.md).")
+    parser = argparse.ArgumentParser(description="A virtual hybrid node (vnode/README.md).")
     parser.add_argument("--study", action="store_true", help="run the ten cases and end")
     parser.add_argument("--out", type=Path, help="new folder for the ten cases' results")
     parser.add_argument("--p", type=int, default=2, help="P-cores")

@@ -14,14 +14,14 @@ import pytest
 from tests.processes import alive
 from tests.tools import ROOT
 from tests.vnode.conftest import USUAL, Guests
-from tests.vnode.node import NotReadyError
+from vnode.node import NotReadyError
 
 pytestmark = pytest.mark.vnode
 
 STARTER = """
 import sys, time
 from pathlib import Path
-from tests.vnode.node import VirtualNode
+from vnode.node import VirtualNode
 from tests.vnode.conftest import USUAL
 node = VirtualNode(USUAL, Path(sys.argv[1]), e_share=0.4)
 node.boot()
@@ -64,7 +64,7 @@ def test_a_guest_that_hangs_is_noticed_by_its_silence(
     guests: Guests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = guests.get(USUAL)
-    monkeypatch.setattr("tests.vnode.node.SILENCE_S", 10)
+    monkeypatch.setattr("vnode.node.SILENCE_S", 10)
     assert node.run("sleep", "15").status == 0
 
     os.kill(node.pid, signal.SIGSTOP)

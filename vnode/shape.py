@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from tests.tools import ROOT
+from runners.host.software import ROOT
 
 IMAGE = ROOT / "build" / "vnode"
 OTHER = IMAGE / "other"
@@ -41,7 +41,7 @@ class Shape:
     @property
     def kernel_line(self) -> str:
         """The kernel's options: the console, those asked for, and what is started in the end."""
-        start = f"pinstudy.start={ROOT}/tests/vnode/guest/start.sh"
+        start = f"pinstudy.start={ROOT}/vnode/guest/start.sh"
         return f"console=ttyS0 {self.options} nokaslr {start}"
 
     def kinds(self) -> dict[str, tuple[int, ...]]:

@@ -1,6 +1,6 @@
 """Keeps a virtual node's QEMU, and gives the threads of its slower CPUs a quota that goes with it.
 
-usage: python -m tests.vnode.keeper JSON
+usage: python -m vnode.supervisor JSON
 
 JSON has `command` and `shares`: of QEMU's CPU numbers, the share of a host CPU that each may have.
 It says `{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason why
@@ -88,9 +88,9 @@ def cpu_threads(qemu: subprocess.Popen[bytes], indices: set[int]) -> dict[int, i
     return {}
 
 
-def remove_groups(keeper: int) -> None:
-    """Remove a keeper's groups; an emptied one may be busy for a moment."""
-    for group in CPU_CONTROLLER.glob(f"{GROUP}-{keeper}-*"):
+def remove_groups(supervisor: int) -> None:
+    """Remove a supervisor's groups; an emptied one may be busy for a moment."""
+    for group in CPU_CONTROLLER.glob(f"{GROUP}-{supervisor}-*"):
         for _ in range(20):
             with contextlib.suppress(OSError):
                 group.rmdir()
@@ -99,11 +99,11 @@ def remove_groups(keeper: int) -> None:
 
 
 def sweep() -> None:
-    """Remove the groups of keepers that were killed."""
+    """Remove the groups of supervisors that were killed."""
     for group in CPU_CONTROLLER.glob(f"{GROUP}-*-*"):
-        keeper = int(group.name.split("-")[2])
-        if not Path(f"/proc/{keeper}").exists():
-            remove_groups(keeper)
+        supervisor = int(group.name.split("-")[2])
+        if not Path(f"/proc/{supervisor}").exists():
+            remove_groups(supervisor)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.tools import ROOT
-from tests.vnode.node import HANG_S, KEPT, Ended, VirtualNode
+from runners.host.software import ROOT
+from vnode.node import HANG_S, KEPT, Ended, VirtualNode
 
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
-STUDIES = ROOT / "tests" / "vnode" / "studies"
+STUDIES = ROOT / "vnode" / "studies"
 RESULTS = f"{KEPT}/results"
 # Below the name of the host, which differs between the virtual nodes.
 JOURNAL = f"{KEPT}/state/*/study.json"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.tools import ROOT
-from tests.vnode.arm import BigLittle
-from tests.vnode.shape import IMAGE, Shape
+from runners.host.software import ROOT
+from vnode.arm import BigLittle
+from vnode.shape import IMAGE, Shape
 
 MODULE = IMAGE / "pinstudy_vnode.ko"
 KEPT = "/kept"  # the disk that outlives a power cut
@@ -128,11 +128,11 @@ class VirtualNode:
 
     def power_cut(self) -> None:
         """End the guest as a power cut would: what it has not written to its disk is lost."""
-        if self._keeper.stdin:
-            self._keeper.stdin.close()
-        self._keeper.wait()
-        if self._keeper.stdout:
-            self._keeper.stdout.close()
+        if self._supervisor.stdin:
+            self._supervisor.stdin.close()
+        self._supervisor.wait()
+        if self._supervisor.stdout:
+            self._supervisor.stdout.close()
         self._line.close()
 
     def _start(self) -> None:
@@ -143,8 +143,8 @@ class VirtualNode:
                 "shares": self._shares(),
             }
             with (self.folder / "qemu.log").open("wb") as log:
-                self._keeper = subprocess.Popen(
-                    [sys.executable, "-m", "tests.vnode.keeper", json.dumps(asked)],
+                self._supervisor = subprocess.Popen(
+                    [sys.executable, "-m", "vnode.supervisor", json.dumps(asked)],
                     cwd=ROOT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -153,8 +153,8 @@ class VirtualNode:
                     start_new_session=True,
                 )
         self._line, self._waiting = ours, b""
-        assert self._keeper.stdout
-        said = self._keeper.stdout.readline()
+        assert self._supervisor.stdout
+        said = self._supervisor.stdout.readline()
         if not said:
             raise NotReadyError(self._what_it_said())
         self.pid, self.slow = (json.loads(said)[name] for name in ("pid", "slow"))
@@ -189,7 +189,7 @@ class VirtualNode:
         """Return how QEMU runs its CPUs: one after the other, unless some shall be slower.
 
         With a thread for each, QEMU 7.2 may keep a translation of code that the kernel has
-        patched meanwhile, and CPUs take its breakpoint for ever (docs/vnode.md).
+        patched meanwhile, and CPUs take its breakpoint for ever (vnode/README.md).
         """
         return "single" if self.e_share is None else "multi"
 

@@ -22,4 +22,4 @@ mount -t overlay -o lowerdir=/changes/lower,upperdir=/changes/upper,workdir=/cha
 mkdir -p "$checkout/build/bin"
 mount --bind "$checkout/build/vnode-arm/bin" "$checkout/build/bin" || say "has no programs"
 
-exec "$checkout/tests/vnode/guest/serve.sh"
+exec "$checkout/vnode/guest/serve.sh"
