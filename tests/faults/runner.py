@@ -26,7 +26,7 @@ from runners.study.crash_notice import UnderWay
 from runners.study.history import read_history
 from runners.study.loop import Bench, run_study
 from runners.study.record import Origin
-from tests.runners.test_study_energy import Quiet, launch_of, study_of
+from tests.runners.study.test_energy import Quiet, launch_of, study_of
 
 
 def main(folder: Path, root: Path, repetitions: int) -> None:

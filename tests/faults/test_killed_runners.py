@@ -16,7 +16,7 @@ from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.recovery import put_back_leftovers
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
-from tests.runners.test_killed_studies import distinct_settings, scaling
+from tests.runners.settings.test_killed_studies import distinct_settings, scaling
 from tests.tools import ROOT
 from tests.trees import build_tree
 from tests.wait import until

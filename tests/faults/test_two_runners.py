@@ -17,7 +17,7 @@ from runners.study.session import Session
 from tests.cli import argv
 from tests.faults.trial import Trial
 from tests.isolation import OWN_LOCKS
-from tests.runners.test_study_energy import Quiet
+from tests.runners.study.test_energy import Quiet
 from tests.tools import missing, need_tool
 
 

@@ -144,7 +144,7 @@ def test_where_another_is_in_charge_only_the_governor_in_force_runs(
 
 
 def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
-    command = (sys.executable, str(ROOT / "tests/runners/fake_site.py"), str(root))
+    command = (sys.executable, str(ROOT / "tests/runners/settings/fake_site.py"), str(root))
     rule = GovernorRule("command", (*command, "{governor}", "{cpus}"))
     write(root, f"{POLICIES}/policy5/scaling_governor", "performance")
     governors = switch_of(root, rule)
@@ -161,7 +161,7 @@ def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: 
 
 def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
     write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
-    command = (sys.executable, str(ROOT / "tests/runners/fake_site.py"), str(root))
+    command = (sys.executable, str(ROOT / "tests/runners/settings/fake_site.py"), str(root))
     governors = switch_of(root, GovernorRule("command", (*command, "{governor}", "{cpus}")))
     reason = governors.settle("ondemand", (0,))
     assert reason is not None and "ondemand is not allowed at this site" in reason

@@ -20,8 +20,8 @@ from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.study.course import fewest_left, runs_left
 from runners.study.history import History
-from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
+from tests.runners.study.attempts import attempt
 
 MOST = 14
 

@@ -21,8 +21,8 @@ from runners.race.race import most_runs
 from runners.study.course import fewest_left, runs_left
 from runners.study.history import History
 from runners.study.race_course import entrants_of, limited, shuffled, standing_of
-from tests.runners.attempts import attempt
 from tests.runners.cases import PUBLISHED, case, study
+from tests.runners.study.attempts import attempt
 
 MEANS = (1.3, 1.0, 1.1, 1.6, 2.6)
 CASES = tuple(

@@ -19,7 +19,7 @@ from analysis.frame import read_runs
 from runners.measure.conditions.suspend import ClockWatch, Moment
 from runners.node.node import open_node
 from tests.cli import argv
-from tests.runners.test_study_energy import Quiet, records, run, study_of
+from tests.runners.study.test_energy import Quiet, records, run, study_of
 from tests.tools import need_tool
 
 HOUR_S = 3600.0

@@ -11,7 +11,7 @@ import pytest
 from configs.model import Study, TemperatureGate
 from runners.node.node import Node, open_node
 from tests.runners.sensor_trees import hwmon
-from tests.runners.test_study_energy import Quiet, records, run, study_of
+from tests.runners.study.test_energy import Quiet, records, run, study_of
 
 
 @pytest.fixture

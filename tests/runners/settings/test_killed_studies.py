@@ -59,7 +59,7 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
     changed = journals = 0
     for kill in range(kills):
         switcher = subprocess.Popen(
-            [sys.executable, "-m", "tests.runners.switcher", str(root), str(kill)],
+            [sys.executable, "-m", "tests.runners.settings.switcher", str(root), str(kill)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
         )

@@ -1,6 +1,6 @@
 """A process that switches a node's governors without end, to be killed by a test.
 
-    python -m tests.runners.switcher ROOT SEED
+    python -m tests.runners.settings.switcher ROOT SEED
 
 What it does between two runs of a study is done here back to back, so that a kill at a random
 moment hits the journal and the writes and not the programs between them.
