@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log, sqrt
 
 from runners.race.student_t import Moments, quantile, upper_tail
@@ -54,14 +55,18 @@ class Field:
         """How many blocks count."""
         return min(map(len, self.values.values()))
 
-    @property
+    @cached_property
     def best(self) -> str:
         """The case with the best mean."""
-        return min(self.values, key=lambda case_id: _mean(self.values[case_id]))
+        return min(self._means, key=lambda case_id: self._means[case_id])
+
+    @cached_property
+    def _means(self) -> Mapping[str, float]:
+        return {case_id: _mean(of) for case_id, of in self.values.items()}
 
     def behind(self, case_id: str) -> float:
         """Return by how much a case's mean is behind the best one."""
-        return _mean(self.values[case_id]) - _mean(self.values[self.best])
+        return self._means[case_id] - self._means[self.best]
 
     def variances(self) -> dict[str, float]:
         """Return the variance of one value of each case, what its block did to all taken off."""

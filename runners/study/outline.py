@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from base.cpulist import format_cpulist
@@ -80,11 +81,12 @@ class Outline:
         """How many idle baselines will be measured among the runs that are left, at most."""
         return self._baselines(self._most)
 
-    @property
+    # To know what is left of a race is to simulate it.
+    @cached_property
     def _most(self) -> list[PlannedRun]:
         return list(runs_left(self.plan, self.history))
 
-    @property
+    @cached_property
     def _fewest(self) -> list[PlannedRun]:
         return fewest_left(self.plan, self.history)
 

@@ -2,7 +2,7 @@
 
 Layout: perf-stat(1), "CSV FORMAT" and "JSON FORMAT". Values are kept as perf printed them, that is
 multiplied by enabled/running time; undoing that needs other rows and is
-runners/measure/perf/counters.py's work. The printed percentage is a truncated integer division:
+runners/measure/perf/scaling.py's work. The printed percentage is a truncated integer division:
 only 100 is exact.
 """
 

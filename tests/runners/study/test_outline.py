@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 from base.units import duration
 from configs.library import load_study
 from configs.model import Baseline, Precision, Race, Study
+from runners.plan.order import PlannedRun
+from runners.plan.plan import Plan
+from runners.study.course import runs_left
+from runners.study.history import History
 from runners.study.machine import open_workplace
 from runners.study.outline import Outline
 from tests.runners.power_pmu_trees import power_pmu_tree
@@ -112,6 +117,24 @@ def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> N
     asked = paper(race=Race("time", within_s=300.0), baseline=None, warmup=1)
     (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
     assert last.endswith("; expected time: at most 5 min 00 s")
+
+
+def test_the_rest_of_a_race_is_simulated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated: list[object] = []
+
+    def counted(plan: Plan, history: History) -> Iterator[PlannedRun]:
+        simulated.append(plan)
+        return runs_left(plan, history)
+
+    monkeypatch.setattr("runners.study.outline.runs_left", counted)
+    found = outline(
+        with_energy(tmp_path), paper(race=Race("time"), baseline=Baseline(10.0), warmup=1)
+    )
+
+    assert (found.left, found.left_s, found.baselines) and found.summary() and found.as_json()
+    assert len(simulated) == 1
 
 
 def test_a_plain_number_is_told_as_ever(tmp_path: Path) -> None:
