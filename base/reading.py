@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Measured:
+class Reading:
     """Fields of the record, and for each field that is absent the reason."""
 
     fields: dict[str, Any] = field(default_factory=dict)

@@ -116,9 +116,9 @@ def group(ctx: click.Context) -> None:
     program the best time and energy.
     """
     if ctx.invoked_subcommand != "restore":
-        from runners.settings.recovery import put_back_leftovers
+        from runners.settings.recovery import restore_after_crash
 
-        for line in put_back_leftovers(Path("/")):
+        for line in restore_after_crash(Path("/")):
             click.echo(f"pinstudy: {printable(line)}", err=True)
     if ctx.invoked_subcommand not in _OF_THE_NODE:
         give_up_root()

@@ -13,10 +13,10 @@ from base.units import duration
 from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.state import WHYS, RuledOut
+from runners.race.state import WHYS, Eliminated
 from runners.records.status import OK
-from runners.study.outline import Outline
 from runners.study.precision import percent
+from runners.study.summary import PlanSummary
 
 # Is given each record; raises where it shows that no further run makes sense.
 Look = Callable[[Mapping[str, Any]], None]
@@ -49,7 +49,7 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
 class TerminalProgress:
     """Shows case, repetition and the time left; says at once when a run was not good."""
 
-    def __init__(self, outline: Outline, look: Look | None = None) -> None:
+    def __init__(self, outline: PlanSummary, look: Look | None = None) -> None:
         """`look` is given each record after it was shown."""
         study = outline.study
         self._look = look
@@ -118,7 +118,7 @@ class TerminalProgress:
         else:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None:
+    def ruled_out(self, case: Case, out: Eliminated) -> None:
         """Say which case makes no more runs, and why."""
         worse_by = out.worse_by or 0.0
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""

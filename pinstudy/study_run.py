@@ -24,7 +24,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     """
     from pinstudy.progress import TerminalProgress
 
-    for line in session.told_ends:
+    for line in session.describe_crashes:
         say(f"pinstudy: {line}", err=True)
     if session.aside:
         before, now = as_typed(session.aside), as_typed(session.folder)

@@ -27,7 +27,7 @@ from base.text import as_typed
 from configs.model import CURRENT_GOVERNOR, Race
 from runners.plan.estimate import OVERHEAD_S
 from runners.race.race import is_placed
-from runners.race.state import Standing
+from runners.race.state import RaceState
 
 # The nearest to the best first.
 _WHYS = (
@@ -75,7 +75,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     )
 
 
-def _supported(standing: Standing, candidates: Mapping[str, Candidate]) -> Standing:
+def _supported(standing: RaceState, candidates: Mapping[str, Candidate]) -> RaceState:
     """Return a standing that recommends nothing of which too many runs were lost to placement.
 
     A race ends with none such; old records do not tell a race where threads were.
@@ -105,7 +105,7 @@ def _candidates(cases: pd.DataFrame, raced: Raced) -> dict[str, Candidate]:
     }
 
 
-def _outs(standing: Standing, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
+def _outs(standing: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
     known = [out for out in standing.ruled_out if out.case_id in candidates]
     outs = [Out(candidates[out.case_id], out) for out in known]
     return tuple(sorted(outs, key=_nearness))

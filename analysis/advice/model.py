@@ -12,7 +12,7 @@ from analysis.findings import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
 from configs.model import Race
-from runners.race.state import RuledOut, Standing
+from runners.race.state import Eliminated, RaceState
 from runners.records.placed_runs import PlacedRuns
 
 # Why a case that began was not compared with the reference.
@@ -63,7 +63,7 @@ class Out:
     """A candidate that was ruled out, and how the race says it."""
 
     candidate: Candidate
-    ruled_out: RuledOut
+    ruled_out: Eliminated
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Advice:
     """
 
     rule: Race
-    standing: Standing
+    standing: RaceState
     quantity: Quantity
     reference: Candidate
     best: Candidate | None

@@ -16,7 +16,7 @@ from analysis.advice.start import Start, start_of
 from base.reading import number_or_nan
 from configs.model import Race
 from runners.race.race import Key, replay
-from runners.race.state import RaceRun, Standing
+from runners.race.state import RaceRun, RaceState
 from runners.race.values import race_run
 from runners.records.reader import read_records
 from runners.records.status import BASELINE, INTERRUPTED, LEFT_OUT
@@ -45,7 +45,7 @@ class Raced:
     gone: Mapping[str, str]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> RaceState:
         """How the race stands, by its runs alone; cases that are not known have numbers."""
         unseen = [str(number) for number in range(self.unseen)]
         return replay([*self.entrants, *unseen], self.rule, self.runs)

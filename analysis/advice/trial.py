@@ -13,10 +13,10 @@ from analysis.findings import OBJECTIVES, Objective
 from analysis.frame import good_runs
 from analysis.statistics.difference import Difference
 from analysis.verdict.values import LEAST, MOST
-from runners.race.state import Standing
+from runners.race.state import RaceState
 
 
-def trial_of(raced: Raced, standing: Standing, frame: pd.DataFrame) -> Trial | None:
+def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | None:
     """Return what the trial's runs say; None when none were made.
 
     They are compared unpaired (Welch), for the noisier of both may have more runs in a block.
@@ -43,7 +43,7 @@ def trial_of(raced: Raced, standing: Standing, frame: pd.DataFrame) -> Trial | N
     return Trial(len(values[0]), len(values[1]), _difference(*values), beside)
 
 
-def trial_runs(standing: Standing, frame: pd.DataFrame) -> pd.DataFrame:
+def trial_runs(standing: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the good runs of the trial."""
     good = good_runs(frame)
     keys = {(case, repetition) for case, of in standing.trial.items() for repetition in of}

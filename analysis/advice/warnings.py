@@ -14,11 +14,11 @@ from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
 from base.text import plural
 from runners.race.elimination import MOST_NOISE
-from runners.race.state import Standing
+from runners.race.state import RaceState
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
-def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
+def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
     """Yield what speaks against the advice, a sentence each."""
     if standing.noise is not None and standing.noise > MOST_NOISE:
         differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
@@ -45,7 +45,7 @@ def warnings_of(standing: Standing, frame: pd.DataFrame, drift: Drift | None) ->
         )
 
 
-def mostly_disturbed(standing: Standing, frame: pd.DataFrame) -> str:
+def mostly_disturbed(standing: RaceState, frame: pd.DataFrame) -> str:
     """Say that most runs which the answer rests on were disturbed; empty when they were not.
 
     They are those of the trial, or all where there was none.

@@ -19,7 +19,7 @@ from analysis.imports.summary_file import add_summaries
 from analysis.summaries import FILE
 from analysis.table import harmless
 from base.errors import UserError
-from base.reading import Measured
+from base.reading import Reading
 from base.text import shown
 from runners.records.reader import read_records
 from runners.records.shard import SCHEMA, Shard
@@ -266,9 +266,9 @@ def _record(history: _History, run: _Found, energy: _Found | None, node_id: str)
     }
 
 
-def _replaced(measured: Measured, energy: Measured) -> Measured:
+def _replaced(measured: Reading, energy: Reading) -> Reading:
     """Return the fields with another log's energy in place of their own."""
     names = {*energy.fields, *energy.unavailable}
     fields = {name: value for name, value in measured.fields.items() if name not in names}
     absent = {name: why for name, why in measured.unavailable.items() if name not in names}
-    return Measured(fields | energy.fields, absent | energy.unavailable)
+    return Reading(fields | energy.fields, absent | energy.unavailable)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from analysis.imports.perf_block import Block
-from base.reading import Measured
-from runners.host.tree import Absent
+from base.reading import Reading
+from runners.host.tree import Unavailable
 from runners.measure.energy.figures import FIELDS as ENERGY
 from runners.measure.energy.figures import domain_fields, run_figures
 from runners.measure.energy.perf import EVENTS, UNIT
@@ -33,16 +33,16 @@ _MOST_DIGITS = 15
 _FREQUENCY_DIGITS = 4
 
 
-def run_fields(block: Block) -> Measured:
+def run_fields(block: Block) -> Reading:
     """Return the measured fields of a single run; what the log lacks has its reason."""
-    found = Measured()
+    found = Reading()
     _add(found, _counters(block))
     _add(found, _times(block))
     _add(found, energy_fields(block))
     return found
 
 
-def energy_fields(block: Block, elapsed_s: float | None = None) -> Measured:
+def energy_fields(block: Block, elapsed_s: float | None = None) -> Reading:
     """Return a run's energy and what follows from it.
 
     `elapsed_s` is the program's time where another log has it: the energy's window is this one's.
@@ -50,17 +50,17 @@ def energy_fields(block: Block, elapsed_s: float | None = None) -> Measured:
     joules, problems = _joules(block.rows)
     window_s = block.elapsed_s or 0.0
     energy = domain_fields(joules, problems, window_s, "perf")
-    idle = Absent("no idle baseline was imported")
+    idle = Unavailable("no idle baseline was imported")
     figures = run_figures(energy, elapsed_s or window_s, idle)
     if block.elapsed_s is None:
         figures = _without_time(energy)
-    return Measured(energy.fields | figures.fields, energy.unavailable | figures.unavailable)
+    return Reading(energy.fields | figures.fields, energy.unavailable | figures.unavailable)
 
 
-def _without_time(energy: Measured) -> Measured:
+def _without_time(energy: Reading) -> Reading:
     energy.fields.pop("energy_window_s", None)
     names = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j", "idle_power_w")
-    return Measured({}, dict.fromkeys(names, "no elapsed time in the imported perf log"))
+    return Reading({}, dict.fromkeys(names, "no elapsed time in the imported perf log"))
 
 
 def _joules(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, str]]:
@@ -82,8 +82,8 @@ def _joules(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, str]]:
     return joules, problems
 
 
-def _times(block: Block) -> Measured:
-    found = Measured()
+def _times(block: Block) -> Reading:
+    found = Reading()
     given = {
         "elapsed_s": block.elapsed_s,
         "user_s": block.user_s,
@@ -102,7 +102,7 @@ def _times(block: Block) -> Measured:
     return found
 
 
-def _counters(block: Block) -> Measured:
+def _counters(block: Block) -> Reading:
     if block.system_wide:
         return no_counters(_OF_ALL_CPUS)
     rows = tuple(row for row in block.rows if row.pmu != "power")
@@ -124,7 +124,7 @@ def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
     return {pmu: kinds for pmu, kinds in _KINDS.items() if pmu in seen or pmu != "cpu_lowpower"}
 
 
-def _forget_times(reading: Measured) -> None:
+def _forget_times(reading: Reading) -> None:
     """Drop what was made of the nominal second that rows without a clock have."""
     reason = "no task-clock in the imported perf log"
     for name in ("task_clock_s", "freq_ghz", "freq_mean_ghz"):
@@ -135,7 +135,7 @@ def _forget_times(reading: Measured) -> None:
         count["enabled_ns"] = count["running_ns"] = None
 
 
-def _add(found: Measured, more: Measured) -> None:
+def _add(found: Reading, more: Reading) -> None:
     found.fields.update(more.fields)
     found.unavailable.update(more.unavailable)
 
@@ -204,7 +204,7 @@ def plain(value: float, digits: int = _MOST_DIGITS) -> str:
 
 
 def _reasons(
-    measured: Measured, problems: Mapping[str, str], columns: Mapping[str, str]
+    measured: Reading, problems: Mapping[str, str], columns: Mapping[str, str]
 ) -> Iterator[str]:
     for name, (mean, _, _) in _COLUMNS.items():
         if mean not in columns and name in measured.unavailable:

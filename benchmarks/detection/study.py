@@ -23,8 +23,8 @@ from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.state import RuledOut
-from runners.study.machine import open_workplace
+from runners.race.state import Eliminated
+from runners.study.machine import open_machine
 from runners.study.session import Session
 
 FIRST, SECOND = "one-name", "another-name"
@@ -76,7 +76,7 @@ class Injector:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None:
+    def ruled_out(self, case: Case, out: Eliminated) -> None:
         """No case races here."""
 
     def ended(self, case: Case, saved: int) -> None:
@@ -103,7 +103,7 @@ def run_study(
     mappings = [{"name": name} | same for name in (FIRST, SECOND)]
     path = write_study(folder, "names", command, mappings, repetitions, warmup=1, seed=seed)
     session = Session.begin(
-        open_workplace(Path("/"), None), load_study(path), folder / "results", fresh=False
+        open_machine(Path("/"), None), load_study(path), folder / "results", fresh=False
     )
     progress = Injector(file, factor)
     session.run(progress)

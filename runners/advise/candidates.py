@@ -35,7 +35,7 @@ _TOLD = {
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedMapping:
     """A mapping with its CPUs for a number of threads."""
 
     mapping: CpuMapping
@@ -52,7 +52,7 @@ class Group:
     threads: int
     schedule: str
     why: str
-    placed: tuple[Placed, ...]
+    placed: tuple[PlacedMapping, ...]
     oversubscribe: bool = False
 
 
@@ -85,13 +85,13 @@ class Ground:
     runtime: str
     app: App = field(default_factory=lambda: App("", "", {}, {}))
 
-    def place(self, name: str, threads: int) -> Placed:
+    def place(self, name: str, threads: int) -> PlacedMapping:
         """Return the mapping with its CPUs; raises CannotMapError when the node cannot do it."""
         mapping = self.mappings[name]
         cpus = resolve_cpus(mapping, self.topology, threads)
         mechanism = choose_mechanism(mapping, self.app, self.runtime, threads)
         check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
-        return Placed(mapping, cpus)
+        return PlacedMapping(mapping, cpus)
 
 
 def make_field(
@@ -119,7 +119,7 @@ def make_field(
         placed = _placed(ground, one, taken)
         few = len(ground.topology.allowed)
         if one.threads == threads > few:
-            placed = [Placed(ground.mappings[SCHEDULER], ground.topology.allowed)]
+            placed = [PlacedMapping(ground.mappings[SCHEDULER], ground.topology.allowed)]
         elif one.threads > few:
             left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(few, 'CPU')}")
         groups += _groups(one, placed, schedules, ground.topology)
@@ -150,7 +150,7 @@ def _wanted(ground: Ground, threads: int, asked: Sequence[int] | None) -> list[S
     return [*first, *(one for one in found if one.threads != threads)]
 
 
-def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[Placed]:
+def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
     """Return the mappings of a thread count that the node can do and that are not `taken`."""
     found = []
     for name in one.mappings:
@@ -165,7 +165,7 @@ def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[Placed]
     return found
 
 
-def _identity(placed: Placed, threads: int, topology: Topology) -> tuple[object, ...]:
+def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[object, ...]:
     """Return what is the same for mappings that put the threads in the same way."""
     mask = tuple(sorted(placed.cpus))
     if placed.mapping.tightness == "pin" and threads > 1:
@@ -175,7 +175,7 @@ def _identity(placed: Placed, threads: int, topology: Topology) -> tuple[object,
 
 
 def _groups(
-    one: Suggestion, placed: Sequence[Placed], schedules: Sequence[str], topology: Topology
+    one: Suggestion, placed: Sequence[PlacedMapping], schedules: Sequence[str], topology: Topology
 ) -> Iterator[Group]:
     if not placed:
         return
@@ -191,7 +191,7 @@ def _groups(
             yield Group(one.threads, schedule, one.why, unlike, more)
 
 
-def _is_wide(placed: Placed, topology: Topology) -> bool:
+def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
     """Whether the CPUs are of several kinds, or all that there are."""
     kinds = {topology.kind_of(cpu) for cpu in placed.cpus}
     return len(kinds) > 1 or set(placed.cpus) == set(topology.allowed)
@@ -203,7 +203,7 @@ def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
     Those of another schedule than the reference's come a place after the same with that.
     """
     ranks = []
-    first: Mapping[Placed, int] = {}
+    first: Mapping[PlacedMapping, int] = {}
     for number, group in enumerate(groups):
         if group.schedule == schedule:
             first = {placed: place for place, placed in enumerate(group.placed)}

@@ -23,13 +23,13 @@ from runners.advise.request import Request
 from runners.advise.search import Search, choose_governors
 from runners.advise.study_file import make_study_file, study_bytes, with_race
 from runners.doctor.report import probe
-from runners.study.machine import Workplace
+from runners.study.machine import Machine
 
 # What races beside the reference's schedule, where loops take one.
 SCHEDULES = ("dynamic", "guided", "static")
 
 
-def make_search(workplace: Workplace, request: Request, environment: Mapping[str, str]) -> Search:
+def make_search(workplace: Machine, request: Request, environment: Mapping[str, str]) -> Search:
     """Return the search for a request on a node, in the environment that its user has.
 
     A recorded node's users have none. Raises UserError for a request that the node cannot answer.
@@ -71,7 +71,7 @@ def _schedules(program: Program, request: Request, reference: Reference) -> list
     return [first, *(other for other in others if other not in (first, same))]
 
 
-def _check_energy(workplace: Workplace, request: Request) -> None:
+def _check_energy(workplace: Machine, request: Request) -> None:
     """Refuse a race for what cannot be measured here."""
     if request.of not in ("energy", "edp") or not workplace.live:
         return

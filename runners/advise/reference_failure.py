@@ -19,15 +19,15 @@ from runners.records.placed_runs import PROVED, UNPROVED, verdict_of
 from runners.records.reader import read_records
 from runners.records.seen_team import seen_team
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
-from runners.study.outline import Outline
 from runners.study.race_course import standing_of
+from runners.study.summary import PlanSummary
 
 _MOST_TOLD = 200
 # A run that takes so many seconds is not too short to be looked at.
 LONG_ENOUGH_S = 1.0
 
 
-def reference_problem(outline: Outline, folder: Path) -> dict[str, Any] | None:
+def reference_problem(outline: PlanSummary, folder: Path) -> dict[str, Any] | None:
     """Return the record of the run for which there is no reference; None when there is one."""
     standing = standing_of(outline.plan, outline.history)
     if standing.decision != "no reference":

@@ -16,7 +16,7 @@ from base.text import plural, word_as_typed
 from base.units import duration
 from configs.library import read_study
 from configs.model import CURRENT_GOVERNOR, RACE_OF, Study
-from runners.advise.candidates import Field, Placed
+from runners.advise.candidates import Field, PlacedMapping
 from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Request
@@ -71,7 +71,7 @@ class Search:
         """Return in lines what was not taken for a candidate, and why."""
         return [*self.field.left_out, *self.governors.left_out]
 
-    def candidates(self) -> Iterator[tuple[int, str, Placed, str]]:
+    def candidates(self) -> Iterator[tuple[int, str, PlacedMapping, str]]:
         """Yield threads, schedule, mapping and governor of each, in the order of the study."""
         for group in self.field.groups:
             for governor in self.governors.governors:

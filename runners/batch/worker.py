@@ -29,11 +29,11 @@ from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import DONE, REFUSED, STOPPED, Submission, read_submission
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.study.assignment import Share
 from runners.study.history import read_history
 from runners.study.loop import Progress
-from runners.study.machine import open_workplace, results_folder
+from runners.study.machine import open_machine, results_folder
 from runners.study.session import Session
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
@@ -113,7 +113,7 @@ class _Told:
         self._file.keep(left=self._file.attempt.left - saved)
         self._shown.ended(case, saved)
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None:
+    def ruled_out(self, case: Case, out: Eliminated) -> None:
         self._shown.ruled_out(case, out)
 
     def waiting(self, reason: str) -> None:
@@ -141,7 +141,7 @@ class WorkerSession:
                 f"`{self.submission.submit_again}`"
             )
         site = load_site(str(self.submission.site_file))
-        self.workplace = open_workplace(Path("/"), self.submission.kinds, site)
+        self.workplace = open_machine(Path("/"), self.submission.kinds, site)
         node = self.workplace.node
         who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
         fence = Fence(self.submission.fence)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.host.daemons import UNITS, find_daemons, stop_commands
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 
@@ -55,9 +55,9 @@ def probe_daemons(node: AskedNode) -> Iterator[Capability]:
         yield Capability(_DAEMONS, "missing", NOT_TRIED)
         return
     found = find_daemons(node.tree)
-    if isinstance(found, Absent):
+    if isinstance(found, Unavailable):
         yield Capability(_DAEMONS, "limited", f"not known whether any interferes: {found.reason}")
-    elif not found and isinstance(node.tree.text("/proc/1/comm"), Absent):
+    elif not found and isinstance(node.tree.text("/proc/1/comm"), Unavailable):
         hidden = "/proc hides other users' processes (hidepid): daemons cannot be seen"
         yield Capability(_DAEMONS, "limited", hidden, "sudo mount -o remount,hidepid=0 /proc")
     elif not found:

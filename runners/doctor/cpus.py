@@ -14,7 +14,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.privileges import may_be_root
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.node.cpufreq import (
     BOOST,
     NO_TURBO,
@@ -129,7 +129,7 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
         reason = f"{state}; not even root may write {first}/scaling_governor here"
         return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
     there = node.tree.names(first)
-    written = [name for name in _WRITTEN if not isinstance(there, Absent) and name in there]
+    written = [name for name in _WRITTEN if not isinstance(there, Unavailable) and name in there]
     return Capability(
         "governor",
         "limited",

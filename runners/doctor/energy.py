@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from runners.doctor.capability import AskedNode, Capability
 from runners.doctor.perf import no_perf
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
 from runners.measure.energy.powercap_zones import DOMAINS, GRANT, find_zones
@@ -43,7 +43,7 @@ def _by_powercap(node: AskedNode) -> Capability:
     problems = dict(zones.unavailable)
     for zone in zones.chosen:
         value = zones.read_uj(zone)
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             problems.setdefault(zone.domain, value.reason)
     readable = [domain for domain in DOMAINS if domain not in problems]
     if "package" in readable:

@@ -13,7 +13,7 @@ _THREADS = "/proc/self/task"
 
 
 @contextlib.contextmanager
-def step_aside(
+def move_to_housekeeping_cpus(
     cpus: Collection[int], cores: Iterable[Collection[int]] = ()
 ) -> Iterator[tuple[int, ...]]:
     """Keep all threads of this process off `cpus` while the context lasts; give the CPUs taken.

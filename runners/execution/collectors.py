@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from base.reading import Measured
+from base.reading import Reading
 from base.version import VERSION
 from configs.model import Study
 from runners.execution.execute import Harness, Observation
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import TemperatureMeter
@@ -94,7 +94,7 @@ class Collectors:
         around, *nearest = self.harness.meters
         return (around, nearer, *nearest)
 
-    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what the collectors say of one run."""
         energy = self._energy_of_run(case, seen)
         return [
@@ -108,23 +108,23 @@ class Collectors:
             ),
         ]
 
-    def idle(self, case: Case) -> list[Measured]:
+    def idle(self, case: Case) -> list[Reading]:
         """Measure the node while no program runs, under the case's governor."""
         load = read_load(Tree(self._node.root))
         temperature = TemperatureMeter(self._surroundings.thermometer)
         temperature.start()
         energy = self.baselines.measure(case.governor)
         temperature.stop()
-        if isinstance(load, Absent):
-            return [energy, temperature.reading(), Measured({}, {"load_1min": load.reason})]
-        return [energy, temperature.reading(), Measured({"load_1min": load})]
+        if isinstance(load, Unavailable):
+            return [energy, temperature.reading(), Reading({}, {"load_1min": load.reason})]
+        return [energy, temperature.reading(), Reading({"load_1min": load})]
 
-    def _versions_of(self, case: Case) -> Measured:
+    def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism), "perf"]
         used = {name: self._versions[name] for name in launchers if name in self._versions}
-        return Measured({"versions": {"pinstudy": VERSION} | used}, {})
+        return Reading({"versions": {"pinstudy": VERSION} | used}, {})
 
-    def _counters(self, case: Case, seen: Observation) -> Measured:
+    def _counters(self, case: Case, seen: Observation) -> Reading:
         if seen.perf_problem:
             reading = no_counters(seen.perf_problem, self._counter_fields)
         else:
@@ -134,22 +134,22 @@ class Collectors:
                 self._why_unsupported,
                 seen.ending.system_share,
             )
-        return Measured(reading.fields, reading.unavailable)
+        return Reading(reading.fields, reading.unavailable)
 
-    def _energy_of_run(self, case: Case, seen: Observation) -> Measured:
+    def _energy_of_run(self, case: Case, seen: Observation) -> Reading:
         energy = self._energy.reading()
         idle_w = self.baselines.power_w(case.governor)
         more = run_figures(energy, seen.ending.elapsed_s, idle_w)
-        return Measured(energy.fields | more.fields, energy.unavailable | more.unavailable)
+        return Reading(energy.fields | more.fields, energy.unavailable | more.unavailable)
 
 
-def _implementation(case: Case) -> Measured:
+def _implementation(case: Case) -> Reading:
     """Return whose program of its algorithm a case runs, as far as its app says it."""
     told = case.app.implementation
-    return Measured({"implementation": told} if told else {}, {})
+    return Reading({"implementation": told} if told else {}, {})
 
 
-def _program_facts(program: Path) -> Measured:
+def _program_facts(program: Path) -> Reading:
     fields: dict[str, object] = {}
     unavailable = {}
     found = find_runtime(program, dict(os.environ))
@@ -165,7 +165,7 @@ def _program_facts(program: Path) -> Measured:
     described = description_of(program)
     if described:
         fields["implementation"] = described[0]
-    return Measured(fields, unavailable)
+    return Reading(fields, unavailable)
 
 
 def _no_perf(study: Study, perf: str | None) -> str:

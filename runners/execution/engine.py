@@ -12,7 +12,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch
 
 if TYPE_CHECKING:
-    from base.reading import Measured
+    from base.reading import Reading
     from runners.execution.collectors import Collectors
     from runners.execution.execute import Observation
 
@@ -23,7 +23,7 @@ class Engine(Protocol):
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Carry a launch through once; raises LaunchError for what is one failed run."""
 
-    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what was measured around the run that was made last."""
 
     def close(self) -> None:
@@ -40,16 +40,16 @@ class LocalEngine:
         """Carry a launch through once, and have the result of a good run checked."""
         from runners.execution.check import why_refused
         from runners.execution.execute import execute
-        from runners.execution.outcome import why_failed
+        from runners.execution.outcome import failure_of
 
         harness, check = self.collectors.harness, case.app.check.command
         seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
-        if not check or why_failed(case, seen):
+        if not check or failure_of(case, seen):
             return seen
         refusal = why_refused(check, seen.stdout, launch.environment, harness.witness)
         return replace(seen, refusal=refusal)
 
-    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what the collectors say of the run."""
         return self.collectors.measured(case, seen)
 

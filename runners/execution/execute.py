@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.execution.affinity import step_aside
+from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.births import Births
 from runners.execution.placement import ThreadTrace
 from runners.execution.printed import Printed
@@ -93,7 +93,7 @@ def execute(
         perf: PerfProcess | None = None
         try:
             # Not earlier: the launcher, and by it the program, would inherit the mask.
-            with step_aside(cpus, harness.cores) as own_cpus:
+            with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
                     perf = PerfProcess(harness.perf_command, process.pid)
                 return _observe(process, perf, limit_s, harness, on_start, (out, err), own_cpus)

@@ -66,7 +66,7 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
     `changed` says which settings were changed by somebody else meanwhile; empty when none was.
     A quiet size prints nothing, so that the exit status alone tells of the program's own check.
     """
-    failed = why_failed(case, seen)
+    failed = failure_of(case, seen)
     if failed:
         return failed
     if seen.refusal:
@@ -80,7 +80,7 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
     return OK, ""
 
 
-def why_failed(case: Case, seen: Observation) -> tuple[str, str] | None:
+def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
     """Return what the program's end and output say against a run, as `judge` does, or None."""
     app = case.app
     ending = seen.ending

@@ -17,7 +17,7 @@ from runners.host.shortage import ShortageError, shortage_in, shortage_of
 SIGNAL_GRACE_S = 0.25
 
 
-def unless_stopped(
+def execute_unless_shutting_down(
     execute: Callable[[], Observation], may_start: Callable[[float | None], None]
 ) -> Observation:
     """Return what `execute` observes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from runners.host.processes import NAME_LENGTH
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 # Process name -> the systemd unit that stops it. What each one does:
 # intel_lpmd moves everything off the P-cores by cgroups and rewrites EPP; power-profiles-daemon,
@@ -32,13 +32,13 @@ USER_UNITS = {"gamemoded": "gamemoded"}
 _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
 
 
-def find_daemons(tree: Tree) -> list[str] | Absent:
+def find_daemons(tree: Tree) -> list[str] | Unavailable:
     """Return the names of the known daemons that run now, sorted.
 
     A process is known by /proc/PID/comm, of which the kernel keeps 15 characters.
     """
     names = tree.names("/proc")
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return names
     found = set()
     for name in names:

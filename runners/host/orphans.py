@@ -17,7 +17,7 @@ from base.errors import StudyError
 from runners.host.privileges import as_root
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 # A process in an uninterruptible wait ends when that does.
 END_LIMIT_S = 5.0
@@ -143,7 +143,7 @@ def _family(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
 
 def _stats() -> Mapping[int, str]:
     stats = read_stats(Tree(Path("/")))
-    return {} if isinstance(stats, Absent) else stats
+    return {} if isinstance(stats, Unavailable) else stats
 
 
 def _told(names: Mapping[int, str], witness: Task) -> str:

@@ -113,7 +113,7 @@ def begin(environment: Mapping[str, str] = os.environ) -> None:
             )
 
 
-def works_for() -> int | None:
+def invoking_uid() -> int | None:
     """Return the number of the user whose rights were taken on; None when none were."""
     return None if _invoker is None else _invoker.uid
 

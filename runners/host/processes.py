@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.host.privileges import as_root
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
@@ -77,7 +77,7 @@ def _name_and_numbers(text: str, places: tuple[int, ...]) -> tuple[str, list[int
     return command, [int(field) for field in wanted]
 
 
-def read_stats(tree: Tree) -> dict[int, str] | Absent:
+def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
     """Return the stat file of every process by number; what ends meanwhile is left out.
 
     Unparsed, because most processes sleep: two states of theirs are compared as texts. 2000
@@ -88,30 +88,30 @@ def read_stats(tree: Tree) -> dict[int, str] | Absent:
         return _read_stats(tree)
 
 
-def _read_stats(tree: Tree) -> dict[int, str] | Absent:
+def _read_stats(tree: Tree) -> dict[int, str] | Unavailable:
     names = tree.names("/proc")
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return names
     found = {}
     for name in names:
         if name.isascii() and name.isdigit():
             path = f"/proc/{name}/stat"
             text = _kernels_own(path) if tree.live else tree.content(path, STAT_LIMIT)
-            if not isinstance(text, Absent):
+            if not isinstance(text, Unavailable):
                 found[int(name)] = text
     return found
 
 
-def _kernels_own(path: str) -> str | Absent:
+def _kernels_own(path: str) -> str | Unavailable:
     """Return a file of this machine, which the kernel gives at once: there are hundreds a run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return Absent(f"{path} is missing", missing=True)
+        return Unavailable(f"{path} is missing", missing=True)
     try:
         return os.read(descriptor, STAT_LIMIT).decode("utf-8", "replace")
     except OSError:  # it has ended meanwhile
-        return Absent(f"{path} is missing", missing=True)
+        return Unavailable(f"{path} is missing", missing=True)
     finally:
         os.close(descriptor)
 
@@ -119,10 +119,10 @@ def _kernels_own(path: str) -> str | Absent:
 def read_threads(tree: Tree, pid: int) -> list[Task]:
     """Return the threads that a process has now."""
     names = tree.names(f"/proc/{pid}/task")
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return []
     texts = (tree.content(f"/proc/{pid}/task/{name}/stat", STAT_LIMIT) for name in names)
-    tasks = (parse_task(text) for text in texts if not isinstance(text, Absent))
+    tasks = (parse_task(text) for text in texts if not isinstance(text, Unavailable))
     return [task for task in tasks if task is not None]
 
 
@@ -141,7 +141,7 @@ class CpuTime:
 def read_cpu_time(pid: int) -> CpuTime:
     """Return what all threads of a process have used so far; nothing for one that is gone."""
     text = Tree(Path("/")).content(f"/proc/{pid}/stat", STAT_LIMIT)
-    ticks = None if isinstance(text, Absent) else parse_cpu_ticks(text)
+    ticks = None if isinstance(text, Unavailable) else parse_cpu_ticks(text)
     user, system = ticks or (0, 0)
     return CpuTime(user * tick_s(), system * tick_s())
 

@@ -45,7 +45,7 @@ _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NO
 
 
 @dataclass(frozen=True)
-class Absent:
+class Unavailable:
     """Why a file gave no value; `missing` when it is simply not there, which is often normal.
 
     `busy` when what it belongs to is not in use now, such as the policy of a CPU that is offline.
@@ -59,8 +59,8 @@ class Absent:
 class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
-    No method raises for what the files are or hold; each returns a value or an `Absent`. Raises
-    ShortageError when no file can be opened now, whichever it is. On this machine, what the
+    No method raises for what the files are or hold; each returns a value or an `Unavailable`.
+    Raises ShortageError when no file can be opened now, whichever it is. On this machine, what the
     invoking user may not read or write is read and written as root, where pinstudy was started as
     root: the paths are those of the kernel's own files.
     """
@@ -75,14 +75,14 @@ class Tree:
         """Whether this is the machine that the program runs on."""
         return self._host == ""
 
-    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Absent:
-        """Return what the file holds, without surrounding white space; `Absent` when empty."""
+    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Unavailable:
+        """Return what the file holds, without surrounding white space; `Unavailable` when empty."""
         content = self.content(path, limit)
-        if isinstance(content, Absent):
+        if isinstance(content, Unavailable):
             return content
-        return content.strip() or Absent(f"{path} is empty")
+        return content.strip() or Unavailable(f"{path} is empty")
 
-    def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Absent:
+    def content(self, path: str, limit: int = TEXT_LIMIT, cut: bool = False) -> str | Unavailable:
         """Return what the file holds, as it is.
 
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
@@ -93,46 +93,46 @@ class Tree:
         except (OSError, ValueError) as error:
             return _absent(path, error)
         if len(raw) > limit and not cut:
-            return Absent(f"{path} is larger than {limit} bytes")
+            return Unavailable(f"{path} is larger than {limit} bytes")
         return raw[:limit].decode("utf-8", "replace")
 
-    def integer(self, path: str) -> int | Absent:
+    def integer(self, path: str) -> int | Unavailable:
         """Return the decimal whole number that the file holds."""
         text = self.text(path)
-        if isinstance(text, Absent):
+        if isinstance(text, Unavailable):
             return text
         if _INTEGER.fullmatch(text) is None:
-            return Absent(f"{path} holds {_shown(text)}, not a whole number")
+            return Unavailable(f"{path} holds {_shown(text)}, not a whole number")
         return int(text)
 
-    def natural(self, path: str) -> int | Absent:
-        """Return the whole number that the file holds; `Absent` for one below 0."""
+    def natural(self, path: str) -> int | Unavailable:
+        """Return the whole number that the file holds; `Unavailable` for one below 0."""
         found = self.integer(path)
-        if isinstance(found, Absent) or found >= 0:
+        if isinstance(found, Unavailable) or found >= 0:
             return found
-        return Absent(f"{path} holds {found}, which cannot be below 0")
+        return Unavailable(f"{path} holds {found}, which cannot be below 0")
 
-    def hexadecimal(self, path: str) -> int | Absent:
+    def hexadecimal(self, path: str) -> int | Unavailable:
         """Return the hexadecimal number, with or without 0x, that the file holds."""
         text = self.text(path)
-        if isinstance(text, Absent):
+        if isinstance(text, Unavailable):
             return text
         if _HEXADECIMAL.fullmatch(text) is None:
-            return Absent(f"{path} holds {_shown(text)}, not a hexadecimal number")
+            return Unavailable(f"{path} holds {_shown(text)}, not a hexadecimal number")
         return int(text, 16)
 
-    def cpulist(self, path: str) -> tuple[int, ...] | Absent:
+    def cpulist(self, path: str) -> tuple[int, ...] | Unavailable:
         """Return the CPUs that the file lists, ascending; an empty file is an empty list."""
         content = self.content(path)
-        if isinstance(content, Absent):
+        if isinstance(content, Unavailable):
             return content
         try:
             # cpufreq's lists (affected_cpus, related_cpus) have blanks between the CPUs.
             return parse_cpulist(",".join(content.split()))
         except ValueError:
-            return Absent(f"{path} holds {_shown(content)}, not a list of CPUs")
+            return Unavailable(f"{path} holds {_shown(content)}, not a list of CPUs")
 
-    def names(self, path: str) -> tuple[str, ...] | Absent:
+    def names(self, path: str) -> tuple[str, ...] | Unavailable:
         """Return the names in a directory, sorted."""
         try:
             found = self._allowed(lambda: os.listdir(self._locate(path)))  # noqa: PTH208
@@ -140,15 +140,17 @@ class Tree:
         except (OSError, ValueError) as error:
             return _absent(path, error)
 
-    def block(self, path: str, offset: int, size: int) -> bytes | Absent:
+    def block(self, path: str, offset: int, size: int) -> bytes | Unavailable:
         """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""
         try:
             raw = self._allowed(lambda: _read_block(self._locate(path), offset, size))
         except (OSError, ValueError) as error:
             return _absent(path, error)
-        return raw if len(raw) == size else Absent(f"{path} has no {size} bytes at {offset:#x}")
+        return (
+            raw if len(raw) == size else Unavailable(f"{path} has no {size} bytes at {offset:#x}")
+        )
 
-    def put(self, path: str, text: str) -> Absent | None:
+    def put(self, path: str, text: str) -> Unavailable | None:
         """Write a text into a file that is there; return why that failed, or None."""
         try:
             self._allowed(lambda: _write(self._locate(path), f"{text}\n".encode()))
@@ -241,16 +243,16 @@ def _write(host_path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> Absent:
+def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> Unavailable:
     number = error.errno if isinstance(error, OSError) else None
     if number in _MISSING:
-        return Absent(f"{path} is missing", missing=True)
+        return Unavailable(f"{path} is missing", missing=True)
     if number in _DENIED:
-        return Absent(f"no permission to {what_for} {path}")
+        return Unavailable(f"no permission to {what_for} {path}")
     what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if number in _SHORT:
         raise ShortageError(f"cannot {what_for} {path}: {what}")
-    return Absent(f"cannot {what_for} {path}: {what}", busy=number == errno.EBUSY)
+    return Unavailable(f"cannot {what_for} {path}: {what}", busy=number == errno.EBUSY)
 
 
 def _shown(text: str) -> str:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
@@ -96,7 +96,7 @@ class Cpufreq:
             )
         return None
 
-    def state_of(self, cpus: Iterable[int]) -> Measured:
+    def state_of(self, cpus: Iterable[int]) -> Reading:
         """Return how these CPUs are scaled, as fields of a run's record.
 
         Where CPUs differ, a governor, driver or EPP names its CPUs (`performance on 0-7, powersave
@@ -107,7 +107,7 @@ class Cpufreq:
         limits = ("min_khz", "max_khz")
         if self.reason:
             absent = (*names, "driver_mode", "turbo", *limits)
-            return Measured({}, dict.fromkeys(absent, self.reason))
+            return Reading({}, dict.fromkeys(absent, self.reason))
         fields: dict[str, Any] = {}
         unavailable = {}
         for name in (*names, *limits):
@@ -125,7 +125,7 @@ class Cpufreq:
                 unavailable[name] = "the driver does not tell it"
             else:
                 fields[name] = value
-        return Measured(fields, unavailable)
+        return Reading(fields, unavailable)
 
     def _without_policy(self, governor: str, cpus: tuple[int, ...]) -> str | None:
         if self.reason:
@@ -188,16 +188,18 @@ def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
     drivers/cpufreq/cpufreq.c, show, since 6.0).
     """
     names = tree.names(POLICIES)
-    matches = () if isinstance(names, Absent) else (_POLICY_NAME.fullmatch(name) for name in names)
+    matches = (
+        () if isinstance(names, Unavailable) else (_POLICY_NAME.fullmatch(name) for name in names)
+    )
     found = []
     for number in sorted(int(match[1]) for match in matches if match):
         directory = f"{POLICIES}/policy{number}"
         cpus = tree.cpulist(f"{directory}/affected_cpus")
-        if isinstance(cpus, Absent) and cpus.busy:
+        if isinstance(cpus, Unavailable) and cpus.busy:
             cpus = ()
-        elif isinstance(cpus, Absent):
+        elif isinstance(cpus, Unavailable):
             cpus = tree.cpulist(f"{directory}/related_cpus")
-        found.append((directory, (number,) if isinstance(cpus, Absent) else cpus))
+        found.append((directory, (number,) if isinstance(cpus, Unavailable) else cpus))
     return found
 
 
@@ -206,14 +208,14 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
 
     def text(name: str, file: str) -> str | None:
         value = tree.text(f"{directory}/{file}")
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             unavailable[name] = value.reason
             return None
         return value
 
     def khz(name: str, file: str) -> int | None:
         value = tree.natural(f"{directory}/{file}")
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             unavailable[name] = value.reason
             return None
         return value
@@ -237,16 +239,16 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
 def read_turbo(tree: Tree) -> bool | None:
     """Return whether turbo is on; None where the node does not say."""
     off = tree.integer(NO_TURBO)
-    if not isinstance(off, Absent):
+    if not isinstance(off, Unavailable):
         return off == 0
     on = tree.integer(BOOST)
-    return None if isinstance(on, Absent) else on != 0
+    return None if isinstance(on, Unavailable) else on != 0
 
 
 def read_mode(tree: Tree) -> str | None:
     """Return what the pstate driver is set to; None where there is none."""
     for driver in ("intel_pstate", "amd_pstate"):
         status = tree.text(f"{CPUS}/{driver}/status")
-        if not isinstance(status, Absent):
+        if not isinstance(status, Unavailable):
             return status
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 PATH = "/proc/cpuinfo"
 # The first CPU's block with its flags takes 2 to 4 KiB. Reading no more spares the kernel writing,
@@ -15,14 +15,14 @@ WHOLE_BYTES = 32 * 1024 * 1024
 def first_block(tree: Tree) -> dict[str, str]:
     """Return the fields of the first CPU (`vendor_id`, `model name`, `flags`, …), or none."""
     text = tree.content(PATH, HEAD_BYTES, cut=True)
-    blocks = [] if isinstance(text, Absent) else _blocks(text)
+    blocks = [] if isinstance(text, Unavailable) else _blocks(text)
     return blocks[0] if blocks else {}
 
 
 def by_cpu(tree: Tree) -> dict[int, dict[str, str]]:
     """Return the fields of every CPU that /proc/cpuinfo has a block for."""
     text = tree.content(PATH, WHOLE_BYTES)
-    blocks = [] if isinstance(text, Absent) else _blocks(text)
+    blocks = [] if isinstance(text, Unavailable) else _blocks(text)
     numbered = ((number(block, "processor"), block) for block in blocks)
     return {cpu: block for cpu, block in numbered if cpu is not None}
 

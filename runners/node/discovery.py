@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import DeclaredKinds, declare
 from runners.node.core_kinds.finding import NodeView
@@ -68,7 +68,7 @@ def check_root(tree: Tree) -> None:
     if tree.live:
         raise UserError(f"{CPUS} is missing; mount sysfs at /sys (in a container: bind it there)")
     inside = tree.names("/")
-    if isinstance(inside, Absent):
+    if isinstance(inside, Unavailable):
         raise UserError(f"{tree.root} is not a directory that can be read; give a recorded tree")
     nested = [name for name in inside if tree.is_directory(f"/{name}{CPUS}")]
     meant = f"; did you mean {tree.root / nested[0]}?" if nested else ""
@@ -83,17 +83,17 @@ def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, .
     """Return the CPUs that are online and those that are there but offline."""
     there = _numbered(tree, CPUS, _CPU_NAME)
     listed = tree.cpulist(f"{CPUS}/online")
-    if not isinstance(listed, Absent) and there:
+    if not isinstance(listed, Unavailable) and there:
         stray = set(listed).difference(there)
         if stray:
             notes.append(f"{CPUS}/online names CPUs that have no directory; they are left out")
         listed = tuple(sorted(set(listed) - stray))
-    if isinstance(listed, Absent) or not listed:
-        why = listed.reason if isinstance(listed, Absent) else f"{CPUS}/online names no CPU"
+    if isinstance(listed, Unavailable) or not listed:
+        why = listed.reason if isinstance(listed, Unavailable) else f"{CPUS}/online names no CPU"
         listed, source = _online_otherwise(tree, there)
         notes.append(f"{why}; which CPUs are online is taken from {source}")
     present = tree.cpulist(f"{CPUS}/present")
-    if not isinstance(present, Absent):
+    if not isinstance(present, Unavailable):
         there = there + present
     return listed, tuple(sorted(set(there).difference(listed)))
 
@@ -145,7 +145,7 @@ def _siblings(
 def _kernels_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
     for name in ("core_cpus_list", "thread_siblings_list"):
         listed = tree.cpulist(f"{CPUS}/cpu{cpu}/topology/{name}")
-        if not isinstance(listed, Absent) and cpu in listed:
+        if not isinstance(listed, Unavailable) and cpu in listed:
             return listed if len(listed) == 1 else tuple(sorted(set(listed).intersection(online)))
     return None
 
@@ -166,7 +166,7 @@ def _cores(
     cores = []
     for cpus in siblings:
         package = tree.integer(f"{CPUS}/cpu{cpus[0]}/topology/physical_package_id")
-        if isinstance(package, Absent):
+        if isinstance(package, Unavailable):
             blocks = cpuinfo.by_cpu(tree) if blocks is None else blocks
             package = cpuinfo.number(blocks.get(cpus[0], {}), "physical id") or 0
         parts: dict[str, list[int]] = {}
@@ -186,7 +186,7 @@ def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNo
     nodes = []
     for node in _numbered(tree, NODES, _NODE_NAME):
         cpus = tree.cpulist(f"{NODES}/node{node}/cpulist")
-        if isinstance(cpus, Absent):
+        if isinstance(cpus, Unavailable):
             notes.append(f"{cpus.reason}; NUMA node {node} is left out")
         else:
             nodes.append(NumaNode(node, tuple(sorted(set(cpus).intersection(online)))))
@@ -198,7 +198,7 @@ def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNo
 
 def _numbered(tree: Tree, directory: str, pattern: re.Pattern[str]) -> tuple[int, ...]:
     names = tree.names(directory)
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return ()
     matches = (pattern.fullmatch(name) for name in names)
     return tuple(sorted({int(match[1]) for match in matches if match}))
@@ -235,7 +235,7 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
             path = f"{directory}/index{index}"
             listed = tree.cpulist(f"{path}/shared_cpu_list")
             sharing: tuple[int, ...] = (cpu,)
-            if isinstance(listed, Absent) or cpu not in listed:
+            if isinstance(listed, Unavailable) or cpu not in listed:
                 unlisted.append(cpu)
             else:
                 sharing = tuple(sorted(set(listed).intersection(online)))
@@ -261,7 +261,7 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
 
 def _indexes(tree: Tree, directory: str) -> list[int]:
     names = tree.names(directory)
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return []
     matches = (_INDEX_NAME.fullmatch(name) for name in names)
     return sorted({int(match[1]) for match in matches if match})
@@ -269,15 +269,15 @@ def _indexes(tree: Tree, directory: str) -> list[int]:
 
 def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: set[str]) -> Cache:
     level = tree.integer(f"{path}/level")
-    if isinstance(level, Absent) or not 0 < level <= _MAX_LEVEL:
+    if isinstance(level, Unavailable) or not 0 < level <= _MAX_LEVEL:
         unsaid.add("level")
         level = _LEVEL_OF_INDEX.get(index, _MAX_LEVEL)
     kind = tree.text(f"{path}/type")
-    if isinstance(kind, Absent) or kind not in _TYPES:
+    if isinstance(kind, Unavailable) or kind not in _TYPES:
         unsaid.add("type")
         kind = _TYPE_OF_INDEX.get(index, "Unified")
     size = tree.text(f"{path}/size")
-    match = None if isinstance(size, Absent) else _SIZE.fullmatch(size)
+    match = None if isinstance(size, Unavailable) else _SIZE.fullmatch(size)
     # A size of 0 is what firmware reports that does not know it.
     bytes_ = int(match[1]) * _FACTOR[match[2]] if match else 0
     if not bytes_:

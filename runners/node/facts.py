@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from base.cpulist import format_cpulist
-from runners.host.tree import BOOT_ID, Absent, Tree
+from runners.host.tree import BOOT_ID, Tree, Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
@@ -92,7 +92,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
         ("boot_options", read_boot_options(tree)),
         *_processor(tree).items(),
     ):
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             unavailable[name] = value.reason
         else:
             facts[name] = value
@@ -134,7 +134,7 @@ def switchable(of: Mapping[str, Any] | Tree) -> dict[str, Any]:
     return {
         "turbo": read_turbo(of),
         "mode": read_mode(of),
-        "transparent_hugepages": None if isinstance(pages, Absent) else pages,
+        "transparent_hugepages": None if isinstance(pages, Unavailable) else pages,
     }
 
 
@@ -142,9 +142,9 @@ def _processor(tree: Tree) -> dict[str, Any]:
     """Return what the first CPU says of itself: model, microcode, whether it is virtual."""
     block = cpuinfo.first_block(tree)
     if not block:
-        gone = Absent(f"{cpuinfo.PATH} is missing or empty")
+        gone = Unavailable(f"{cpuinfo.PATH} is missing or empty")
         return dict.fromkeys(("cpu_model", "microcode", "cpu_flags", "virtual_machine"), gone)
-    unnamed = Absent(f"{cpuinfo.PATH} does not say it")
+    unnamed = Unavailable(f"{cpuinfo.PATH} does not say it")
     return {
         "cpu_model": block.get("model name") or block.get("Hardware") or unnamed,
         "microcode": block.get("microcode") or unnamed,
@@ -154,13 +154,13 @@ def _processor(tree: Tree) -> dict[str, Any]:
     }
 
 
-def _kernel(tree: Tree) -> str | Absent:
+def _kernel(tree: Tree) -> str | Unavailable:
     """Return the kernel's release; recordings often have no more of it than /proc/version."""
     release = tree.text("/proc/sys/kernel/osrelease")
-    if not isinstance(release, Absent):
+    if not isinstance(release, Unavailable):
         return release
     version = tree.text("/proc/version")
-    words = [] if isinstance(version, Absent) else version.split()
+    words = [] if isinstance(version, Unavailable) else version.split()
     return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else release
 
 
@@ -201,10 +201,10 @@ def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
     """Return what else moves frequencies under intel_pstate, where it is there."""
     found = {name: tree.integer(f"{CPUS}/intel_pstate/{name}") for name in _PSTATE}
     shown: dict[str, Any] = {
-        name: value for name, value in found.items() if not isinstance(value, Absent)
+        name: value for name, value in found.items() if not isinstance(value, Unavailable)
     }
     bias = {cpu: tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}") for cpu in topology.online}
-    read = {cpu: value for cpu, value in bias.items() if not isinstance(value, Absent)}
+    read = {cpu: value for cpu, value in bias.items() if not isinstance(value, Unavailable)}
     return shown | ({"energy_perf_bias": _grouped(read)} if read else {})
 
 
@@ -216,33 +216,33 @@ def _grouped(values: dict[int, str]) -> dict[str, str]:
     return {value: format_cpulist(cpus) for value, cpus in groups.items()}
 
 
-def _first(tree: Tree, paths: tuple[str, ...]) -> int | Absent:
+def _first(tree: Tree, paths: tuple[str, ...]) -> int | Unavailable:
     answers = [tree.integer(path) for path in paths]
-    found = [answer for answer in answers if not isinstance(answer, Absent)]
+    found = [answer for answer in answers if not isinstance(answer, Unavailable)]
     return found[0] if found else answers[-1]
 
 
-def _memory_bytes(tree: Tree) -> int | Absent:
+def _memory_bytes(tree: Tree) -> int | Unavailable:
     text = tree.text("/proc/meminfo")
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         return text
     match = re.search(r"^MemTotal:\s+([0-9]{1,15}) kB$", text, re.MULTILINE)
-    return int(match[1]) * 1024 if match else Absent("/proc/meminfo has no MemTotal in kB")
+    return int(match[1]) * 1024 if match else Unavailable("/proc/meminfo has no MemTotal in kB")
 
 
-def _isolated(tree: Tree) -> str | Absent:
+def _isolated(tree: Tree) -> str | Unavailable:
     """Return the CPUs that the scheduler leaves alone (boot option isolcpus); often none."""
     cpus = tree.cpulist(f"{CPUS}/isolated")
-    return cpus if isinstance(cpus, Absent) else format_cpulist(cpus)
+    return cpus if isinstance(cpus, Unavailable) else format_cpulist(cpus)
 
 
-def _chosen(tree: Tree, path: str) -> str | Absent:
+def _chosen(tree: Tree, path: str) -> str | Unavailable:
     """Return the word in brackets of a file such as `always [madvise] never`."""
     text = tree.text(path)
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         return text
     match = re.search(r"\[([a-z_]+)\]", text)
-    return match[1] if match else Absent(f"{path} marks no choice")
+    return match[1] if match else Unavailable(f"{path} marks no choice")
 
 
 PATH = "/proc/cmdline"
@@ -270,10 +270,10 @@ _NAMES = frozenset(
 _VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 
-def read_boot_options(tree: Tree) -> str | Absent:
+def read_boot_options(tree: Tree) -> str | Unavailable:
     """Return these options of this boot, in their order, blanks between them; often none."""
     line = tree.content(PATH)
-    return line if isinstance(line, Absent) else kept_options(line)
+    return line if isinstance(line, Unavailable) else kept_options(line)
 
 
 def kept_options(line: str) -> str:

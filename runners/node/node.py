@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
@@ -33,7 +33,7 @@ class Node:
     def node_id(self) -> str:
         """The host's name, safe as a part of file names; a recorded tree's own name without one."""
         name = Tree(self.root).text("/proc/sys/kernel/hostname")
-        return safe_name(self.root.name if isinstance(name, Absent) else name)
+        return safe_name(self.root.name if isinstance(name, Unavailable) else name)
 
     @cached_property
     def boot_id(self) -> str | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 _POWERCAP = "/sys/class/powercap"
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
@@ -20,13 +20,13 @@ _NAMES = {
 }
 
 
-def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
+def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
     """Return every limit: its zone, domain, name, watts, window in seconds.
 
     A limit that may not be read has None for its watts, and the `reason`.
     """
     names = tree.names(_POWERCAP)
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return names
     limits = []
     for zone in filter(_POWER_ZONE.fullmatch, names):
@@ -36,17 +36,19 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Absent:
             name = tree.text(f"{constraint}_name")
             power = tree.natural(f"{constraint}_power_limit_uw")
             window = tree.natural(f"{constraint}_time_window_us")
-            if isinstance(power, Absent) and power.missing:
+            if isinstance(power, Unavailable) and power.missing:
                 continue
             limit: dict[str, Any] = {
                 "zone": zone,
-                "domain": None if isinstance(label, Absent) else label,
-                "name": None if isinstance(name, Absent) else name,
-                "power_w": None if isinstance(power, Absent) else power / 1e6,
-                "window_s": None if isinstance(window, Absent) else window / 1e6,
+                "domain": None if isinstance(label, Unavailable) else label,
+                "name": None if isinstance(name, Unavailable) else name,
+                "power_w": None if isinstance(power, Unavailable) else power / 1e6,
+                "window_s": None if isinstance(window, Unavailable) else window / 1e6,
             }
-            limits.append(limit | ({"reason": power.reason} if isinstance(power, Absent) else {}))
-    return limits or Absent(f"{_POWERCAP} has no zone with a power limit")
+            limits.append(
+                limit | ({"reason": power.reason} if isinstance(power, Unavailable) else {})
+            )
+    return limits or Unavailable(f"{_POWERCAP} has no zone with a power limit")
 
 
 def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from base.errors import UserError
-from runners.host.tree import TEXT_LIMIT, Absent, Tree
+from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
 from runners.node import boot_options, cpuinfo
 from runners.node.discovery import check_root
 
@@ -216,7 +216,7 @@ def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
     listed = tree.names(directory or "/")
     return [
         name
-        for name in (() if isinstance(listed, Absent) else listed)
+        for name in (() if isinstance(listed, Unavailable) else listed)
         if _NAME.fullmatch(name)
         and any(fnmatchcase(name, pattern) for pattern in wanted)
         # Servers have hundreds of uncore PMUs, and none of them counts what cores do.
@@ -233,7 +233,7 @@ def _is_foreign_sensor(tree: Tree, directory: str) -> bool:
 
 def _take(tree: Tree, path: str, found: NodeFiles) -> None:
     text = tree.content(path, cpuinfo.WHOLE_BYTES if path == cpuinfo.PATH else TEXT_LIMIT)
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         if not text.missing:
             found.unavailable[path] = text.reason
         return
@@ -261,7 +261,7 @@ def _take_cpuid(tree: Tree, found: NodeFiles) -> None:
         leaves = {leaf: tree.block(path, leaf, 16) for leaf in _CPUID_LEAVES}
         content = bytearray()
         for leaf, registers in leaves.items():
-            if not isinstance(registers, Absent):
+            if not isinstance(registers, Unavailable):
                 content.extend(bytes(leaf - len(content)) + registers)
             elif not registers.missing:
                 found.unavailable[path] = registers.reason

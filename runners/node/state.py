@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import read_cpufreq
 from runners.node.facts import SMT
 from runners.node.node import Node
@@ -18,7 +18,7 @@ _FACTS = ("kernel", "microcode")
 _SETTLED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
 
 
-def read_state(node: Node, cpus: Sequence[int]) -> Measured:
+def read_state(node: Node, cpus: Sequence[int]) -> Reading:
     """Return how these CPUs are scaled now, the power limits, and the node's own state."""
     state = read_cpufreq(node.root, cpus).state_of(cpus)
     fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
@@ -26,19 +26,19 @@ def read_state(node: Node, cpus: Sequence[int]) -> Measured:
     unavailable = {name: absent[name] for name in _FACTS if name in absent}
     tree = Tree(node.root)
     siblings = tree.text(SMT)
-    if isinstance(siblings, Absent):
+    if isinstance(siblings, Unavailable):
         unavailable["smt"] = siblings.reason
     else:
         fields["smt"] = siblings
     limits = read_power_limits(tree)
-    if isinstance(limits, Absent):
+    if isinstance(limits, Unavailable):
         unavailable["power_limits"] = limits.reason
     elif known := limits_by_domain(limits):
         fields["power_limits"] = known
     else:
         reasons = (limit.get("reason") for limit in limits)
         unavailable["power_limits"] = next(filter(None, reasons), "none is named PL1 or PL2")
-    return Measured(state.fields | fields, state.unavailable | unavailable)
+    return Reading(state.fields | fields, state.unavailable | unavailable)
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

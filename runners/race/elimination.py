@@ -152,7 +152,7 @@ def may_be_taken(field: Field, margin: float) -> bool:
     )
 
 
-def to_be_feared(values: Sequence[float]) -> float:
+def upper_bound_of_mean(values: Sequence[float]) -> float:
     """Return what may be feared of a case: its mean, and FEARED_ERRORS more; infinite without any.
 
     Of two that cannot be told apart the steadier one is to be taken.

@@ -14,9 +14,15 @@ from math import ceil, exp, log1p
 from base.text import plural
 from configs.model import Race as Rule
 from runners.race.confirmation import EARLIER_SHARE, LEAST_RUNS, look_at, shares
-from runners.race.elimination import Worse, far_behind, may_be_taken, to_be_feared, worse_cases
-from runners.race.samples import Ledger, Value
-from runners.race.state import RaceRun, RuledOut, Standing
+from runners.race.elimination import (
+    Worse,
+    far_behind,
+    may_be_taken,
+    upper_bound_of_mean,
+    worse_cases,
+)
+from runners.race.samples import RaceSamples, Value
+from runners.race.state import Eliminated, RaceRun, RaceState
 from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
 
@@ -51,9 +57,9 @@ class Race:
         self._alive = list(entrants[1:])
         self._rule = rule
         self._margin = log1p(rule.margin)
-        self._ledger = Ledger(rule.higher)
+        self._ledger = RaceSamples(rule.higher)
         self._decision = "unfinished"
-        self._ruled_out: list[RuledOut] = []
+        self._ruled_out: list[Eliminated] = []
         self._best: str | None = None
         # The block after which the best was taken, and what was looked at since.
         self._taken_after = 0
@@ -106,9 +112,9 @@ class Race:
         if self._decision == "unfinished":
             self._look_at_trial(self._best) if self._best else self._look_at_race()
 
-    def standing(self) -> Standing:
+    def standing(self) -> RaceState:
         """Return how the race stands."""
-        return Standing(
+        return RaceState(
             decision=self._decision,
             reference=self.reference,
             best=self._best,
@@ -133,7 +139,7 @@ class Race:
     def _judge(self, case_id: str, run: RaceRun | None) -> None:
         """Rule a case out that could not make its run, or made no good one by its own fault."""
         if run is None:
-            self._lose(RuledOut(case_id, self._blocks, "cannot run"))
+            self._lose(Eliminated(case_id, self._blocks, "cannot run"))
         elif self._starts_the_same(run):
             self._lose_the_same(case_id, run)
         elif run.cut and case_id in self._in_doubt:
@@ -141,11 +147,11 @@ class Race:
         elif run.cut:
             shortest_s = self._ledger.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
-            self._lose(RuledOut(case_id, self._blocks, "far worse", behind, reason=run.reason))
+            self._lose(Eliminated(case_id, self._blocks, "far worse", behind, reason=run.reason))
         elif run.value is None and run.reason:
-            self._lose(RuledOut(case_id, self._blocks, "failed", reason=run.reason))
+            self._lose(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
         elif (placed := self._ledger.placed(case_id)).lost > 1 and not placed.usable:
-            self._lose(RuledOut(case_id, self._blocks, "not placed", reason=placed.told))
+            self._lose(Eliminated(case_id, self._blocks, "not placed", reason=placed.told))
 
     def _see_team(self, run: RaceRun) -> None:
         if run.placed == PROVED and run.started:
@@ -167,9 +173,9 @@ class Race:
             self._decision = "no reference"
         else:
             reason = f"{plural(run.started, 'thread')}, told {run.told}"
-            self._lose(RuledOut(case_id, self._blocks, "same threads", reason=reason))
+            self._lose(Eliminated(case_id, self._blocks, "same threads", reason=reason))
 
-    def _lose(self, out: RuledOut) -> None:
+    def _lose(self, out: Eliminated) -> None:
         """Rule a case out; a race without its reference is over."""
         if out.case_id == self.reference:
             self._decision = "no reference"
@@ -202,7 +208,7 @@ class Race:
             if one.case_id != self.reference:
                 why = "far worse" if one.p is None else "worse"
                 behind = exp(one.behind) - 1
-                self._lose(RuledOut(one.case_id, self._blocks, why, behind, one.p))
+                self._lose(Eliminated(one.case_id, self._blocks, why, behind, one.p))
 
     def _rule_out_what_the_reference_beats(self) -> None:
         """Compare each with the reference alone, whose runs often differ more than all others."""
@@ -230,13 +236,15 @@ class Race:
         for case_id in [case_id for case_id in self._alive if case_id != best]:
             known = bool(self._ledger.values(case_id))
             behind = exp(self._mean(case_id) - mean) - 1 if known else None
-            self._lose(RuledOut(case_id, self._blocks, "not best", behind))
+            self._lose(Eliminated(case_id, self._blocks, "not best", behind))
         self._best, self._taken_after = best, self._blocks
         if not self._trial_counts(best):
             self._decision = "undecided"
 
     def _most_promising(self) -> str:
-        return min(self._alive, key=lambda case_id: to_be_feared(self._ledger.numbers(case_id)))
+        return min(
+            self._alive, key=lambda case_id: upper_bound_of_mean(self._ledger.numbers(case_id))
+        )
 
     def _mean(self, case_id: str) -> float:
         return Moments.of(self._ledger.numbers(case_id)).mean
@@ -306,7 +314,7 @@ class Race:
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._ledger.spent_s) / one_s))
         for case_id in self._alive[max(1, room - 2 * LEAST_RUNS - 1) :]:
-            self._lose(RuledOut(case_id, 0, "no time"))
+            self._lose(Eliminated(case_id, 0, "no time"))
 
 
 def is_placed(run: RaceRun) -> bool:
@@ -319,7 +327,7 @@ def replay(
     rule: Rule,
     runs: Mapping[Key, RaceRun],
     skipped: Collection[str] = (),
-) -> Standing:
+) -> RaceState:
     """Return how a race stands that has made these runs.
 
     `entrants` are case_ids, the reference first. `skipped` are cases that could not run.

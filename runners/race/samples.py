@@ -24,7 +24,7 @@ class Value:
 
 
 @dataclass
-class Ledger:
+class RaceSamples:
     """The runs of a race, `higher` when more of what it is about is better."""
 
     higher: bool

@@ -48,7 +48,7 @@ class RaceRun:
 
 
 @dataclass(frozen=True)
-class RuledOut:
+class Eliminated:
     """A case that makes no more runs, after `block`.
 
     `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
@@ -66,7 +66,7 @@ class RuledOut:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RaceState:
     """How a race stands.
 
     `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
@@ -82,7 +82,7 @@ class Standing:
     decision: str
     reference: str
     best: str | None
-    ruled_out: tuple[RuledOut, ...]
+    ruled_out: tuple[Eliminated, ...]
     trial: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     p: float | None = None
     looks: int = 0

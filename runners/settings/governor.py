@@ -13,7 +13,7 @@ from pathlib import Path
 
 from base.errors import StudyError
 from configs.model import CURRENT_GOVERNOR, GovernorRule
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
 from runners.settings.journal import STUDY, new_entry, open_journal
@@ -46,7 +46,7 @@ class Governors:
         self._rule = rule or GovernorRule()
         self._environment = environment
         self.journal = open_journal(root, STUDY, environment)
-        self._before: tuple[Setting, ...] | Absent | None = None
+        self._before: tuple[Setting, ...] | Unavailable | None = None
         self._saved = False
 
     def why_not(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
@@ -120,7 +120,7 @@ class Governors:
     def _save(self) -> str | None:
         """Write down how everything was before the study; return why that failed."""
         settings = self._before
-        if settings is None or isinstance(settings, Absent):
+        if settings is None or isinstance(settings, Unavailable):
             why = "" if settings is None else f": {settings.reason}"
             return f"settings are not changed, because they cannot be saved{why}"
         command = self._rule.restore or self._rule.set
@@ -133,7 +133,7 @@ class Governors:
 
     def _is_settled(self, governor: str, needed: Sequence[str]) -> bool:
         """Whether all is as a case needs it, and nothing is to be written."""
-        if isinstance(self._before, Absent) or not needed:
+        if isinstance(self._before, Unavailable) or not needed:
             return False
         wanted, freed = self._wanted(governor, needed)
         wanted = self._in_use(wanted, needed)
@@ -185,7 +185,7 @@ class Governors:
             if self._tree.text(path) != PERFORMANCE:
                 continue
             offered = self._tree.text(f"{path.rpartition('/')[0]}/{_AVAILABLE_EPP}")
-            if isinstance(offered, Absent) or _DEFAULT_EPP not in offered.split():
+            if isinstance(offered, Unavailable) or _DEFAULT_EPP not in offered.split():
                 return f"the governor {governor} has no EPP of its own: {path} stays {PERFORMANCE}"
             if failed := self._tree.put(path, _DEFAULT_EPP):
                 return f"the governor {governor} has no EPP of its own: {failed.reason}"

@@ -28,7 +28,7 @@ from base.files import (
 )
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
-from runners.host.tree import BOOT_ID, Absent, Tree
+from runners.host.tree import BOOT_ID, Tree, Unavailable
 from runners.settings.setting import Setting
 
 SCHEMA = 1
@@ -65,10 +65,10 @@ class Entry:
 def boot_id_of(tree: Tree) -> str:
     """Return the kernel's identifier of the current boot; empty when it is not told."""
     found = tree.text(BOOT_ID)
-    return "" if isinstance(found, Absent) else found
+    return "" if isinstance(found, Unavailable) else found
 
 
-def outlived_by(tree: Tree, entry: Entry) -> bool:
+def predates_boot(tree: Tree, entry: Entry) -> bool:
     """Return whether the node was rebooted since the entry was written, which set all anew.
 
     Not so when one of the two boots is not known.

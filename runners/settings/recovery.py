@@ -24,7 +24,7 @@ from runners.settings.journal import (
     Entry,
     Journal,
     open_journal,
-    outlived_by,
+    predates_boot,
 )
 from runners.settings.setting import put_in_force
 from runners.settings.site_command import SiteCommand
@@ -57,7 +57,7 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         if entry is None:
             return None
         tree = Tree(root)
-        if outlived_by(tree, entry):
+        if predates_boot(tree, entry):
             journal.remove()
             return Restored(entry, rebooted=True)
         command = (
@@ -82,7 +82,7 @@ def without_interruption() -> Iterator[None]:
 _MAX_SHOWN = 3
 
 
-def put_back_leftovers(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
+def restore_after_crash(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Replay the journal of a study that is gone; return what to tell the user, a line each.
 
     The journal of a study that is still at work is left alone, and so is that of a tuning, unless
@@ -105,7 +105,7 @@ def others_leftovers(root: Path, own_folder: Path) -> list[str]:
         entry = system.read()
     except UserError:
         entry = None
-    if entry and outlived_by(Tree(root), entry):
+    if entry and predates_boot(Tree(root), entry):
         return []
     return [
         f"a study of root that was killed has left settings of this node changed ({system.path}); "
@@ -117,7 +117,7 @@ def _replay(root: Path, journal: Journal) -> str:
     """Replay a journal if it is to be; return what to tell the user, nothing if it stays."""
     tuned = journal.path.stem == TUNE
     try:
-        if tuned and not ((entry := journal.read()) and outlived_by(Tree(root), entry)):
+        if tuned and not ((entry := journal.read()) and predates_boot(Tree(root), entry)):
             return ""
         with NodeLock(root):
             done = restore(root, journal)

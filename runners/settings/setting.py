@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
@@ -45,37 +45,37 @@ class Setting:
         return _VALUE.fullmatch(self.value) is not None
 
 
-def read_scaling(tree: Tree) -> tuple[Setting, ...] | Absent:
+def read_scaling(tree: Tree) -> tuple[Setting, ...] | Unavailable:
     """Return all that belongs to frequency scaling, in the order in which it is put back.
 
-    `Absent` when a file that is there cannot be read: it could not be put back either.
+    `Unavailable` when a file that is there cannot be read: it could not be put back either.
     """
     directories = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{of}/{name}" for name in _POLICY_FILES for of in directories]
     return read_settings(tree, (*paths, *_TURBO_FILES))
 
 
-def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Absent:
+def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Unavailable:
     """Return the settings at these paths, without those that are not there.
 
-    `Absent` when one cannot be read, or holds what a setting cannot be.
+    `Unavailable` when one cannot be read, or holds what a setting cannot be.
     """
     found = []
     for path in paths:
         value = tree.text(path)
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             if value.missing:
                 continue
             return value
         setting = Setting(path, value)
         if not setting.known:
-            return Absent(f"{path} holds {value[:40]!r}, which is no setting")
+            return Unavailable(f"{path} holds {value[:40]!r}, which is no setting")
         found.append(setting)
     return tuple(found)
 
 
 # Sets governors by other means than their files; returns why by path for those that failed.
-GovernorSetter = Callable[[Sequence[Setting]], dict[str, Absent]]
+GovernorSetter = Callable[[Sequence[Setting]], dict[str, Unavailable]]
 
 
 def put_in_force(
@@ -100,8 +100,8 @@ def put_in_force(
 
 def _write(
     tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None
-) -> dict[str, Absent]:
-    refused: dict[str, Absent] = {}
+) -> dict[str, Unavailable]:
+    refused: dict[str, Unavailable] = {}
     if set_governors is not None:
         governors = [setting for setting in settings if setting.path.endswith(GOVERNOR)]
         differing = [setting for setting in governors if tree.text(setting.path) != setting.value]
@@ -114,11 +114,11 @@ def _write(
     return refused
 
 
-def _why(setting: Setting, refused: Absent | None, found: str | Absent) -> str:
+def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable) -> str:
     # Read, not written: an EPP is busy for writers under the governor performance.
-    if isinstance(found, Absent) and found.busy:
+    if isinstance(found, Unavailable) and found.busy:
         return _why_offline(setting)
-    reason = refused or (found if isinstance(found, Absent) else None)
+    reason = refused or (found if isinstance(found, Unavailable) else None)
     if reason is not None:
         return f"{reason.reason} (wanted: {setting.value})"
     return f"{setting.path} is {found}, not {setting.value}, after it was written"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.host.privileges import starting_as
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import policy_directories
 from runners.settings.setting import Setting
 
@@ -27,9 +27,9 @@ class SiteCommand:
         self._arguments = tuple(arguments)
         self._user = os.geteuid() if user is None else user
 
-    def __call__(self, settings: Sequence[Setting]) -> dict[str, Absent]:
+    def __call__(self, settings: Sequence[Setting]) -> dict[str, Unavailable]:
         """Set these governors; return why by path for those whose command failed."""
-        failed: dict[str, Absent] = {}
+        failed: dict[str, Unavailable] = {}
         for governor in dict.fromkeys(setting.value for setting in settings):
             paths = [setting.path for setting in settings if setting.value == governor]
             problem = self._run(governor, format_cpulist(self._cpus(paths)))
@@ -41,7 +41,7 @@ class SiteCommand:
         directories = policy_directories(self._tree)
         return sorted(cpu for cpu, directory in directories.items() if directory in folders)
 
-    def _run(self, governor: str, cpus: str) -> Absent | None:
+    def _run(self, governor: str, cpus: str) -> Unavailable | None:
         command = [
             argument.replace("{governor}", governor).replace("{cpus}", cpus)
             for argument in self._arguments
@@ -60,12 +60,12 @@ class SiteCommand:
                     **rights,
                 )
         except UserError as error:
-            return Absent(f"`{shown}` cannot be started: {error}")
+            return Unavailable(f"`{shown}` cannot be started: {error}")
         except subprocess.TimeoutExpired:
-            return Absent(f"`{shown}` did not end within {LIMIT_S:g} s")
+            return Unavailable(f"`{shown}` did not end within {LIMIT_S:g} s")
         except OSError as error:
-            return Absent(f"`{shown}` cannot be started: {error.strerror}")
+            return Unavailable(f"`{shown}` cannot be started: {error.strerror}")
         if done.returncode == 0:
             return None
         said = " ".join(done.stderr.decode(errors="replace").split())[:_MAX_SAID]
-        return Absent(f"`{shown}` ended with status {done.returncode}: {said or 'no message'}")
+        return Unavailable(f"`{shown}` ended with status {done.returncode}: {said or 'no message'}")

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from base.errors import StudyError, UserError
 from runners.host.lock import NodeLock
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.settings.governor import PERFORMANCE
-from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, outlived_by
+from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, predates_boot
 from runners.settings.recovery import without_interruption
 from runners.settings.setting import (
     AUTOGROUP,
@@ -87,7 +87,7 @@ def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Chan
     changes = []
     for path, (value, why) in wanted.items():
         was = tree.text(path)
-        if isinstance(was, Absent):
+        if isinstance(was, Unavailable):
             if not was.missing:
                 changes.append(Change(path, "", value, why, was.reason))
         elif was != value:
@@ -133,7 +133,7 @@ def _governor_files(tree: Tree, governor: str) -> list[str] | str:
 
 def _is_there(tree: Tree, path: str) -> bool:
     found = tree.text(path)
-    return not (isinstance(found, Absent) and found.missing)
+    return not (isinstance(found, Unavailable) and found.missing)
 
 
 def _with_permission(tree: Tree, change: Change) -> Change:
@@ -145,7 +145,7 @@ def _with_permission(tree: Tree, change: Change) -> Change:
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     """Return the journal's entry: what an earlier tuning saved, then what is in force now."""
-    if before and outlived_by(tree, before):
+    if before and predates_boot(tree, before):
         before = None
     scaling = any(path.startswith(CPUS) for path in paths)
     now = list(_readable(read_settings(tree, (path for path in paths if path in _QUIET))))
@@ -156,8 +156,8 @@ def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     return new_entry(tree, _in_order(settings))
 
 
-def _readable(settings: tuple[Setting, ...] | Absent) -> tuple[Setting, ...]:
-    if isinstance(settings, Absent):
+def _readable(settings: tuple[Setting, ...] | Unavailable) -> tuple[Setting, ...]:
+    if isinstance(settings, Unavailable):
         raise UserError(f"nothing is changed, because it cannot be saved: {settings.reason}")
     return settings
 

@@ -21,7 +21,7 @@ from base.units import utc_now
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import judge, proof_of
 from runners.execution.placement import why_plugged
-from runners.execution.shutdown import unless_stopped
+from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.host.privileges import give
 from runners.host.software import ask_version, for_tools
@@ -139,7 +139,7 @@ class ContendedLines:
                 cores=tuple(core.cpus for core in self.node.topology.cores),
             )
             try:
-                seen = unless_stopped(
+                seen = execute_unless_shutting_down(
                     partial(execute, launch, case.app.limit_s, harness, cpus=case.mask), may_start
                 )
             except LaunchError as error:

@@ -8,18 +8,18 @@ from itertools import groupby
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.study.forecast import Forecast
 from runners.study.history import History
-from runners.study.race_course import needed_runs, race_runs_left
+from runners.study.race_course import needed_runs, pending_race_runs
 from runners.study.stopping import Stopping
 
 
-def runs_left(
+def pending_runs(
     plan: Plan,
     history: History,
     ended: Callable[[str], None] | None = None,
-    ruled_out: Callable[[RuledOut], None] | None = None,
+    ruled_out: Callable[[Eliminated], None] | None = None,
 ) -> Iterator[PlannedRun]:
     """Yield the runs that are still to be made, in order.
 
@@ -30,7 +30,7 @@ def runs_left(
     """
     study = plan.study
     if study.race:
-        yield from race_runs_left(plan, history, ruled_out)
+        yield from pending_race_runs(plan, history, ruled_out)
         return
     if study.precision is None:
         yield from (planned for planned in plan.runs if planned.key not in history.done)
@@ -48,11 +48,11 @@ def runs_left(
                 ended(case_id)
 
 
-def fewest_left(plan: Plan, history: History) -> list[PlannedRun]:
+def minimum_pending_runs(plan: Plan, history: History) -> list[PlannedRun]:
     """Return those of the runs that are still to be made which are needed whatever they show."""
     if plan.study.race:
         return needed_runs(plan, history)
-    most = list(runs_left(plan, history))
+    most = list(pending_runs(plan, history))
     if plan.study.precision is None:
         return most
     in_block = block_of(plan)

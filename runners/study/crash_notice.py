@@ -24,14 +24,14 @@ from base.files import sync_folder
 from base.text import plural
 from base.units import utc_now
 from runners.host.processes import STAT_LIMIT, Task, parse_task
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.node import Node
 from runners.records.reader import Part, read_part_progress
 from runners.records.status import FINAL
 from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
-from runners.study.course import runs_left
-from runners.study.outline import Outline
+from runners.study.course import pending_runs
+from runners.study.summary import PlanSummary
 
 SUFFIX = ".under-way"
 # The file has its size from the beginning: the reason must fit in when the disk is full.
@@ -40,7 +40,7 @@ _REASON_CHARACTERS = 400
 _NAME = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.under-way")
 
 
-class UnderWay:
+class AttemptMarker:
     """Keeps the file of an attempt from `begin` to the end of the context."""
 
     def __init__(self, tree: Tree) -> None:
@@ -81,7 +81,7 @@ class UnderWay:
                 with suppress(OSError):
                     path.unlink()
 
-    def __enter__(self) -> UnderWay:
+    def __enter__(self) -> AttemptMarker:
         return self
 
     def __exit__(
@@ -170,7 +170,7 @@ class EndedAttempt:
         return kept, torn
 
 
-def told_ends(records: Path, node: Node, outline: Outline) -> list[str]:
+def describe_crashes(records: Path, node: Node, outline: PlanSummary) -> list[str]:
     """Return in lines how earlier attempts of a node ended, where they did not as they should.
 
     Raises UserError when a shard cannot be read.
@@ -180,7 +180,7 @@ def told_ends(records: Path, node: Node, outline: Outline) -> list[str]:
         return []
     *earlier, newest = found
     lines = [ended.told("") for ended in earlier]
-    planned = next(runs_left(outline.plan, outline.history), None)
+    planned = next(pending_runs(outline.plan, outline.history), None)
     if planned is None:
         return [*lines, newest.told(" after its last run")]
     case = next(case for case in outline.plan.cases if case.case_id == planned.case_id)
@@ -216,7 +216,7 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Return what a file tells; nothing when it is not as `UnderWay` writes it."""
+    """Return what a file tells; nothing when it is not as `AttemptMarker` writes it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
@@ -234,4 +234,4 @@ def _text(told: Mapping[str, Any], name: str) -> str:
 
 def _task(tree: Tree, pid: int) -> Task | None:
     text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
-    return None if isinstance(text, Absent) else parse_task(text)
+    return None if isinstance(text, Unavailable) else parse_task(text)

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from base.errors import StoppedError, StudyError
-from base.reading import Measured
+from base.reading import Reading
 from base.units import duration, utc_now
 from runners.execution.execute import Observation
-from runners.execution.shutdown import unless_stopped
+from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.host.shortage import ShortageError
 from runners.measure.conditions.cooldown import Gate
@@ -26,12 +26,12 @@ from runners.plan.case import Case, LeftOut
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
-from runners.study.course import runs_left
+from runners.study.course import pending_runs
 from runners.study.history import History
-from runners.study.outlook import Outlook
+from runners.study.outlook import RemainingWork
 from runners.study.programs import ProgramChangedError
 from runners.study.record import (
     Origin,
@@ -60,7 +60,7 @@ class Progress(Protocol):
     def ended(self, case: Case, saved: int) -> None:
         """A case makes no more runs, `saved` fewer than at most: it is known precisely enough."""
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None:
+    def ruled_out(self, case: Case, out: Eliminated) -> None:
         """A case that races makes no more runs, for this reason."""
 
     def waiting(self, reason: str) -> None:
@@ -99,17 +99,17 @@ class Bench:
 
     launch: Callable[[Case], Launch]
     execute: Callable[[Case, Launch], Observation]
-    collect: Callable[[Case, Observation], list[Measured]]
+    collect: Callable[[Case, Observation], list[Reading]]
     settle: Callable[[Case], str | None]
     may_start: Callable[[float | None], None]
-    state: Callable[[Case], Measured]
-    idle: Callable[[Case], list[Measured]]
+    state: Callable[[Case], Reading]
+    idle: Callable[[Case], list[Reading]]
     baselines: Baselines
     gate: Gate | None = None
     warnings: tuple[str, ...] = ()
     clocks: ClockWatch = field(default_factory=ClockWatch)
     limited: Callable[[Case, PlannedRun], Case] = lambda case, _: case
-    program: Callable[[Case], Measured] = lambda _: Measured()
+    program: Callable[[Case], Reading] = lambda _: Reading()
 
 
 def run_study(
@@ -125,17 +125,17 @@ def run_study(
     for warning in bench.warnings:
         progress.warned(warning)
     cases = {case.case_id: case for case in plan.cases}
-    outlook = Outlook(plan, history)
+    outlook = RemainingWork(plan, history)
 
     def ended(case_id: str) -> None:
         saved = outlook.ended(case_id)
         if saved:
             progress.ended(cases[case_id], saved)
 
-    def ruled_out(out: RuledOut) -> None:
+    def ruled_out(out: Eliminated) -> None:
         progress.ruled_out(cases[out.case_id], out)
 
-    for planned in runs_left(plan, history, ended, ruled_out):
+    for planned in pending_runs(plan, history, ended, ruled_out):
         case = cases[planned.case_id]
         outlook.begins(planned)
         bench.may_start(outlook.one_s(planned.case_id))
@@ -178,9 +178,9 @@ def _measure_idle(
     shard.append(baseline_record(origin, before, case, started_at, due_s, collected))
 
 
-def _wait(gate: Gate | None, history: History, progress: Progress) -> Measured:
+def _wait(gate: Gate | None, history: History, progress: Progress) -> Reading:
     if gate is None:
-        return Measured()
+        return Reading()
     gate.resume(history.temperature_reference_c)
     return gate.wait(progress.waiting)
 
@@ -191,7 +191,7 @@ def _one_run(
     shard: Shard,
     origin: Origin,
     bench: Bench,
-    waited: Measured,
+    waited: Reading,
     known: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> dict[str, Any]:
     started_at = utc_now("milliseconds")
@@ -206,7 +206,7 @@ def _one_run(
     before = bench.state(case)
     began = bench.clocks.now()
     try:
-        seen = unless_stopped(lambda: bench.execute(case, launch), bench.may_start)
+        seen = execute_unless_shutting_down(lambda: bench.execute(case, launch), bench.may_start)
         if slept_s := bench.clocks.now().slept_since(began):
             reason = f"the node slept for {duration(slept_s)} meanwhile"
             seen = replace(seen, objection=seen.objection or (SUSPENDED, reason))

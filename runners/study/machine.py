@@ -21,8 +21,8 @@ from runners.plan.plan import Plan, make_plan
 from runners.settings.governor import Governors
 from runners.study.assignment import ALL, Share
 from runners.study.history import History, read_history
-from runners.study.outline import Outline
 from runners.study.programs import StudyPrograms
+from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
 # The study as it was run last, and the apps that it names, beside its records.
@@ -31,7 +31,7 @@ APPS = "apps"
 
 
 @dataclass(frozen=True)
-class Workplace:
+class Machine:
     """A node and what is installed on it; a recorded node is taken to have every tool.
 
     `site` says what is special about the place; None when nothing is.
@@ -88,7 +88,7 @@ class Workplace:
             by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
         return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
 
-    def outline(self, study: Study, results: Path, share: Share = ALL) -> Outline:
+    def outline(self, study: Study, results: Path, share: Share = ALL) -> PlanSummary:
         """Return the plan, or a share of it, together with what earlier attempts have done."""
         from runners.measure.energy.source import may_have_energy
 
@@ -103,14 +103,14 @@ class Workplace:
         of = study.precision.of if study.precision else ()
         needed = study.baseline is not None or "energy" in of
         energy = needed and may_have_energy(self.node.root)
-        return Outline(plan, history, partial(self.launch, plan), energy)
+        return PlanSummary(plan, history, partial(self.launch, plan), energy)
 
-    def told_ends(self, study: Study, results: Path, outline: Outline) -> list[str]:
+    def describe_crashes(self, study: Study, results: Path, outline: PlanSummary) -> list[str]:
         """Return in lines how attempts at a study ended here that could not say so themselves."""
-        from runners.study.crash_notice import told_ends
+        from runners.study.crash_notice import describe_crashes
 
         folder = results_folder(results, study, self.node)
-        return told_ends(folder / "records", self.node, outline) if self.live else []
+        return describe_crashes(folder / "records", self.node, outline) if self.live else []
 
     def governors(self) -> Governors:
         """Return the switch for this node's governors."""
@@ -174,7 +174,7 @@ class Workplace:
         return self.node.cpufreq.why_not_offered(governor, cpus)
 
 
-def open_workplace(sysroot: Path, kinds: str | None, site: Site | None = None) -> Workplace:
+def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> Machine:
     """Return this machine, or the node of a recorded tree; raises UserError when there is none.
 
     Where a batch system gives whole nodes, plans are for all CPUs that it gives: what a job may not
@@ -184,8 +184,8 @@ def open_workplace(sysroot: Path, kinds: str | None, site: Site | None = None) -
     if site and site.queue:
         node = whole_node(node, site.queue.reserved_cpus)
     if sysroot == LIVE_ROOT:
-        return Workplace(node, find_tools(), site)
-    return Workplace(node, {name: name for name in LAUNCHERS}, site)
+        return Machine(node, find_tools(), site)
+    return Machine(node, {name: name for name in LAUNCHERS}, site)
 
 
 def results_folder(results: Path, study: Study, node: Node) -> Path:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.study.course import forecast, runs_left
+from runners.study.course import forecast, pending_runs
 from runners.study.history import History
 
 
-class Outlook:
+class RemainingWork:
     """The expectation of a study's rest, corrected by every run that is made or not needed.
 
     What a race still needs is known for one block: it is reckoned anew when the next one begins.
@@ -24,7 +24,7 @@ class Outlook:
         self._reckon()
 
     def _reckon(self) -> None:
-        most = list(runs_left(self._plan, self._history))
+        most = list(pending_runs(self._plan, self._history))
         self._ahead = forecast(self._plan.cases, most, self._history)
         self._under = Counter(self._governors[planned.case_id] for planned in most)
 

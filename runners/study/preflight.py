@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.differences import in_words
 from runners.node.discovery import CPUS
 from runners.node.facts import SMT, switchable
@@ -45,7 +45,7 @@ class Fitting:
     def _why_offline(self, case: Case) -> str:
         """Return which CPUs of the case's cores, SMT siblings included, are not there any more."""
         online = self._tree.cpulist(f"{CPUS}/online")
-        if isinstance(online, Absent):
+        if isinstance(online, Unavailable):
             return ""
         used = set(case.host_mask)
         cores = [core.cpus for core in self._node.topology.cores if used.intersection(core.cpus)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import write_atomically
-from base.reading import Measured
+from base.reading import Reading
 from base.text import printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.node.differences import kept_facts
@@ -67,7 +67,7 @@ class StudyPrograms:
                         f"{what_changed(before, now.facts())}; {_WAYS_ON}"
                     )
 
-    def measured(self, case: Case) -> Measured:
+    def measured(self, case: Case) -> Reading:
         """Return what the record of a run says of its program, which is looked at once more.
 
         Raises ProgramChangedError when it has changed since the attempt began, StudyError when that
@@ -82,7 +82,7 @@ class StudyPrograms:
                 f"{what_changed(before.facts(), now.facts())}; {_WAYS_ON}"
             )
         absent = "; ".join(before.unavailable.values())
-        return Measured({"program_digest": now.digest}, {"program_files": absent} if absent else {})
+        return Reading({"program_digest": now.digest}, {"program_files": absent} if absent else {})
 
     def keep(self, folder: Path) -> None:
         """Write which files the programs are beside the records; raises StudyError."""

@@ -13,7 +13,7 @@ from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
-from runners.race.state import RuledOut, Standing
+from runners.race.state import Eliminated, RaceState
 from runners.study.history import History
 
 # A case whose first run takes so many times what the shortest one took is far behind, whatever the
@@ -42,8 +42,8 @@ def entrants_of(plan: Plan) -> list[str]:
     return [case.case_id for case in ordered]
 
 
-def race_runs_left(
-    plan: Plan, history: History, ruled_out: Callable[[RuledOut], None] | None = None
+def pending_race_runs(
+    plan: Plan, history: History, ruled_out: Callable[[Eliminated], None] | None = None
 ) -> Iterator[PlannedRun]:
     """Yield the runs that a race still needs, in order.
 
@@ -94,14 +94,14 @@ def _warmups(plan: Plan, history: History, reference: str) -> Iterator[PlannedRu
         yield PlannedRun(plan.study.warmup, 0, reference, plan.study.warmup + 1, True)
 
 
-def standing_of(plan: Plan, history: History) -> Standing:
+def standing_of(plan: Plan, history: History) -> RaceState:
     """Return how a race stands by the runs of a history."""
     return replay(entrants_of(plan), _rule(plan), history.race_runs)
 
 
 def needed_runs(plan: Plan, history: History) -> list[PlannedRun]:
     """Return those of the runs that are left which are needed whatever they show."""
-    most = list(race_runs_left(plan, history))
+    most = list(pending_race_runs(plan, history))
     first = next((planned.block for planned in most if planned.block > 0), 0)
     return [planned for planned in most if planned.block <= first]
 

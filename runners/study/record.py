@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from base.cpulist import format_cpulist
-from base.reading import Measured
+from base.reading import Reading
 from runners.execution.execute import Observation
 from runners.execution.outcome import judge, proof_of, read_metrics, stderr_tail, wanted_of
 from runners.execution.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
@@ -68,8 +68,8 @@ def run_record(
     launch: Launch,
     seen: Observation,
     started_at: str,
-    states: tuple[Measured, Measured],
-    collected: list[Measured],
+    states: tuple[Reading, Reading],
+    collected: list[Reading],
 ) -> dict[str, Any]:
     """Return the record of a run that was carried through, whatever its status.
 
@@ -108,7 +108,7 @@ def run_record(
 
 
 def _with_measured(
-    record: dict[str, Any], unavailable: dict[str, str], parts: Iterable[Measured]
+    record: dict[str, Any], unavailable: dict[str, str], parts: Iterable[Reading]
 ) -> dict[str, Any]:
     for measured in parts:
         record = record | measured.fields
@@ -116,18 +116,18 @@ def _with_measured(
     return record | {"unavailable": unavailable}
 
 
-def _governor_before(before: Measured) -> Measured:
+def _governor_before(before: Reading) -> Reading:
     name = "governor_read"
     if name in before.fields:
-        return Measured({"governor_before": before.fields[name]}, {})
-    return Measured({}, {"governor_before": before.unavailable[name]})
+        return Reading({"governor_before": before.fields[name]}, {})
+    return Reading({}, {"governor_before": before.unavailable[name]})
 
 
-def _limits_before(before: Measured, after: Measured) -> Measured:
+def _limits_before(before: Reading, after: Reading) -> Reading:
     """Return the power limits from before a run, where they differ from those after it."""
     name = "power_limits"
     moved = name in before.fields and before.fields[name] != after.fields.get(name)
-    return Measured({f"{name}_before": before.fields[name]} if moved else {}, {})
+    return Reading({f"{name}_before": before.fields[name]} if moved else {}, {})
 
 
 def unfinished_record(
@@ -143,7 +143,7 @@ def baseline_record(
     case: Case,
     started_at: str,
     duration_s: float,
-    collected: list[Measured],
+    collected: list[Reading],
 ) -> dict[str, Any]:
     """Return the record of an idle baseline of `duration_s` seconds, taken before a planned run.
 

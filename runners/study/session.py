@@ -17,7 +17,7 @@ from configs.model import Study
 from runners.execution.engine import Engine, LocalEngine, check_emulation
 from runners.host.lock import NodeLock
 from runners.host.orphans import end_orphans
-from runners.host.privileges import works_for
+from runners.host.privileges import invoking_uid
 from runners.host.software import (
     WITNESS,
     find_emulated_program,
@@ -33,15 +33,15 @@ from runners.records.shard import Shard
 from runners.settings.governor import Governors
 from runners.settings.recovery import told_problems
 from runners.study.assignment import ALL, Share
-from runners.study.crash_notice import UnderWay, told_ends
+from runners.study.crash_notice import AttemptMarker, describe_crashes
 from runners.study.loop import Bench, Progress, run_study, set_aside
-from runners.study.machine import APPS, STUDY_FILE, Workplace, results_folder
-from runners.study.outline import Outline
+from runners.study.machine import APPS, STUDY_FILE, Machine, results_folder
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Fitting
 from runners.study.programs import StudyPrograms
 from runners.study.race_course import entrants_of, limited
 from runners.study.record import Origin
+from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:
     from runners.execution.collectors import Collectors
@@ -57,24 +57,24 @@ class Session:
     """One attempt at a study: what it runs and where it writes.
 
     `read` is what there was of the shards when they were read; `aside` is where earlier results
-    were moved to begin anew. `told_ends` says in lines how
+    were moved to begin anew. `describe_crashes` says in lines how
     earlier attempts ended that could not say so themselves. `left_changed` says after a run which
     settings could not be put back; empty when all were.
     """
 
-    workplace: Workplace
-    outline: Outline
+    workplace: Machine
+    outline: PlanSummary
     folder: Path
     share: Share = ALL
     aside: Path | None = None
     read: list[Part] = field(default_factory=list)
-    told_ends: list[str] = field(default_factory=list)
+    describe_crashes: list[str] = field(default_factory=list)
     left_changed: str = ""
 
     @classmethod
     def begin(
         cls,
-        workplace: Workplace,
+        workplace: Machine,
         study: Study,
         results: Path,
         fresh: bool,
@@ -104,7 +104,7 @@ class Session:
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
         if study.race:
             entrants_of(outline.plan)
-        told = told_ends(folder / "records", workplace.node, outline)
+        told = describe_crashes(folder / "records", workplace.node, outline)
         return cls(workplace, outline, folder, share, aside, read, told)
 
     def run(self, progress: Progress) -> None:
@@ -127,7 +127,7 @@ class Session:
             governors = self.workplace.governors()
             settle = partial(self._settle, Fitting(self.workplace.node), governors)
             try:
-                with UnderWay(Tree(self.workplace.node.root)) as under_way:
+                with AttemptMarker(Tree(self.workplace.node.root)) as under_way:
                     if self.outline.left:
                         self._run(progress, settle, under_way)
                     lines.make(
@@ -155,7 +155,7 @@ class Session:
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, settle: Settle, under_way: UnderWay) -> None:
+    def _run(self, progress: Progress, settle: Settle, under_way: AttemptMarker) -> None:
         node = self.workplace.node
         share = self.share
         shard = Shard(self.folder / "records", node.node_id, share.attempt, share.fenced)
@@ -222,7 +222,7 @@ class Session:
             node=node.facts.get("node"),
             repetition_rule=self._repetition_rule(),
             pool=self.share.pool or None,
-            program_uid=works_for(),
+            program_uid=invoking_uid(),
             study_file=None if study.spread else study_argument(study),
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import Vm
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
@@ -70,7 +70,7 @@ class VmEngine:
             raise
         return replace(seen, objection=_objection(self._view))
 
-    def measured(self, case: Case, seen: Observation) -> list[Measured]:
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what host and guest say of the run that was made last."""
         view = self._view
         assert view, "a run was made"
@@ -131,7 +131,7 @@ class VmEngine:
             "perf_problem": harness.perf_problem,
         }
 
-    def _facts(self, view: HostView) -> Measured:
+    def _facts(self, view: HostView) -> Reading:
         fields: dict[str, Any] = {
             "vm": {
                 "kernel": view.guest_kernel,
@@ -143,7 +143,7 @@ class VmEngine:
             "clock": view.clock.fields(),
         }
         reason = {"vcpu_placement": view.proof.reason}
-        return Measured(fields, reason if view.proof.verdict == "unproved" else {})
+        return Reading(fields, reason if view.proof.verdict == "unproved" else {})
 
 
 def _objection(view: HostView) -> tuple[str, str] | None:
@@ -160,17 +160,17 @@ OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations
 OF_VCPUS_TOO = ("migrations", "context_switches")
 
 
-def counted_in_guest(seen: Observation) -> Measured:
+def counted_in_guest(seen: Observation) -> Reading:
     """Return what the guest's kernel counted of the program."""
     if seen.perf_problem:
-        return Measured({}, dict.fromkeys(OF_THE_PROGRAM, seen.perf_problem))
+        return Reading({}, dict.fromkeys(OF_THE_PROGRAM, seen.perf_problem))
     reading = read_counters(parse_perf_output(seen.perf_output), {})
-    return Measured(_only_the_programs(reading.fields), _only_the_programs(reading.unavailable))
+    return Reading(_only_the_programs(reading.fields), _only_the_programs(reading.unavailable))
 
 
-def named_after_vcpus(measured: Measured) -> Measured:
+def named_after_vcpus(measured: Reading) -> Reading:
     """Name what the host counted of QEMU's threads so that it is not taken for the program's."""
-    return Measured(_renamed(measured.fields), _renamed(measured.unavailable))
+    return Reading(_renamed(measured.fields), _renamed(measured.unavailable))
 
 
 def _only_the_programs(fields: dict[str, Any]) -> dict[str, Any]:

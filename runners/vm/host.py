@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from runners.host.software import ROOT, for_guests
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
@@ -103,7 +103,7 @@ def check_memory(wanted_mib: int, root: Path) -> None:
     MemAvailable is what the kernel could give without swapping (proc_meminfo(5)).
     """
     text = Tree(root).content("/proc/meminfo")
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         return
     found = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
     if found and int(found[1]) // 1024 < wanted_mib:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from runners.execution.affinity import step_aside
+from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.collectors import Collectors
 from runners.execution.execute import METER_S, Observation
 from runners.execution.placement import Proof
@@ -97,7 +97,9 @@ class GuestRun:
         sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
         try:
             cores = self._collectors.harness.cores
-            with step_aside(guest.vcpus.cpus if placing.apart else (), cores) as own_cpus:
+            with move_to_housekeeping_cpus(
+                guest.vcpus.cpus if placing.apart else (), cores
+            ) as own_cpus:
                 guest.say(_request(case, launch))
                 self._expect("starting")
                 elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)

@@ -22,7 +22,7 @@ from runners.node.state import read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.study.crash_notice import UnderWay
+from runners.study.crash_notice import AttemptMarker
 from runners.study.history import read_history
 from runners.study.loop import Bench, run_study
 from runners.study.record import Origin
@@ -45,7 +45,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
     witness = find_program(WITNESS)
     assert witness, "run `make setup`"
     collectors = Collectors(study, node, witness, plan.programs, {})
-    with NodeLock(root), UnderWay(Tree(Path("/"))) as under_way:
+    with NodeLock(root), AttemptMarker(Tree(Path("/"))) as under_way:
         shard = Shard(folder / "records", "node1")
         under_way.begin(shard.path, "node1")
         history = read_history(folder, study, "n1")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.recovery import put_back_leftovers
+from runners.settings.recovery import restore_after_crash
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
 from tests.runners.settings.test_killed_studies import distinct_settings, scaling
@@ -85,7 +85,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
         runner.send_signal(signal.SIGKILL)
         runner.communicate()
         changed += scaling(root) != before
-        lines = put_back_leftovers(root, {})
+        lines = restore_after_crash(root, {})
         assert scaling(root) == before, lines
         assert not journal.exists()
         made = run_ids(records)

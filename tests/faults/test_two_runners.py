@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from configs.library import load_study
-from runners.study.machine import open_workplace
+from runners.study.machine import open_machine
 from runners.study.session import Session
 from tests.cli import argv
 from tests.faults.trial import Trial
@@ -98,7 +98,7 @@ def test_what_another_has_recorded_since_the_plan_was_made_is_not_made_again(
 ) -> None:
     trial = Trial(tmp_path, 2)
     study = load_study(str(tmp_path / "trial.yaml"))
-    workplace = open_workplace(Path("/"), None)
+    workplace = open_machine(Path("/"), None)
     late, early = (
         Session.begin(workplace, study, tmp_path / "results", fresh=False) for _ in range(2)
     )

@@ -34,7 +34,7 @@ from runners.batch.systems.lsf import read_bjobs
 from runners.batch.systems.pbs import read_qstat
 from runners.batch.systems.slurm import read_squeue
 from runners.host.processes import parse_cpu_ticks, parse_task
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
 from runners.measure.energy.perf import read_joules
@@ -205,7 +205,7 @@ class _Tree:
         for zone in (zone for domain in DOMAINS for zone in zones.of(domain)):
             _finite((zones.read_uj(zone), zone.range_uj), 0)
         limits = read_power_limits(Tree(self.root))
-        for limit in () if isinstance(limits, Absent) else limits:
+        for limit in () if isinstance(limits, Unavailable) else limits:
             _finite((limit["power_w"], limit["window_s"]), 0)
 
     def seeds(self) -> Iterable[bytes]:

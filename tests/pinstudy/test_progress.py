@@ -11,15 +11,15 @@ from pinstudy.progress import TerminalProgress
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.study.history import History
-from runners.study.outline import Outline
+from runners.study.summary import PlanSummary
 from tests.runners.cases import case, study
 
 
-def outline(**changes: object) -> Outline:
+def outline(**changes: object) -> PlanSummary:
     def launch(_: object) -> None:
         raise AssertionError("nothing is launched")
 
-    return Outline(Plan(study(**changes), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
+    return PlanSummary(Plan(study(**changes), (case(),), (), {}), History(), launch)  # type: ignore[arg-type]
 
 
 def test_waiting_is_a_line_with_the_number_of_the_run_that_waits(

@@ -157,7 +157,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and what to do when it is longer than its jobs."""
     from base.units import duration
     from runners.batch.spread import SPLIT
-    from runners.study.machine import open_workplace
+    from runners.study.machine import open_machine
 
     if sysroot is None:
         return (
@@ -165,7 +165,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
     asked = prepared.asked
-    outline = open_workplace(sysroot, asked.kinds, asked.site).outline(study, asked.results)
+    outline = open_machine(sysroot, asked.kinds, asked.site).outline(study, asked.results)
     total_s = outline.left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"

@@ -30,7 +30,7 @@ def command(submission: Path, number: int) -> None:
     from runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
-    for line in session.session.told_ends:
+    for line in session.session.describe_crashes:
         say(f"pinstudy: {line}", err=True)
     say("What was found")
     print_columns((name, state, text) for name, state, text in session.workplace.findings())

@@ -14,7 +14,7 @@ from pinstudy.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
     from runners.advise.search import Search
-    from runners.study.machine import Workplace
+    from runners.study.machine import Machine
     from runners.study.session import Session
 
 
@@ -119,7 +119,7 @@ def command(
         told_in_vain,
     )
     from runners.advise.request import Options, make_request
-    from runners.study.machine import LIVE_ROOT, open_workplace
+    from runners.study.machine import LIVE_ROOT, open_machine
 
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
@@ -127,7 +127,7 @@ def command(
         objective, metric, better, within, runs, margin, threads, schedules, governors, check, limit
     )
     request = make_request(options, program)
-    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
+    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(workplace, request, os.environ)
     if plan:
         _show_plan(search, search.path(results), as_json)
@@ -149,7 +149,7 @@ def command(
 
 
 def _search(
-    workplace: Workplace, search: Search, results: Path, fresh: bool, as_json: bool
+    workplace: Machine, search: Search, results: Path, fresh: bool, as_json: bool
 ) -> Session:
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study

@@ -30,12 +30,12 @@ def command(
     and nothing is written.
     """
     from configs.library import load_site, load_study
-    from runners.study.machine import open_workplace
+    from runners.study.machine import open_machine
 
-    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
+    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
     asked = load_study(study)
     outline = workplace.outline(asked, results)
-    for line in workplace.told_ends(asked, results, outline):
+    for line in workplace.describe_crashes(asked, results, outline):
         say(f"pinstudy: {line}", err=True)
     if as_json:
         print_json(outline.as_json())

@@ -53,12 +53,12 @@ def command(
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
     from runners.execution.engine import check_is_run_here
-    from runners.study.machine import open_workplace
+    from runners.study.machine import open_machine
     from runners.study.session import Session
 
     asked = load_study(study, repetitions)
     check_is_run_here(asked, study)
-    workplace = open_workplace(sysroot, kinds, load_site(site) if site else None)
+    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(workplace, asked, results, fresh, allow_emulation)
     make_runs(session)
     for line in session.outline.precision_lines():

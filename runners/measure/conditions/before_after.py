@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 State = TypeVar("State")
 
 
-class Around(ABC, Generic[State]):
+class BeforeAfterMeter(ABC, Generic[State]):
     """Keeps the states at both ends of a run, as a meter of execution; one serves many runs."""
 
     def __init__(self, nothing: State) -> None:

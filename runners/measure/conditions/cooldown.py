@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from base.reading import Measured
+from base.reading import Reading
 from base.units import duration
 from configs.model import TemperatureGate
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
@@ -39,7 +39,7 @@ class Gate:
         """Take the temperatures of the study's first attempt instead, if there are any."""
         self.reference_c = reference_c or self.reference_c
 
-    def wait(self, tell: Callable[[str], None]) -> Measured:
+    def wait(self, tell: Callable[[str], None]) -> Reading:
         """Wait until every package is cool enough, but not longer than the rule's limit.
 
         Fields: `gate_wait_s`, `gate_reached` (whether it was cool enough in time) and
@@ -58,14 +58,14 @@ class Gate:
                     "gate_wait_s": waited_s,
                     "temperature_reference_c": dict(self.reference_c),
                 }
-                return Measured(fields, {"gate_reached": problem})
+                return Reading(fields, {"gate_reached": problem})
             if not hot or waited_s >= self._rule.limit_s:
                 break
             if not told:
                 tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
                 told = True
             self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
-        return Measured(
+        return Reading(
             {
                 "gate_wait_s": waited_s,
                 "gate_reached": not hot,
@@ -110,5 +110,5 @@ def _is_temperature(value: object) -> bool:
     )
 
 
-def _unknown(reason: str) -> Measured:
-    return Measured({}, dict.fromkeys(("gate_wait_s", "gate_reached"), reason))
+def _unknown(reason: str) -> Reading:
+    return Reading({}, dict.fromkeys(("gate_wait_s", "gate_reached"), reason))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
-from runners.measure.conditions.before_after import Around
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
+from runners.measure.conditions.before_after import BeforeAfterMeter
 
 OWN = "/proc/self/cgroup"
 GROUPS = "/sys/fs/cgroup"
@@ -22,7 +22,7 @@ _FIELD = "quota_throttled_s"
 _MOST_LEVELS = 32
 
 
-class QuotaMeter(Around[dict[str, float]]):
+class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
     """Takes the differences of the throttled time around a run; one meter serves many runs.
 
     The program is in pinstudy's own group, and every group above it may have a quota.
@@ -33,21 +33,21 @@ class QuotaMeter(Around[dict[str, float]]):
         self._tree = tree
         self._files = stat_files(tree)
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return `quota_throttled_s`: the longest time of all levels, threads together, seconds."""
         both = self._before.keys() & self._after.keys()
         if not both:
-            return Measured({}, {_FIELD: f"no control group of {OWN} counts throttled CPU time"})
+            return Reading({}, {_FIELD: f"no control group of {OWN} counts throttled CPU time"})
         grown_s = max(self._after[path] - self._before[path] for path in both)
         if grown_s < 0:
-            return Measured({}, {_FIELD: "the control groups' throttled time went back"})
-        return Measured({_FIELD: round(grown_s, 6)})
+            return Reading({}, {_FIELD: "the control groups' throttled time went back"})
+        return Reading({_FIELD: round(grown_s, 6)})
 
     def _read(self) -> dict[str, float]:
         found = {}
         for path in self._files:
             text = self._tree.text(path)
-            match = None if isinstance(text, Absent) else _STAT.search(text)
+            match = None if isinstance(text, Unavailable) else _STAT.search(text)
             if match:
                 found[path] = int(match[2]) * _UNITS[match[1]]
         return found
@@ -57,7 +57,7 @@ def stat_files(tree: Tree) -> list[str]:
     """Return `cpu.stat` of this process's group and of all above it, of either version."""
     text = tree.text(OWN)
     found = []
-    for line in () if isinstance(text, Absent) else text.splitlines():
+    for line in () if isinstance(text, Unavailable) else text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         # A path that leads out of the namespace is shown with `..`: its files are not there.

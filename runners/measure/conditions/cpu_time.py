@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.processes import tick_s
-from runners.host.tree import Absent, Tree
-from runners.measure.conditions.before_after import Around
+from runners.host.tree import Tree, Unavailable
+from runners.measure.conditions.before_after import BeforeAfterMeter
 
 PATH = "/proc/stat"
 # 4096 CPUs with ten numbers each, and one counter for each interrupt.
@@ -49,14 +49,14 @@ def parse_stat(text: str) -> dict[int, CpuTimes]:
     }
 
 
-class BusyMeter(Around[str | Absent]):
+class BusyMeter(BeforeAfterMeter[str | Unavailable]):
     """Takes the CPUs' times around a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree) -> None:
-        super().__init__(Absent("not measured"))
+        super().__init__(Unavailable("not measured"))
         self._tree = tree
 
-    def reading(self, cpus: Iterable[int], own_s: float | None) -> Measured:
+    def reading(self, cpus: Iterable[int], own_s: float | None) -> Reading:
         """Return `foreign_cpu_s` and `steal_s` of these CPUs between `start` and `stop`, seconds.
 
         `own_s` is the CPU time that the program and the harness used there. Where it is more than
@@ -66,18 +66,18 @@ class BusyMeter(Around[str | Absent]):
         if own_s is None:
             return _unknown("the program's own CPU time is not known")
         for text in (self._before, self._after):
-            if isinstance(text, Absent):
+            if isinstance(text, Unavailable):
                 return _unknown(text.reason)
         assert isinstance(self._before, str) and isinstance(self._after, str)
         return foreign_time(parse_stat(self._before), parse_stat(self._after), cpus, own_s)
 
-    def _read(self) -> str | Absent:
+    def _read(self) -> str | Unavailable:
         return self._tree.content(PATH, LIMIT)
 
 
 def foreign_time(
     before: dict[int, CpuTimes], after: dict[int, CpuTimes], cpus: Iterable[int], own_s: float
-) -> Measured:
+) -> Reading:
     """Return `foreign_cpu_s` and `steal_s` of these CPUs from two states of their times."""
     busy = steal = 0
     chosen = tuple(cpus)
@@ -96,10 +96,10 @@ def foreign_time(
             f"{own_s:.2f} s that the program used: the kernel samples by ticks, or the program "
             "ran elsewhere"
         )
-        return Measured({"steal_s": steal_s}, {"foreign_cpu_s": reason})
+        return Reading({"steal_s": steal_s}, {"foreign_cpu_s": reason})
     # Microseconds: what the program's CPU time is known to.
-    return Measured({"foreign_cpu_s": round(max(0.0, foreign_s), 6), "steal_s": steal_s})
+    return Reading({"foreign_cpu_s": round(max(0.0, foreign_s), 6), "steal_s": steal_s})
 
 
-def _unknown(reason: str) -> Measured:
-    return Measured({}, {"foreign_cpu_s": reason, "steal_s": reason})
+def _unknown(reason: str) -> Reading:
+    return Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 
 MOST_SHOWN = 5
 
-_NOT_READ = Absent("not measured")
+_NOT_READ = Unavailable("not measured")
 
 
 class ForeignTasksMeter:
@@ -26,8 +26,8 @@ class ForeignTasksMeter:
         """Leave out process `own_pid` (this one) and all that descend from it."""
         self._tree = tree
         self._own_pid = os.getpid() if own_pid is None else own_pid
-        self._before: dict[int, str] | Absent = _NOT_READ
-        self._after: dict[int, str] | Absent = _NOT_READ
+        self._before: dict[int, str] | Unavailable = _NOT_READ
+        self._after: dict[int, str] | Unavailable = _NOT_READ
 
     def start(self) -> None:
         """Look before a run."""
@@ -40,7 +40,7 @@ class ForeignTasksMeter:
         """Look after a run."""
         self._after = read_stats(self._tree)
 
-    def reading(self, cpus: Collection[int]) -> Measured:
+    def reading(self, cpus: Collection[int]) -> Reading:
         """Return `foreign_tasks`: up to five processes, most CPU time first.
 
         Each is `{"command", "cpu_s"}`: the name, cut to 15 characters by the kernel, and the CPU
@@ -48,15 +48,15 @@ class ForeignTasksMeter:
         time is all that it used, on whichever CPU.
         """
         for look in (self._before, self._after):
-            if isinstance(look, Absent):
-                return Measured({}, {"foreign_tasks": look.reason})
+            if isinstance(look, Unavailable):
+                return Reading({}, {"foreign_tasks": look.reason})
         shown = []
         for task, ticks in self._busiest():
             if self._was_on(task, cpus):
                 shown.append({"command": task.command, "cpu_s": ticks * tick_s()})
             if len(shown) == MOST_SHOWN:
                 break
-        return Measured({"foreign_tasks": shown})
+        return Reading({"foreign_tasks": shown})
 
     def _busiest(self) -> list[tuple[Task, int]]:
         """Return the foreign processes that used CPU time, with their clock ticks."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.daemons import daemon_warning, find_daemons
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.measure.conditions.cpu_quota import QuotaMeter
 from runners.measure.conditions.cpu_time import BusyMeter
 from runners.measure.conditions.other_tasks import ForeignTasksMeter
@@ -37,8 +37,8 @@ class Surroundings:
         self._cores = node.topology.cores
         self.thermometer = Thermometer(tree, node.topology)
         self._daemons = find_daemons(tree)
-        self._load: float | Absent = Absent("not measured")
-        self._limits: list[dict[str, Any]] | Absent = Absent("not measured")
+        self._load: float | Unavailable = Unavailable("not measured")
+        self._limits: list[dict[str, Any]] | Unavailable = Unavailable("not measured")
         self._temperature = TemperatureMeter(self.thermometer)
         self._throttle = ThrottleMeter(tree, node.topology)
         self._tasks = ForeignTasksMeter(tree)
@@ -49,7 +49,7 @@ class Surroundings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a user should know of before the study's runs, a line each."""
-        warning = None if isinstance(self._daemons, Absent) else daemon_warning(self._daemons)
+        warning = None if isinstance(self._daemons, Unavailable) else daemon_warning(self._daemons)
         return () if warning is None else (warning,)
 
     def start(self) -> None:
@@ -73,7 +73,7 @@ class Surroundings:
         program_s: float | None,
         overhead: HarnessCost | None,
         power_w: object,
-    ) -> Measured:
+    ) -> Reading:
         """Return the record's fields for a run on these CPUs, of this average package power.
 
         `program_s` is the program's CPU time in seconds, `overhead` what pinstudy itself used. A
@@ -83,30 +83,32 @@ class Surroundings:
         own_s = program_s
         if own_s is not None and overhead and not set(overhead.cpus).isdisjoint(cpus):
             own_s += overhead.cpu_s
-        reading = Measured()
+        reading = Reading()
         for part in (
             self._temperature.reading(),
             self._throttle.reading(),
             self._quota.reading(),
-            power_limit_note(power_w, () if isinstance(self._limits, Absent) else self._limits),
+            power_limit_note(
+                power_w, () if isinstance(self._limits, Unavailable) else self._limits
+            ),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),
-            Measured({} if overhead is None else {"harness": overhead.fields()}),
+            Reading({} if overhead is None else {"harness": overhead.fields()}),
         ):
             reading.fields.update(part.fields)
             reading.unavailable.update(part.unavailable)
         for name, value in (("load_1min", self._load), ("daemons", self._daemons)):
-            if isinstance(value, Absent):
+            if isinstance(value, Unavailable):
                 reading.unavailable[name] = value.reason
             else:
                 reading.fields[name] = value
         return reading
 
 
-def read_load(tree: Tree) -> float | Absent:
+def read_load(tree: Tree) -> float | Unavailable:
     """Return the load average of the last minute (proc_loadavg(5))."""
     text = tree.text(LOADAVG)
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         return text
     match = _LOAD.match(text)
-    return float(match[1]) if match else Absent(f"{LOADAVG} holds no load average")
+    return float(match[1]) if match else Unavailable(f"{LOADAVG} holds no load average")

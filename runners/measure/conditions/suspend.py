@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from base.reading import Measured
+from base.reading import Reading
 from base.units import duration
 
 # Clocks are also moved by being slewed, which misorders nothing: adjtime(3) by at most 0.5 ms/s.
@@ -82,6 +82,6 @@ class ClockWatch:
             lines.append(f"the node slept for {duration(slept_s)}")
         return lines
 
-    def measured(self) -> Measured:
+    def measured(self) -> Reading:
         """Return `clock_set_s` as of the last look; nothing when the clock was not set."""
-        return Measured({"clock_set_s": round(self.set_s, 3)} if self.set_s else {})
+        return Reading({"clock_set_s": round(self.set_s, 3)} if self.set_s else {})

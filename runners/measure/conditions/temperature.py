@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
 from runners.node.topology import Topology
 
 HWMON = "/sys/class/hwmon"
@@ -40,13 +40,13 @@ class Sensor:
     package: str
     path: str
 
-    def read_c(self, tree: Tree) -> float | Absent:
+    def read_c(self, tree: Tree) -> float | Unavailable:
         """Return the temperature in degrees Celsius."""
         value = tree.integer(self.path)
-        if isinstance(value, Absent):
+        if isinstance(value, Unavailable):
             return value
         if not LOWEST_C < value / 1000 < HIGHEST_C:
-            return Absent(f"{self.path} holds {value}, no temperature in millidegrees Celsius")
+            return Unavailable(f"{self.path} holds {value}, no temperature in millidegrees Celsius")
         return value / 1000
 
 
@@ -63,7 +63,7 @@ class Thermometer:
         problems: dict[str, str] = {}
         for sensor in self.sensors:
             value = sensor.read_c(self._tree)
-            if isinstance(value, Absent):
+            if isinstance(value, Unavailable):
                 problems[sensor.package] = value.reason
             else:
                 temperatures[sensor.package] = value
@@ -88,9 +88,9 @@ class TemperatureMeter:
         """Read the packages after a run."""
         self._read["temperature_after_c"] = self._thermometer.read_c()
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return `temperature_before_c` and `temperature_after_c`: degrees Celsius by package."""
-        reading = Measured()
+        reading = Reading()
         for name in ("temperature_before_c", "temperature_after_c"):
             temperatures, problems = self._read.get(name, ({}, {}))
             if temperatures:
@@ -136,7 +136,7 @@ def _k10temp(tree: Tree) -> list[str]:
 
 def _pci_address(tree: Tree, device: str) -> str:
     described = tree.text(f"{device}/device/uevent")
-    if isinstance(described, Absent):
+    if isinstance(described, Unavailable):
         return device
     match = re.search(r"^PCI_SLOT_NAME=(\S+)$", described, re.MULTILINE)
     return match[1] if match else device
@@ -157,16 +157,16 @@ def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
             continue
         names = tree.names(f"{HWMON}/{device}")
         for match in filter(
-            None, map(_LABEL.fullmatch, () if isinstance(names, Absent) else names)
+            None, map(_LABEL.fullmatch, () if isinstance(names, Unavailable) else names)
         ):
             label = tree.text(f"{HWMON}/{device}/{match[0]}")
-            if not isinstance(label, Absent):
+            if not isinstance(label, Unavailable):
                 yield f"{HWMON}/{device}/temp{match[1]}_input", label
 
 
 def _in_order(tree: Tree, directory: str, stem: str) -> list[str]:
     names = tree.names(directory)
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return []
     matches = [match for match in map(_NUMBERED.fullmatch, names) if match]
     chosen = [match for match in matches if match[0].startswith(stem)]

@@ -7,9 +7,9 @@ Clipping at a power limit is not in them unless the kernel was booted with int_p
 
 from __future__ import annotations
 
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
-from runners.measure.conditions.before_after import Around
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
+from runners.measure.conditions.before_after import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology
 
@@ -28,10 +28,10 @@ NO_COUNTERS = (
     "virtual machines do not show it"
 )
 
-_Values = dict[str, int | Absent]
+_Values = dict[str, int | Unavailable]
 
 
-class ThrottleMeter(Around[_Values]):
+class ThrottleMeter(BeforeAfterMeter[_Values]):
     """Takes the differences of the throttle counters around a run; one serves many runs."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
@@ -39,36 +39,36 @@ class ThrottleMeter(Around[_Values]):
         self._tree = tree
         self._files = _files(tree, topology)
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return `throttle`: `{core,package}_{count,ms,power_limit_count}`, sums over the node.
 
         `ms` are milliseconds; core values are counted once a core, package values once a package.
         """
         if not any(self._files.values()):
-            return Measured({}, {"throttle": NO_COUNTERS})
+            return Reading({}, {"throttle": NO_COUNTERS})
         deltas: dict[str, int] = {}
         unavailable: dict[str, str] = {}
         for counter, paths in self._files.items():
-            delta = self._sum(paths) if paths else Absent(_why_missing(counter))
-            if isinstance(delta, Absent):
+            delta = self._sum(paths) if paths else Unavailable(_why_missing(counter))
+            if isinstance(delta, Unavailable):
                 unavailable[f"throttle.{counter}"] = delta.reason
             else:
                 deltas[counter] = delta
-        return Measured({"throttle": deltas} if deltas else {}, unavailable)
+        return Reading({"throttle": deltas} if deltas else {}, unavailable)
 
-    def _sum(self, paths: list[str]) -> int | Absent:
+    def _sum(self, paths: list[str]) -> int | Unavailable:
         total = 0
         for path in paths:
             before, after = (
-                values.get(path, Absent(f"{path} was not read"))
+                values.get(path, Unavailable(f"{path} was not read"))
                 for values in (self._before, self._after)
             )
-            if isinstance(before, Absent):
+            if isinstance(before, Unavailable):
                 return before
-            if isinstance(after, Absent):
+            if isinstance(after, Unavailable):
                 return after
             if after < before:
-                return Absent(f"{path} went back from {before} to {after}")
+                return Unavailable(f"{path} went back from {before} to {after}")
             total += after - before
         return total
 
@@ -97,8 +97,8 @@ def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
     }
 
 
-def _is_missing(value: int | Absent) -> bool:
-    return isinstance(value, Absent) and value.missing
+def _is_missing(value: int | Unavailable) -> bool:
+    return isinstance(value, Unavailable) and value.missing
 
 
 def _why_missing(counter: str) -> str:

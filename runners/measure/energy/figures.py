@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from base.reading import Measured
-from runners.host.tree import Absent
+from base.reading import Reading
+from runners.host.tree import Unavailable
 from runners.measure.energy.powercap_zones import DOMAINS
 from runners.node.power_limits import LONG_TERM, limits_by_domain
 
@@ -23,13 +23,13 @@ _MAY_STAND_STILL = ("uncore",)
 
 def domain_fields(
     joules: Mapping[str, float], problems: Mapping[str, str], window_s: float, source: str
-) -> Measured:
+) -> Reading:
     """Return the energy fields of `window_s` seconds, from the joules or the problem of a domain.
 
     A domain that has both has no figure, nor has one without joules, which is no 0 that a counter
     of energy can show.
     """
-    found = Measured()
+    found = Reading()
     for domain, name in FIELDS.items():
         measured = joules.get(domain)
         if domain in problems or measured is None:
@@ -47,7 +47,7 @@ def domain_fields(
     return found
 
 
-def run_figures(energy: Measured, elapsed_s: float, idle_power_w: float | Absent) -> Measured:
+def run_figures(energy: Reading, elapsed_s: float, idle_power_w: float | Unavailable) -> Reading:
     """Return what a run's package energy says together with its time and the idle power.
 
     Fields: `power_pkg_w`, the average over the energy's window; `edp_js`, energy x time (Horowitz,
@@ -56,8 +56,8 @@ def run_figures(energy: Measured, elapsed_s: float, idle_power_w: float | Absent
     both of the gross energy and the program's own time; `idle_power_w`; `energy_net_j`, which may
     be negative where the node was busier during the baseline.
     """
-    found = Measured()
-    if isinstance(idle_power_w, Absent):
+    found = Reading()
+    if isinstance(idle_power_w, Unavailable):
         names = ("idle_power_w", "energy_net_j")
         found.unavailable.update(dict.fromkeys(names, idle_power_w.reason))
     else:
@@ -75,15 +75,15 @@ def run_figures(energy: Measured, elapsed_s: float, idle_power_w: float | Absent
     else:
         for name in ("edp_js", "ed2p_js2"):
             found.unavailable[name] = "the program did not start"
-    if not isinstance(idle_power_w, Absent):
+    if not isinstance(idle_power_w, Unavailable):
         found.fields["energy_net_j"] = joules - idle_power_w * window_s
     return found
 
 
-def powers(energy: Measured) -> Measured:
+def powers(energy: Reading) -> Reading:
     """Return the average power of each domain that has energy: `power_{pkg,core,…}_w`, watts."""
     window_s = energy.fields.get("energy_window_s")
-    found = Measured()
+    found = Reading()
     for name in FIELDS.values():
         power = name.replace("energy_", "power_").removesuffix("_j") + "_w"
         if name in energy.fields and window_s:
@@ -97,7 +97,7 @@ def powers(energy: Measured) -> Measured:
 AT_LIMIT = 0.97
 
 
-def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Measured:
+def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Reading:
     """Return the field `power_limit_note`: in words, empty when power was below the limit.
 
     `power_w` is the average power of all packages in watts; `limits` are those of the run's end
@@ -117,7 +117,7 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Me
         note = f"at PL1: {average}, PL1 {limit_w:.1f} W; the limit may have held the frequency down"
     else:
         note = ""
-    return Measured({"power_limit_note": note})
+    return Reading({"power_limit_note": note})
 
 
 def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
@@ -132,5 +132,5 @@ def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
     return sum(of["pl1_w"] for of in known.values()) if complete else None
 
 
-def _unknown(reason: str) -> Measured:
-    return Measured({}, {"power_limit_note": reason})
+def _unknown(reason: str) -> Reading:
+    return Reading({}, {"power_limit_note": reason})

@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import Baseline
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.measure.energy.figures import powers
 from runners.measure.energy.source import EnergyMeter, EnergySource
 
@@ -25,7 +25,7 @@ LOOK_EVERY_S = 1.0
 class _Idle:
     """The latest baseline of one governor, and how many runs were made under it since."""
 
-    power_w: float | Absent
+    power_w: float | Unavailable
     runs: int = 0
 
 
@@ -50,7 +50,7 @@ class Baselines:
             return None
         return self._wanted.duration_s if self._runs_to_next(governor) == 0 else None
 
-    def measure(self, governor: str) -> Measured:
+    def measure(self, governor: str) -> Reading:
         """Let the node idle for the study's duration; return its energy and its power by domain.
 
         Fields: those of an energy reading and `power_{pkg,core,uncore,dram,psys}_w`, averages in
@@ -68,32 +68,36 @@ class Baselines:
         power_w = found.fields.get("power_pkg_w")
         if power_w is None:
             why = f"the idle baseline has no energy: {found.unavailable['power_pkg_w']}"
-            self._idle[governor] = _Idle(Absent(why))
+            self._idle[governor] = _Idle(Unavailable(why))
         else:
             self._idle[governor] = _Idle(power_w)
-        return Measured(energy.fields | found.fields, energy.unavailable | found.unavailable)
+        return Reading(energy.fields | found.fields, energy.unavailable | found.unavailable)
 
     def run_made(self, governor: str) -> None:
         """Count one more run under a governor."""
         if governor in self._idle:
             self._idle[governor].runs += 1
 
-    def power_w(self, governor: str) -> float | Absent:
+    def power_w(self, governor: str) -> float | Unavailable:
         """Return the packages' idle power in watts under a governor, or why it is not known."""
         if self._wanted is None:
-            return Absent("the study asks for no idle baseline")
+            return Unavailable("the study asks for no idle baseline")
         if self._meter is None:
-            return Absent(self._source.reasons["package"])
+            return Unavailable(self._source.reasons["package"])
         idle = self._idle.get(governor)
-        return Absent("no idle baseline was measured before this run") if not idle else idle.power_w
+        return (
+            Unavailable("no idle baseline was measured before this run")
+            if not idle
+            else idle.power_w
+        )
 
-    def left_s(self, runs_left: Mapping[str, int]) -> float:
-        """Return the seconds of all baselines to come; `runs_left` are the runs by governor."""
+    def left_s(self, pending_runs: Mapping[str, int]) -> float:
+        """Return the seconds of all baselines to come; `pending_runs` are the runs by governor."""
         if self._wanted is None or self._meter is None:
             return 0.0
         return sum(
             self._wanted.duration_s * how_many(runs, self._wanted.every, self._runs_to_next(name))
-            for name, runs in runs_left.items()
+            for name, runs in pending_runs.items()
         )
 
     @property

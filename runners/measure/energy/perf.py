@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from base.cpulist import format_cpulist
-from base.reading import Measured
-from runners.host.tree import Absent, Tree
+from base.reading import Reading
+from runners.host.tree import Tree, Unavailable
 from runners.measure.energy.figures import domain_fields
 from runners.measure.perf.events import PerfPermission
 from runners.measure.perf.output import parse_perf_output
@@ -78,7 +78,7 @@ class PerfMeter:
         """Return why which domains cannot be measured, as far as it is known now."""
         return self._problems | dict(self._pmu.unavailable)
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return what was measured between `start` and `stop`.
 
         Fields as those of `runners.measure.energy.powercap.PowercapMeter.reading`.
@@ -126,10 +126,10 @@ def find_power_pmu(root: Path) -> PowerPmu:
     """
     tree = Tree(root)
     names = tree.names(f"{POWER_PMU}/events")
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         return _without(f"no power PMU here ({names.reason})")
     cpus = _cpus(tree)
-    if isinstance(cpus, Absent):
+    if isinstance(cpus, Unavailable):
         return _without(cpus.reason)
     events: dict[str, str] = {}
     unavailable: dict[str, str] = {}
@@ -192,25 +192,25 @@ def _without(reason: str) -> PowerPmu:
 def _why_unusable(tree: Tree, event: str) -> str:
     path = f"{POWER_PMU}/events/{event}"
     text = tree.text(path)
-    if isinstance(text, Absent):
+    if isinstance(text, Unavailable):
         return text.reason
     return "" if _ENCODING.fullmatch(text) else f"{path} does not hold an event"
 
 
-def _cpus(tree: Tree) -> tuple[int, ...] | Absent:
+def _cpus(tree: Tree) -> tuple[int, ...] | Unavailable:
     """Return one CPU for each counter, of those that the PMU itself names."""
     path = f"{POWER_PMU}/cpumask"
     listed = tree.cpulist(path)
-    if isinstance(listed, Absent):
+    if isinstance(listed, Unavailable):
         return listed
     if not listed:
-        return Absent(f"{path} names no CPU")
+        return Unavailable(f"{path} names no CPU")
     if len(listed) == 1 or first_block(tree).get("vendor_id") == "GenuineIntel":
         return listed
     first_of: dict[int, int] = {}
     for cpu in listed:
         package = tree.integer(_TOPOLOGY.format(cpu))
-        if isinstance(package, Absent):
-            return Absent(f"{package.reason}: one package's energy might be counted twice")
+        if isinstance(package, Unavailable):
+            return Unavailable(f"{package.reason}: one package's energy might be counted twice")
         first_of.setdefault(package, cpu)
     return tuple(first_of.values())

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from base.reading import Measured
-from runners.host.tree import Absent
+from base.reading import Reading
+from runners.host.tree import Unavailable
 from runners.measure.energy.figures import domain_fields
 from runners.measure.energy.powercap_zones import Zone, Zones
 
@@ -62,7 +62,7 @@ class PowercapMeter:
         for account in self._accounts:
             account.last_s = self._clock()
             found = self._zones.read_uj(account.zone)
-            if isinstance(found, Absent):
+            if isinstance(found, Unavailable):
                 account.problem = found.reason
             else:
                 account.last_uj = found
@@ -77,7 +77,7 @@ class PowercapMeter:
         self._follow()
         self._stop_s = self._sampled_s
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return what was measured between `start` and `stop`.
 
         Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
@@ -106,7 +106,7 @@ class PowercapMeter:
 
     def _add(self, account: _Account) -> None:
         now_uj = self._zones.read_uj(account.zone)
-        if isinstance(now_uj, Absent):
+        if isinstance(now_uj, Unavailable):
             account.problem = now_uj.reason
             return
         now_s = self._clock()

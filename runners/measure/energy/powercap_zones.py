@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.cpuinfo import first_block
 
 POWERCAP = "/sys/class/powercap"
@@ -53,7 +53,7 @@ class Zones:
         """Return the zones of a domain: one a package, or none."""
         return tuple(zone for zone in self.chosen if zone.domain == domain)
 
-    def read_uj(self, zone: Zone) -> int | Absent:
+    def read_uj(self, zone: Zone) -> int | Unavailable:
         """Return a zone's counter in microjoules, or why it cannot be read and what helps."""
         return _number(self.tree, f"{zone.path}/energy_uj")
 
@@ -87,7 +87,7 @@ def find_zones(root: Path) -> Zones:
     """
     tree = Tree(root)
     paths = _zone_paths(tree)
-    if isinstance(paths, Absent):
+    if isinstance(paths, Unavailable):
         return Zones(tree, (), dict.fromkeys(DOMAINS, paths.reason))
     named, unreadable = _read_names(tree, paths)
     chosen, unavailable = _choose(named, unreadable, first_block(tree).get("vendor_id", ""))
@@ -95,18 +95,18 @@ def find_zones(root: Path) -> Zones:
     return Zones(tree, tuple(zones), unavailable)
 
 
-def _zone_paths(tree: Tree) -> dict[str, str] | Absent:
+def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
     """Return the zones' directories by key: the class lists both levels, a recording may nest."""
     names = tree.names(POWERCAP)
-    if isinstance(names, Absent):
+    if isinstance(names, Unavailable):
         usual = ": no energy counters (usual in virtual machines)" if names.missing else ""
-        return Absent(f"{names.reason}{usual}")
+        return Unavailable(f"{names.reason}{usual}")
     found = {name: f"{POWERCAP}/{name}" for name in names if _ZONE.fullmatch(name)}
     if not found:
-        return Absent(f"{POWERCAP} has no RAPL zones; as root: modprobe intel_rapl_msr")
+        return Unavailable(f"{POWERCAP} has no RAPL zones; as root: modprobe intel_rapl_msr")
     for path in list(found.values()):
         inner = tree.names(path)
-        for name in () if isinstance(inner, Absent) else inner:
+        for name in () if isinstance(inner, Unavailable) else inner:
             if _ZONE.fullmatch(name):
                 found.setdefault(name, f"{path}/{name}")
     return dict(sorted(found.items()))
@@ -118,7 +118,7 @@ def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dic
     unreadable: dict[str, str] = {}
     for key, path in paths.items():
         name = tree.text(f"{path}/name")
-        if isinstance(name, Absent):
+        if isinstance(name, Unavailable):
             unreadable[key] = name.reason
         elif not _is_domain(name):
             unreadable[key] = f"{path}/name holds no RAPL domain's name"
@@ -186,12 +186,14 @@ def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
 
 def _range_uj(tree: Tree, zone: _Named) -> int | None:
     found = _number(tree, f"{zone.path}/max_energy_range_uj")
-    return None if isinstance(found, Absent) else found or None
+    return None if isinstance(found, Unavailable) else found or None
 
 
-def _number(tree: Tree, path: str) -> int | Absent:
+def _number(tree: Tree, path: str) -> int | Unavailable:
     found = tree.integer(path)
-    if isinstance(found, Absent):
+    if isinstance(found, Unavailable):
         denied = found.reason.startswith("no permission")
-        return Absent(f"{found.reason}; as root: {GRANT}") if denied else found
-    return found if found >= 0 else Absent(f"{path} holds {found}, not a number of microjoules")
+        return Unavailable(f"{found.reason}; as root: {GRANT}") if denied else found
+    return (
+        found if found >= 0 else Unavailable(f"{path} holds {found}, not a number of microjoules")
+    )

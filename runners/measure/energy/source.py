@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.software import for_tools
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.measure.energy.figures import FIELDS
 from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
 from runners.measure.energy.powercap import PowercapMeter
@@ -23,7 +23,7 @@ class EnergyMeter(Meter, Protocol):
     def problems(self) -> dict[str, str]:
         """Return why which domains cannot be measured, as far as it is known now."""
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return the joules of each domain, the window in seconds, the source; or the reasons."""
 
 
@@ -34,11 +34,11 @@ class EnergySource:
     meter: EnergyMeter | None
     reasons: dict[str, str] = field(default_factory=dict)
 
-    def reading(self) -> Measured:
+    def reading(self) -> Reading:
         """Return what the meter measured last, with the reasons for what it cannot."""
-        found = self.meter.reading() if self.meter else Measured()
+        found = self.meter.reading() if self.meter else Reading()
         reasons = {FIELDS[domain]: why for domain, why in self.reasons.items()}
-        return Measured(found.fields, found.unavailable | reasons)
+        return Reading(found.fields, found.unavailable | reasons)
 
 
 def no_energy(reason: str) -> EnergySource:
@@ -75,7 +75,7 @@ def may_have_energy(root: Path) -> bool:
     """Whether a source shows the packages' energy by its files; only trying it tells more."""
     zones = find_zones(root)
     packages = [zones.read_uj(zone) for zone in zones.of("package")]
-    readable = bool(packages) and not any(isinstance(found, Absent) for found in packages)
+    readable = bool(packages) and not any(isinstance(found, Unavailable) for found in packages)
     return readable or "package" in find_power_pmu(root).events
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from base.command import ask
 from base.text import plural
-from runners.host.privileges import as_root, works_for
-from runners.host.tree import Absent, Tree
+from runners.host.privileges import as_root, invoking_uid
+from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.c2c_lines import contended_lines
 from runners.measure.perf.c2c_samples import (
     FIELDS,
@@ -64,7 +64,7 @@ def recording_folder() -> Iterator[Path]:
     """
     with as_root():
         # In a user's own, which $TMPDIR may name, he could put another one in its place.
-        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if works_for() else None)
+        folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if invoking_uid() else None)
     try:
         yield Path(folder)
     finally:
@@ -115,7 +115,7 @@ def c2c_command(
 def line_bytes(root: Path) -> int:
     """Return the bytes of a cache line, or 64 where the tree does not say."""
     found = Tree(root).integer(_LINE_BYTES)
-    return 64 if isinstance(found, Absent) or not 16 <= found <= 1024 else found
+    return 64 if isinstance(found, Unavailable) or not 16 <= found <= 1024 else found
 
 
 def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, Any] | str:

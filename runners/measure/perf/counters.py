@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.measure.perf.output import PerfOutput
 from runners.measure.perf.scaling import SOFTWARE, RawCount, RawCounts, a_core_of, undo_scaling
 
@@ -41,9 +41,9 @@ def fields_of(events: Collection[str]) -> tuple[str, ...]:
     return (*FIELDS, L1D_MISS_RATE) if set(L1D_EVENTS) <= set(events) else FIELDS
 
 
-def no_counters(reason: str, fields: Iterable[str] = FIELDS) -> Measured:
+def no_counters(reason: str, fields: Iterable[str] = FIELDS) -> Reading:
     """Return the reading of a run without perf, with the same reason for every field."""
-    return Measured({}, dict.fromkeys(fields, reason))
+    return Reading({}, dict.fromkeys(fields, reason))
 
 
 def read_counters(
@@ -51,7 +51,7 @@ def read_counters(
     kinds_of: Mapping[str, Sequence[str]],
     why_unsupported: str = "",
     kernel_share: float | None = None,
-) -> Measured:
+) -> Reading:
     """Return the counters part of a run's record from perf's rows.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
@@ -71,7 +71,7 @@ def read_counters(
         said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{said}")
     raw = undo_scaling(output, kinds_of, why_unsupported)
-    reading = Measured()
+    reading = Reading()
     if output.unparsed:
         reading.unavailable["perf_output"] = (
             f"perf printed {len(output.unparsed)} lines that are not understood, "
@@ -87,7 +87,7 @@ def read_counters(
     return reading
 
 
-def _add_counts(reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
+def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
     reading.fields["counters"] = [
         {
             "pmu": count.pmu,
@@ -111,7 +111,7 @@ def _add_counts(reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequen
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason
 
 
-def _add_software(reading: Measured, raw: RawCounts) -> None:
+def _add_software(reading: Reading, raw: RawCounts) -> None:
     if raw.enabled_ns is None:
         reason = raw.problems.get(
             (SOFTWARE, "task-clock"), "task-clock: perf printed no row for it"
@@ -127,7 +127,7 @@ def _add_software(reading: Measured, raw: RawCounts) -> None:
             reading.unavailable[name] = _why_absent(raw, event)
 
 
-def _add_total(reading: Measured, raw: RawCounts, name: str, event: str) -> None:
+def _add_total(reading: Reading, raw: RawCounts, name: str, event: str) -> None:
     """Add the sum over PMUs of an event, if no part of the program escaped it."""
     found = _counts_of(raw, event)
     reason = _why_no_total(raw, event, found)
@@ -155,9 +155,7 @@ def _why_partial(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
     return ""
 
 
-def _add_residency(
-    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
-) -> None:
+def _add_residency(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
     reason = _why_no_residency(raw)
     if reason or not raw.enabled_ns:
         reading.unavailable["residency"] = reason
@@ -190,7 +188,7 @@ def _why_no_residency(raw: RawCounts) -> str:
 
 
 def _add_frequency(
-    reading: Measured,
+    reading: Reading,
     raw: RawCounts,
     kinds_of: Mapping[str, Sequence[str]],
     kernel_share: float | None,
@@ -216,9 +214,7 @@ def _add_frequency(
     reading.fields["freq_ghz"] = by_kind
 
 
-def _add_miss_rate(
-    reading: Measured, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]
-) -> None:
+def _add_miss_rate(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
     """Add the share of loads that missed the L1 data cache, if both events were asked for."""
     asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
     if not set(L1D_EVENTS) <= asked:

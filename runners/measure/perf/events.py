@@ -10,7 +10,7 @@ from pathlib import Path
 from base.errors import UserError
 from configs.schema.events import event_problem
 from runners.host.privileges import as_root
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.output import split_event
 from runners.measure.perf.scaling import SOFTWARE_EVENTS, TOOL_EVENTS
 
@@ -62,7 +62,7 @@ def read_permission(root: Path) -> PerfPermission:
     paranoid = tree.integer("/proc/sys/kernel/perf_event_paranoid")
     capabilities = _effective_capabilities(tree)
     return PerfPermission(
-        None if isinstance(paranoid, Absent) else paranoid,
+        None if isinstance(paranoid, Unavailable) else paranoid,
         admin=bool(capabilities >> _CAP_SYS_ADMIN & 1),
         perfmon=bool(capabilities >> _CAP_PERFMON & 1),
     )
@@ -72,7 +72,7 @@ def _effective_capabilities(tree: Tree) -> int:
     # Root in a container may lack them, a user may have them: the user's number says nothing.
     with as_root():
         status = tree.content("/proc/self/status")
-    if isinstance(status, Absent):
+    if isinstance(status, Unavailable):
         return 0
     found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
     return int(found[1], 16) if found else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.scaling import ARM_NAMES
 from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
 from runners.node.cpuinfo import first_block, is_guest
@@ -50,7 +50,7 @@ def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, .
         event: tuple(
             f"{pmu}/{name}/"
             for pmu, names in listed.items()
-            if not isinstance(names, Absent) and name in names
+            if not isinstance(names, Unavailable) and name in names
         )
         for event, name in ARM_NAMES.items()
     }

@@ -6,7 +6,7 @@ Part numbers come before capacities: on NVIDIA GB10, two parts have five capacit
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import Finding, NodeView, one_kind
 from runners.node.core_kinds.ranking import ranked_kinds
@@ -39,7 +39,7 @@ def _parts(view: NodeView) -> tuple[dict[int, tuple[int, int]], str]:
     parts: dict[int, tuple[int, int]] = {}
     for cpu in view.online:
         midr = view.tree.hexadecimal(_MIDR.format(cpu))
-        if isinstance(midr, Absent):
+        if isinstance(midr, Unavailable):
             break
         parts[cpu] = (midr >> 24 & 0xFF, midr >> 4 & 0xFFF)
     else:

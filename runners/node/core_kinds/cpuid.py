@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
 from runners.node.topology import KIND_ORDER, CoreKind
 
@@ -82,7 +82,7 @@ def _types(view: NodeView, leaf: int, register: int, shift: int) -> dict[int, in
 def _registers(view: NodeView, cpu: int, leaf: int) -> tuple[int, ...] | None:
     """Return EAX, EBX, ECX, EDX, or None where the device cannot be read."""
     raw = view.tree.block(_DEVICE.format(cpu), leaf, 16)
-    return None if isinstance(raw, Absent) else struct.unpack("<4I", raw)
+    return None if isinstance(raw, Unavailable) else struct.unpack("<4I", raw)
 
 
 def _sentence(leaf: int, kind: str, cpus: Iterable[int]) -> str:

@@ -8,7 +8,7 @@ type are offline (kernel commit f83d2f91d259): hybrid is what has two lists that
 from __future__ import annotations
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
 from runners.node.core_kinds.ranking import ranked_kinds
 from runners.node.topology import CoreKind
@@ -23,13 +23,13 @@ def core_pmus(tree: Tree) -> dict[str, tuple[str, tuple[int, ...]]]:
     found = {}
     names = [*INTEL_PMUS]
     listed = tree.names(EVENT_SOURCES)
-    if not isinstance(listed, Absent):
+    if not isinstance(listed, Unavailable):
         # An uncore PMU has a cpumask; on servers there are hundreds.
         names += [name for name in listed if not name.startswith("uncore_")]
     for name in dict.fromkeys(names):
         for directory in (DEVICES, EVENT_SOURCES):
             cpus = tree.cpulist(f"{directory}/{name}/cpus")
-            if not isinstance(cpus, Absent):
+            if not isinstance(cpus, Unavailable):
                 found[name] = (f"{directory}/{name}/cpus", cpus)
                 break
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from base.cpulist import format_cpulist
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.finding import Finding, NodeView, clusters, value_range
 from runners.node.cpufreq import policy_directories
 from runners.node.topology import KIND_ORDER, CoreKind
@@ -29,7 +29,7 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
     for cpu in online:
         directory = policies.get(cpu, f"{CPUS}/cpu{cpu}")
         value = tree.integer(f"{directory}/{sign}")
-        if isinstance(value, Absent) or value <= 0 or value == _NO_VALUE.get(sign):
+        if isinstance(value, Unavailable) or value <= 0 or value == _NO_VALUE.get(sign):
             return {}
         values[cpu] = value
     return values

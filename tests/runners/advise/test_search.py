@@ -14,7 +14,7 @@ from runners.advise.prepare import make_search, write_search
 from runners.advise.search import Search, choose_governors
 from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
-from runners.study.machine import Workplace, open_workplace
+from runners.study.machine import Machine, open_machine
 from tests.runners.advise.requests import request
 from tests.trees import CPU, build_tree, write
 
@@ -22,15 +22,15 @@ ENVIRONMENT = dict(os.environ)
 
 
 @pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    return open_workplace(build_tree(tmp_path_factory.mktemp("node"), "i9-14900k-noht"), None)
+def node(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return open_machine(build_tree(tmp_path_factory.mktemp("node"), "i9-14900k-noht"), None)
 
 
-def search(node: Workplace, *command: str, **options: str) -> Search:
+def search(node: Machine, *command: str, **options: str) -> Search:
     return make_search(node, request(*command, **options), ENVIRONMENT)
 
 
-def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Workplace) -> None:
+def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Machine) -> None:
     made = search(node)
     plan = node.plan(made.study)
     assert not plan.left_out
@@ -45,12 +45,12 @@ def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Workplace)
     assert [c["reference"] for c in data["candidates"]].count(True) == 1
 
 
-def test_the_users_environment_is_no_recorded_nodes(node: Workplace) -> None:
+def test_the_users_environment_is_no_recorded_nodes(node: Machine) -> None:
     asked = request()
     assert make_search(node, asked, ENVIRONMENT | {"OMP_NUM_THREADS": "2"}).reference.threads == 24
 
 
-def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
+def test_what_was_found_is_told_in_lines(node: Machine) -> None:
     told = dict(search(node, "/bin/sh", "-t{threads}", check="do(ne)?", metric="x=(.)").found())
     assert "not known" in told["program"]
     assert told["check"] == "stdout has a match of 'do(ne)?'"
@@ -65,10 +65,10 @@ def test_what_was_found_is_told_in_lines(node: Workplace) -> None:
     assert forced["loops"] == "schedules static, dynamic, guided: what --schedules says"
 
 
-def test_schedules_that_are_the_same_do_not_race_twice(node: Workplace) -> None:
+def test_schedules_that_are_the_same_do_not_race_twice(node: Machine) -> None:
     made = search(node, schedules="static,dynamic")
     assert {group.schedule for group in made.field.groups} == {"static", "dynamic"}
-    here = open_workplace(Path("/"), None)
+    here = open_machine(Path("/"), None)
     mine = ENVIRONMENT | {"OMP_SCHEDULE": "dynamic,1"}
     first = make_search(here, request(schedules="static,dynamic"), mine)
     assert {group.schedule for group in first.field.groups} == {"static", "dynamic,1"}
@@ -96,13 +96,13 @@ def test_the_governors_are_what_is_in_force_and_what_may_be_set(tmp_path: Path) 
 
 
 def test_a_node_without_frequency_scaling_races_under_what_there_is(tmp_path: Path) -> None:
-    made = search(open_workplace(build_tree(tmp_path, "kvm-guest"), None))
+    made = search(open_machine(build_tree(tmp_path, "kvm-guest"), None))
     assert made.governors.governors == ("current",)
     assert any("no frequency scaling here" in line for line in made.left_out())
 
 
 def test_the_study_is_written_once_and_kept_with_another_time(
-    node: Workplace, tmp_path: Path
+    node: Machine, tmp_path: Path
 ) -> None:
     path, told = write_search(search(node, within="5 min"), tmp_path / "r", fresh=False)
     assert not told
@@ -117,7 +117,7 @@ def test_the_study_is_written_once_and_kept_with_another_time(
     assert race.within_s == 600
 
 
-def test_other_candidates_are_continued_as_they_were(node: Workplace, tmp_path: Path) -> None:
+def test_other_candidates_are_continued_as_they_were(node: Machine, tmp_path: Path) -> None:
     made = search(node)
     path, _ = write_search(made, tmp_path / "r", fresh=False)
     mine = path.read_text().replace(" half-clusters-set,", "")
@@ -134,7 +134,7 @@ def test_other_candidates_are_continued_as_they_were(node: Workplace, tmp_path: 
 
 
 def test_a_file_that_is_no_study_any_more_is_told_with_its_place(
-    node: Workplace, tmp_path: Path
+    node: Machine, tmp_path: Path
 ) -> None:
     path, _ = write_search(search(node), tmp_path / "r", fresh=False)
     text = path.read_text()
@@ -146,20 +146,20 @@ def test_a_file_that_is_no_study_any_more_is_told_with_its_place(
         write_search(search(node), tmp_path / "r", fresh=False)
 
 
-def test_a_search_without_another_candidate_is_not_written(node: Workplace, tmp_path: Path) -> None:
+def test_a_search_without_another_candidate_is_not_written(node: Machine, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="nothing races here"):
         write_search(search(node, threads="999", governors="current"), tmp_path / "r", fresh=False)
     assert not (tmp_path / "r").exists()
 
 
-def test_a_place_that_cannot_be_written_is_told(node: Workplace, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_told(node: Machine, tmp_path: Path) -> None:
     (tmp_path / "r").write_text("")
     with pytest.raises(StudyError, match=r"cannot be written .* expected a folder"):
         write_search(search(node), tmp_path / "r", fresh=False)
 
 
 def test_energy_is_not_searched_for_where_it_cannot_be_measured() -> None:
-    here = open_workplace(Path("/"), None)
+    here = open_machine(Path("/"), None)
     (found,) = probe(Path("/"), live=True, names=("energy",))
     if found.state == "ok":
         assert make_search(here, request(objective="edp"), ENVIRONMENT).study.race

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import parse_cpulist
-from runners.execution.affinity import free_cpus, step_aside
+from runners.execution.affinity import free_cpus, move_to_housekeeping_cpus
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
@@ -135,7 +135,7 @@ def test_every_thread_goes_aside_and_gets_its_own_mask_back() -> None:
     thread.start()
     ready.wait()
     try:
-        with step_aside((first,)) as cpus:
+        with move_to_housekeeping_cpus((first,)) as cpus:
             assert second in cpus
             assert first not in os.sched_getaffinity(numbers[0])
         assert os.sched_getaffinity(numbers[0]) == {first}

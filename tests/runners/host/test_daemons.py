@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from runners.host.daemons import daemon_warning, find_daemons, stop_commands
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process
 from tests.trees import write
 
@@ -42,7 +42,7 @@ def test_a_process_that_vanishes_and_garbage_are_passed_over(tmp_path: Path) -> 
 
 
 def test_a_node_without_proc_is_not_called_quiet(tmp_path: Path) -> None:
-    assert isinstance(find_daemons(Tree(tmp_path)), Absent)
+    assert isinstance(find_daemons(Tree(tmp_path)), Unavailable)
 
 
 def test_the_warning_is_one_line_that_ends_with_the_command() -> None:

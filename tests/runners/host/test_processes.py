@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.host.processes import Task, parse_task, read_stats, read_threads
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process, stat_line
 
 LIVE = Tree(Path("/"))
@@ -99,4 +99,4 @@ def test_other_entries_and_vanished_processes_are_passed_over(tmp_path: Path) ->
 
 
 def test_a_node_without_proc_says_so(tmp_path: Path) -> None:
-    assert read_stats(Tree(tmp_path)) == Absent("/proc is missing", missing=True)
+    assert read_stats(Tree(tmp_path)) == Unavailable("/proc is missing", missing=True)

@@ -12,7 +12,7 @@ import pytest
 
 from runners.execution.check import why_refused
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.shutdown import unless_stopped
+from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import Ending, LaunchError
 from runners.host.shortage import ShortageError, shortage_in
 from runners.host.software import WITNESS, find_program
@@ -34,7 +34,9 @@ def witness() -> Path:
 
 def run_under(launcher: tuple[str, ...], program: Path) -> Observation:
     launch = Launch(launcher, ("/bin/true",), {"PATH": os.environ["PATH"]}, {}, ())
-    return unless_stopped(lambda: execute(launch, 20.0, Harness(program, None)), lambda _: None)
+    return execute_unless_shutting_down(
+        lambda: execute(launch, 20.0, Harness(program, None)), lambda _: None
+    )
 
 
 def ended(status: int, stderr: str) -> Observation:
@@ -90,7 +92,7 @@ def test_other_errors_of_the_system_are_none() -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     with pytest.raises(PermissionError):
-        unless_stopped(refuse, lambda _: None)
+        execute_unless_shutting_down(refuse, lambda _: None)
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
@@ -98,7 +100,7 @@ def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) ->
     seen = replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=number))
     assert os.strerror(number) in shortage_of_run(seen)
     with pytest.raises(ShortageError, match=os.strerror(number)):
-        unless_stopped(lambda: seen, lambda _: None)
+        execute_unless_shutting_down(lambda: seen, lambda _: None)
 
 
 @pytest.mark.parametrize(

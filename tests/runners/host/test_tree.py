@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.tree import TEXT_LIMIT, Absent, Tree
+from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
 
 PATH = "/sys/devices/value"
 
@@ -21,7 +21,7 @@ def tree_with(root: Path, content: bytes) -> Tree:
 
 
 def reason(answer: object) -> str:
-    assert isinstance(answer, Absent)
+    assert isinstance(answer, Unavailable)
     return answer.reason
 
 
@@ -32,13 +32,13 @@ def test_a_value_is_read_without_its_newline(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_marked_as_missing_and_named(tmp_path: Path) -> None:
     answer = Tree(tmp_path).integer(PATH)
-    assert answer == Absent(f"{PATH} is missing", missing=True)
+    assert answer == Unavailable(f"{PATH} is missing", missing=True)
 
 
 def test_a_file_below_a_file_is_missing(tmp_path: Path) -> None:
     tree = tree_with(tmp_path, b"1\n")
     answer = tree.text(f"{PATH}/deeper")
-    assert isinstance(answer, Absent) and answer.missing
+    assert isinstance(answer, Unavailable) and answer.missing
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"  \n\n"])
@@ -199,7 +199,7 @@ def test_no_content_makes_a_reader_raise(
     tree = tree_with(tmp_path_factory.mktemp("node"), content)
     for read in (tree.text, tree.integer, tree.hexadecimal, tree.cpulist):
         answer = read(PATH)
-        assert not isinstance(answer, Absent) or answer.reason.startswith(PATH)
+        assert not isinstance(answer, Unavailable) or answer.reason.startswith(PATH)
 
 
 def test_a_number_that_cannot_be_below_zero_is_absent_when_it_is(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from configs.model import Race as Rule
 from runners.race.race import Key, Race
-from runners.race.state import RaceRun, Standing
+from runners.race.state import RaceRun, RaceState
 
 # What a block has in common: the machine's temperature, other users.
 BLOCK_NOISE = 0.003
@@ -52,7 +52,7 @@ class Node:
 class Found:
     """What one search came to: what it recommends, and all its runs."""
 
-    standing: Standing
+    standing: RaceState
     runs: Mapping[Key, RaceRun]
 
     @property

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from configs.model import Race as Rule
 from runners.race.race import Key, Race, replay
-from runners.race.state import DECISIONS, WHYS, RaceRun, RuledOut, Standing
+from runners.race.state import DECISIONS, WHYS, Eliminated, RaceRun, RaceState
 from tests.runners.race.simulated_nodes import node_of, search
 
 REFERENCE = "ref"
@@ -32,7 +32,7 @@ def steady(**seconds: float) -> Answer:
 
 def run_race(
     cases: list[str], answer: Answer, rule: Rule | None = None
-) -> tuple[Standing, list[list[Key]]]:
+) -> tuple[RaceState, list[list[Key]]]:
     """Let cases race; return how it ended and the blocks that it asked for."""
     runs: dict[Key, RaceRun] = {}
     race = Race(cases, rule or Rule())
@@ -45,7 +45,7 @@ def run_race(
     return race.standing(), blocks
 
 
-def out_of(standing: Standing) -> dict[str, RuledOut]:
+def out_of(standing: RaceState) -> dict[str, Eliminated]:
     """Return who was ruled out, by case."""
     return {one.case_id: one for one in standing.ruled_out}
 
@@ -130,7 +130,7 @@ def test_a_case_that_fails_is_out_with_its_reason() -> None:
         return usual(case_id, repetition)
 
     standing, _ = run_race([REFERENCE, "bad", "good"], answer)
-    assert out_of(standing)["bad"] == RuledOut("bad", 1, "failed", reason="exit status 3")
+    assert out_of(standing)["bad"] == Eliminated("bad", 1, "failed", reason="exit status 3")
     assert standing.best == "good"
 
 

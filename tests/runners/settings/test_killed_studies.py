@@ -13,7 +13,7 @@ import pytest
 
 from runners.host.lock import NodeLock
 from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.recovery import put_back_leftovers
+from runners.settings.recovery import restore_after_crash
 from tests.tools import ROOT
 from tests.trees import CPU, build_tree, write
 
@@ -71,7 +71,7 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
         assert switcher.returncode == -signal.SIGKILL
         changed += scaling(root) != before
         journals += journal.exists()
-        lines = put_back_leftovers(root, {})
+        lines = restore_after_crash(root, {})
         assert scaling(root) == before, lines
         assert not journal.exists()
     # Else the kills would have come when there was nothing to put back.
@@ -85,7 +85,7 @@ def test_what_a_living_study_has_changed_is_left_alone(tmp_path: Path) -> None:
     journal.path.parent.mkdir(parents=True)
     journal.path.write_text("{}")
     with NodeLock(root):
-        assert put_back_leftovers(root, {}) == []
-    (line,) = put_back_leftovers(root, {})
+        assert restore_after_crash(root, {}) == []
+    (line,) = restore_after_crash(root, {})
     assert str(journal.path) in line and "not used" in line
     assert journal.exists()

@@ -8,7 +8,7 @@ import pytest
 
 from runners.host.tree import BOOT_ID, Tree
 from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
-from runners.settings.recovery import put_back_leftovers, restore
+from runners.settings.recovery import restore, restore_after_crash
 from runners.settings.setting import Setting
 from runners.settings.tune import changes_of, tune
 from tests.trees import CPU, Machine, build_tree, write
@@ -41,7 +41,7 @@ def left_by_a_study(root: Path) -> Journal:
 
 def test_in_the_same_boot_a_study_s_settings_are_put_back(root: Path) -> None:
     left = left_by_a_study(root)
-    (line,) = put_back_leftovers(root, {})
+    (line,) = restore_after_crash(root, {})
     assert (root / GOVERNOR).read_text().strip() == "powersave"
     assert "put back" in line
     assert not left.exists()
@@ -50,13 +50,13 @@ def test_in_the_same_boot_a_study_s_settings_are_put_back(root: Path) -> None:
 def test_after_a_reboot_no_setting_is_changed_and_the_journal_is_dropped(root: Path) -> None:
     left = left_by_a_study(root)
     write(root, BOOT, "second")
-    (line,) = put_back_leftovers(root, {})
+    (line,) = restore_after_crash(root, {})
     assert (root / GOVERNOR).read_text().strip() == "schedutil"
     assert "the node was rebooted" in line
     assert "nothing was put back" in line
     assert "\n" not in line
     assert not left.exists()
-    assert put_back_leftovers(root, {}) == []
+    assert restore_after_crash(root, {}) == []
 
 
 @pytest.mark.parametrize("told", ["", "first"])
@@ -68,17 +68,17 @@ def test_a_boot_that_is_not_told_is_taken_for_the_same(root: Path, told: str) ->
         (root / BOOT).unlink()
         left_by_a_study(root)
         write(root, BOOT, "second")
-    put_back_leftovers(root, {})
+    restore_after_crash(root, {})
     assert (root / GOVERNOR).read_text().strip() == "powersave"
 
 
 def test_a_tuning_ends_with_its_boot_and_one_line_says_so(root: Path) -> None:
     tune(root, changes_of(Tree(root), None, None), {})
-    assert put_back_leftovers(root, {}) == []
+    assert restore_after_crash(root, {}) == []
     assert journal(root, TUNE).exists()
     write(root, BOOT, "second")
     write(root, GOVERNOR, "powersave")
-    (line,) = put_back_leftovers(root, {})
+    (line,) = restore_after_crash(root, {})
     assert "the node was rebooted" in line
     assert (root / GOVERNOR).read_text().strip() == "powersave"
     assert not journal(root, TUNE).exists()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.tree import TEXT_LIMIT, Absent, Tree
+from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
 from runners.settings.setting import Setting, put_in_force, read_scaling, read_settings
 from tests.trees import CPU, build_tree, write
 
@@ -18,7 +18,7 @@ def test_scaling_is_saved_with_governors_first_then_epp_then_limits_then_turbo(
     tmp_path: Path,
 ) -> None:
     found = read_scaling(Tree(build_tree(tmp_path, "adl0")))
-    assert not isinstance(found, Absent)
+    assert not isinstance(found, Unavailable)
     names = [setting.path.rpartition("/")[2] for setting in found]
     assert list(dict.fromkeys(names)) == [
         "scaling_governor",
@@ -41,7 +41,7 @@ def test_what_cannot_be_put_back_is_not_saved(tmp_path: Path, content: str) -> N
     root = build_tree(tmp_path, "adl0")
     write(root, GOVERNOR[1:], content)
     found = read_scaling(Tree(root))
-    assert isinstance(found, Absent)
+    assert isinstance(found, Unavailable)
     assert GOVERNOR in found.reason
 
 
@@ -55,9 +55,9 @@ def test_settings_that_are_not_there_are_left_out(tmp_path: Path) -> None:
 class Offline(Tree):
     """A tree in which the kernel answers for policy 3 as it does when its CPUs are offline."""
 
-    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Absent:
+    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Unavailable:
         if path.startswith(POLICY):
-            return Absent(f"cannot read {path}: Device or resource busy", busy=True)
+            return Unavailable(f"cannot read {path}: Device or resource busy", busy=True)
         return super().text(path, limit)
 
 
@@ -119,7 +119,7 @@ def test_other_means_take_the_place_of_writing_governors(tmp_path: Path) -> None
     root = build_tree(tmp_path, "adl0")
     asked = []
 
-    def by_command(settings: object) -> dict[str, Absent]:
+    def by_command(settings: object) -> dict[str, Unavailable]:
         asked.append(settings)
         write(root, GOVERNOR[1:], "performance")
         return {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.study.course import runs_left
+from runners.study.course import pending_runs
 from runners.study.history import History
 
 
@@ -26,7 +26,7 @@ def attempt(
     cannot be run in it.
     """
     records = list(before)
-    for planned in runs_left(plan, history):
+    for planned in pending_runs(plan, history):
         if planned.case_id in impossible:
             history.skipped.add(planned.key)
             continue

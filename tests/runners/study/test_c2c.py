@@ -19,7 +19,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.study.c2c import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
@@ -48,7 +48,7 @@ class Told:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
+    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 

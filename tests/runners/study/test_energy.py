@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
 from runners.execution.collectors import Collectors
 from runners.execution.engine import LocalEngine
@@ -25,7 +25,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.records.reader import read_records
 from runners.records.shard import Shard
 from runners.study.history import read_history
@@ -58,7 +58,7 @@ class Quiet:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
+    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None:
         self.saved[case.mapping.name] = saved
@@ -137,7 +137,7 @@ def run(
         collect=collectors.measured,
         settle=lambda _: None,
         may_start=lambda _: None,
-        state=lambda _: Measured({"governor_read": "powersave"}),
+        state=lambda _: Reading({"governor_read": "powersave"}),
         idle=collectors.idle,
         baselines=collectors.baselines,
         gate=collectors.gate,

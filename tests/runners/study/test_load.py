@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import AppChoice, Precision, Size, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
@@ -24,17 +24,17 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
-from runners.race.state import RuledOut
+from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.study.history import History
 from runners.study.loop import Bench, run_study
-from runners.study.outline import Outline
 from runners.study.record import Origin
+from runners.study.summary import PlanSummary
 from tests.runners import cases
 
 LAUNCH = Launch((), ("program",), {}, {}, ())
 SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
-STATE = Measured({"governor_read": "powersave"})
+STATE = Reading({"governor_read": "powersave"})
 ORIGIN = Origin("demo", "d", 1, "node1", "n1", "boot", 1, False)
 
 
@@ -63,7 +63,7 @@ class Calls:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: RuledOut) -> None: ...
+    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 
@@ -153,8 +153,8 @@ def test_a_run_leaves_little_in_memory(tmp_path: Path) -> None:
     assert grown < 150 * len(plan.runs)
 
 
-def outline_of(study: Study) -> Outline:
-    return Outline(plan_of(study), History(), lambda _: LAUNCH)
+def outline_of(study: Study) -> PlanSummary:
+    return PlanSummary(plan_of(study), History(), lambda _: LAUNCH)
 
 
 def test_ten_thousand_cases_are_planned_with_all_their_runs() -> None:

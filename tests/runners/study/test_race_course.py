@@ -18,7 +18,7 @@ from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_runs
-from runners.study.course import fewest_left, runs_left
+from runners.study.course import minimum_pending_runs, pending_runs
 from runners.study.history import History
 from runners.study.race_course import entrants_of, limited, shuffled, standing_of
 from tests.runners.cases import PUBLISHED, case, study
@@ -87,7 +87,7 @@ def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: l
 
 def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
     world = World(plan_of(warmup=2), 1)
-    planned = list(runs_left(world.plan, world.history([])))
+    planned = list(pending_runs(world.plan, world.history([])))
     assert [(run.case_id, run.block) for run in planned[:2]] == [(CASES[0].case_id, 0)] * 2
     assert {run.case_id for run in planned[2:7]} == {case.case_id for case in CASES}
     assert [run.order for run in planned] == list(range(len(planned)))
@@ -107,11 +107,11 @@ def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
     assert [(made["warmup"], made["repetition"]) for made in records] == [(True, 1), (True, 2)]
     assert standing_of(world.plan, world.history(records)).decision == "no reference"
     # Who stops between them makes the second one then, and who finds it proved goes on.
-    assert next(runs_left(world.plan, world.history(records[:1]))).key == (
+    assert next(pending_runs(world.plan, world.history(records[:1]))).key == (
         CASES[0].case_id, True, 2,
     )  # fmt: skip
     proved = [records[0], records[1] | {"race_seen": {"placement": "proved"}}]
-    assert next(runs_left(world.plan, world.history(proved))).block == 1
+    assert next(pending_runs(world.plan, world.history(proved))).block == 1
 
 
 def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
@@ -134,7 +134,7 @@ def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
     standing = standing_of(world.plan, world.history(records))
     assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
     assert len(records) - 1 == standing.runs < standing.most_runs
-    assert list(runs_left(world.plan, world.history(records))) == []
+    assert list(pending_runs(world.plan, world.history(records))) == []
 
 
 def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
@@ -148,7 +148,10 @@ def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
 def test_what_is_expected_at_most_and_at_least_is_so() -> None:
     world = World(plan_of(), 8)
     history = world.history([])
-    most, fewest = list(runs_left(world.plan, history)), fewest_left(world.plan, history)
+    most, fewest = (
+        list(pending_runs(world.plan, history)),
+        minimum_pending_runs(world.plan, history),
+    )
     made = len(world.made())
     assert len(fewest) == 1 + len(CASES)
     assert len(fewest) <= made <= len(most) == most_runs(Race(), len(CASES)) + 1
@@ -161,8 +164,8 @@ def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, 
     records = world.made((), cut)
     history = world.history(records)
     left = len(world.made(records)) - len(records)
-    assert len(fewest_left(world.plan, history)) <= left
-    assert left <= len(list(runs_left(world.plan, history)))
+    assert len(minimum_pending_runs(world.plan, history)) <= left
+    assert left <= len(list(pending_runs(world.plan, history)))
 
 
 def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:

@@ -8,7 +8,7 @@ from configs.model import Precision
 from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.study.history import History
-from runners.study.outline import precision_lines
+from runners.study.summary import precision_lines
 from tests.runners.cases import PCORES_PIN, PCORES_SET, SCHEDULER, case, study
 
 CASES = [case(mapping=mapping) for mapping in (SCHEDULER, PCORES_SET, PCORES_PIN)]

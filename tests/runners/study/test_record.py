@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.plan.command_line import Launch
@@ -30,8 +30,8 @@ def recorded(
     case = cases.case()
     planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
     states = (
-        Measured({"governor_read": "powersave"} | before),
-        Measured({"governor_read": "powersave"} | after),
+        Reading({"governor_read": "powersave"} | before),
+        Reading({"governor_read": "powersave"} | after),
     )
     seen = Observation(ending, False, "", "", (), 1, "", "", ())
     origin = Origin("study", "digest", 1, "node1", "n1", "boot", 1, False)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import TemperatureGate
 from runners.host.tree import Tree
 from runners.measure.conditions.cooldown import Gate, recorded_reference_c
@@ -60,7 +60,7 @@ def test_a_cool_package_is_let_pass_at_once(tmp_path: Path) -> None:
     room = Room(tmp_path, 45.0)
     gate = gate_of(tmp_path, room)
     room.heat(50.0)
-    assert gate.wait(nothing) == Measured(
+    assert gate.wait(nothing) == Reading(
         {
             "gate_wait_s": 0.0,
             "gate_reached": True,
@@ -123,7 +123,7 @@ def test_without_a_sensor_there_is_a_reason_and_no_waiting(tmp_path: Path) -> No
         raise AssertionError("waited")
 
     gate = Gate(RULE, Thermometer(Tree(tmp_path), ONE_PACKAGE), lambda: 0.0, sleep)
-    assert gate.wait(nothing) == Measured({}, {"gate_wait_s": NO_SENSOR, "gate_reached": NO_SENSOR})
+    assert gate.wait(nothing) == Reading({}, {"gate_wait_s": NO_SENSOR, "gate_reached": NO_SENSOR})
 
 
 def test_a_sensor_that_vanishes_ends_the_waiting(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.cpu_quota import QuotaMeter
 from tests.trees import write
@@ -19,7 +19,7 @@ V2 = "usage_usec 9\nnr_periods 4\nnr_throttled 2\nthrottled_usec {}\nnr_bursts 0
 V1 = "nr_periods 4\nnr_throttled 2\nthrottled_time {}"
 
 
-def around(root: Path, group: str, before: dict[str, str], after: dict[str, str]) -> Measured:
+def around(root: Path, group: str, before: dict[str, str], after: dict[str, str]) -> Reading:
     write(root, "proc/self/cgroup", group)
     for path, text in before.items():
         write(root, f"{GROUPS}/{path}", text)
@@ -47,7 +47,7 @@ def test_what_a_quota_took_is_told_in_seconds(
 ) -> None:
     path, text = stat
     found = around(tmp_path, group, {path: text.format(before)}, {path: text.format(after)})
-    assert found == Measured({"quota_throttled_s": 0.25})
+    assert found == Reading({"quota_throttled_s": 0.25})
 
 
 def test_the_longest_of_all_levels_counts_and_a_quiet_one_is_a_measured_zero(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.processes import tick_s
 from runners.host.tree import Tree
 from runners.measure.conditions.cpu_time import BusyMeter, CpuTimes, foreign_time, parse_stat
@@ -129,4 +129,4 @@ def test_a_file_that_cannot_be_read_is_the_reason(tmp_path: Path) -> None:
     meter.start()
     meter.stop()
     reason = "/proc/stat is missing"
-    assert meter.reading((0,), 0.0) == Measured({}, {"foreign_cpu_s": reason, "steal_s": reason})
+    assert meter.reading((0,), 0.0) == Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.other_tasks import ForeignTasksMeter
 from tests.runners.proc_trees import process
@@ -101,7 +101,7 @@ def test_a_node_that_cannot_be_looked_at_has_a_reason(tmp_path: Path) -> None:
     empty = ForeignTasksMeter(Tree(tmp_path), OWN)
     empty.start()
     empty.stop()
-    assert empty.reading((0,)) == Measured({}, {"foreign_tasks": "/proc is missing"})
+    assert empty.reading((0,)) == Reading({}, {"foreign_tasks": "/proc is missing"})
 
 
 @given(st.lists(st.binary(max_size=400), min_size=4, max_size=4))

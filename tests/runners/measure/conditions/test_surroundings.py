@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runners.host.tree import Absent, Tree
+from runners.host.tree import Tree, Unavailable
 from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.node.node import open_node
@@ -136,7 +136,7 @@ def test_the_load_of_a_minute(tmp_path: Path, text: str, load: float) -> None:
 @pytest.mark.parametrize("text", ["", "nan 1 1", "1e9 1 1", "-1.0 0 0", "busy", "1"])
 def test_garbage_is_no_load(tmp_path: Path, text: str) -> None:
     write(tmp_path, "proc/loadavg", text)
-    assert isinstance(read_load(Tree(tmp_path)), Absent)
+    assert isinstance(read_load(Tree(tmp_path)), Unavailable)
 
 
 def test_the_first_reference_of_a_study_is_kept() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.temperature import NO_SENSOR, TemperatureMeter, Thermometer
 from runners.node.topology import Topology
@@ -81,7 +81,7 @@ def test_a_run_has_both_readings(tmp_path: Path) -> None:
     meter.sample()
     write(tmp_path, f"{folder}/temp1_input", 71000)
     meter.stop()
-    assert meter.reading() == Measured(
+    assert meter.reading() == Reading(
         {"temperature_before_c": {"package 0": 45.0}, "temperature_after_c": {"package 0": 71.0}}
     )
 
@@ -90,7 +90,7 @@ def test_a_node_without_sensors_says_so_and_has_no_zeros(tmp_path: Path) -> None
     meter = TemperatureMeter(Thermometer(Tree(tmp_path), ONE_PACKAGE))
     meter.start()
     meter.stop()
-    assert meter.reading() == Measured(
+    assert meter.reading() == Reading(
         {}, {"temperature_before_c": NO_SENSOR, "temperature_after_c": NO_SENSOR}
     )
 

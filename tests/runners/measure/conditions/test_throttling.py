@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.host.tree import Tree
 from runners.measure.conditions.throttling import NO_COUNTERS, ThrottleMeter
 from tests.runners.sensor_trees import TWO_PACKAGES, throttle
@@ -29,7 +29,7 @@ def everywhere(root: Path, value: int) -> None:
         throttle(root, cpu, **dict.fromkeys(ALL, value))
 
 
-def around(root: Path, changes: dict[int, dict[str, int]]) -> Measured:
+def around(root: Path, changes: dict[int, dict[str, int]]) -> Reading:
     meter = ThrottleMeter(Tree(root), TWO_PACKAGES)
     meter.start()
     for cpu, values in changes.items():
@@ -73,7 +73,7 @@ def test_power_limits_are_counted_where_the_kernel_was_asked_to(tmp_path: Path) 
 
 
 def test_a_node_that_does_not_count_says_so(tmp_path: Path) -> None:
-    assert around(tmp_path, {}) == Measured({}, {"throttle": NO_COUNTERS})
+    assert around(tmp_path, {}) == Reading({}, {"throttle": NO_COUNTERS})
 
 
 def test_one_lost_counter_spoils_its_sum_and_no_other(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from base.reading import Measured
-from runners.host.tree import Absent
+from base.reading import Reading
+from runners.host.tree import Unavailable
 from runners.measure.energy.figures import domain_fields, powers, run_figures
 
-ENERGY = Measured({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})
+ENERGY = Reading({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})
 DERIVED = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j")
 
 
@@ -29,13 +29,13 @@ def test_net_energy_may_be_negative() -> None:
 
 
 def test_without_a_baseline_only_net_energy_is_missing() -> None:
-    found = run_figures(ENERGY, 2.0, Absent("no baseline"))
+    found = run_figures(ENERGY, 2.0, Unavailable("no baseline"))
     assert set(found.fields) == {"power_pkg_w", "edp_js", "ed2p_js2"}
     assert found.unavailable == {"idle_power_w": "no baseline", "energy_net_j": "no baseline"}
 
 
 def test_without_energy_everything_has_its_reason() -> None:
-    energy = Measured({}, {"energy_pkg_j": "no permission"})
+    energy = Reading({}, {"energy_pkg_j": "no permission"})
     found = run_figures(energy, 2.0, 20.0)
     assert found.fields == {"idle_power_w": 20.0}
     assert found.unavailable == dict.fromkeys(DERIVED, "no permission")
@@ -48,7 +48,7 @@ def test_a_program_that_did_not_start_has_no_energy_delay_product() -> None:
 
 
 def test_a_window_without_length_has_no_power() -> None:
-    energy = Measured({"energy_pkg_j": 1.0, "energy_window_s": 0.0})
+    energy = Reading({"energy_pkg_j": 1.0, "energy_window_s": 0.0})
     assert "no length" in run_figures(energy, 2.0, 20.0).unavailable["power_pkg_w"]
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from configs.model import Baseline
-from runners.host.tree import Absent
+from runners.host.tree import Unavailable
 from runners.measure.energy.idle import Baselines, how_many
 from runners.measure.energy.powercap import PowercapMeter
 from runners.measure.energy.powercap_zones import find_zones
@@ -77,7 +77,7 @@ def test_each_governor_has_its_own_and_each_attempt_begins_anew(tmp_path: Path) 
     baselines.measure("performance")
     assert baselines.due_s("performance") is None
     assert baselines.due_s("powersave") == 5.0
-    assert isinstance(baselines.power_w("powersave"), Absent)
+    assert isinstance(baselines.power_w("powersave"), Unavailable)
     node.watts = 10.0
     baselines.measure("powersave")
     assert baselines.power_w("performance") == pytest.approx(30.0)
@@ -100,10 +100,10 @@ def test_it_is_repeated_after_so_many_runs_of_the_governor(tmp_path: Path) -> No
 def test_nothing_is_due_where_none_is_wanted_or_energy_cannot_be_measured(tmp_path: Path) -> None:
     unwanted = IdleNode(tmp_path, 30.0).baselines(None)
     assert unwanted.due_s("current") is None
-    assert unwanted.power_w("current") == Absent("the study asks for no idle baseline")
+    assert unwanted.power_w("current") == Unavailable("the study asks for no idle baseline")
     without = Baselines(Baseline(5.0), no_energy("no counters here"))
     assert without.due_s("current") is None
-    assert without.power_w("current") == Absent("no counters here")
+    assert without.power_w("current") == Unavailable("no counters here")
     assert without.left_s({"current": 10}) == 0.0
 
 
@@ -115,7 +115,7 @@ def test_no_time_is_lost_on_a_counter_that_cannot_be_read_any_more(tmp_path: Pat
     assert node.slept_s == 0.0
     assert "energy_uj is missing" in found.unavailable["power_pkg_w"]
     idle = baselines.power_w("current")
-    assert isinstance(idle, Absent)
+    assert isinstance(idle, Unavailable)
     assert "the idle baseline has no energy" in idle.reason
 
 
@@ -127,7 +127,7 @@ def test_an_interrupted_baseline_stays_due(tmp_path: Path) -> None:
         baselines.measure("current")
     assert node.slept_s == 2.0
     assert baselines.due_s("current") == 5.0
-    assert isinstance(baselines.power_w("current"), Absent)
+    assert isinstance(baselines.power_w("current"), Unavailable)
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ class AnyMeter:
     def problems(self) -> dict[str, str]:
         return {}
 
-    def reading(self) -> Measured:
-        return Measured()
+    def reading(self) -> Reading:
+        return Reading()
 
 
 @given(every=st.none() | st.integers(1, 6), before=st.integers(0, 8), runs=st.integers(0, 20))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.measure.energy.powercap import PowercapMeter
 from runners.measure.energy.powercap_zones import find_zones
 from tests.ordinary_user import open_folder, ordinary_user
@@ -44,7 +44,7 @@ def client(tmp_path: Path) -> Path:
     return powercap_tree(tmp_path, INTEL_CLIENT)
 
 
-def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> Measured:
+def measure_after(root: Path, clock: Clock, changes: dict[str, int]) -> Reading:
     meter = PowercapMeter(find_zones(root), clock)
     meter.start()
     clock.now_s += 2.5

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Measured
+from base.reading import Reading
 from runners.measure.perf.counters import FIELDS, fields_of, no_counters, read_counters
 from runners.measure.perf.output import parse_perf_output
 from tests.tools import DATA
@@ -23,17 +23,17 @@ HOMOGENEOUS = {"cpu": ("P",)}
 NO_PMU = "no hardware PMU in this virtual machine"
 
 
-def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Measured:
+def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Reading:
     output = parse_perf_output(lines.strip())
     return read_counters(output, kinds_of, kernel_share=kernel_share)
 
 
-def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> Measured:
+def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> Reading:
     output = parse_perf_output((RECORDED / name).read_text())
     return read_counters(output, kinds_of, why_unsupported)
 
 
-def count(reading: Measured, pmu: str, event: str) -> dict[str, Any]:
+def count(reading: Reading, pmu: str, event: str) -> dict[str, Any]:
     (found,) = (
         entry
         for entry in reading.fields["counters"]
@@ -310,7 +310,7 @@ def test_lines_that_are_not_understood_are_reported_beside_the_others() -> None:
 
 
 def test_without_perf_every_field_has_the_reason() -> None:
-    assert no_counters("perf is not installed") == Measured(
+    assert no_counters("perf is not installed") == Reading(
         {}, dict.fromkeys(FIELDS, "perf is not installed")
     )
 

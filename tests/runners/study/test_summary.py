@@ -13,10 +13,10 @@ from configs.library import load_study
 from configs.model import Baseline, Precision, Race, Study
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.study.course import runs_left
+from runners.study.course import pending_runs
 from runners.study.history import History
-from runners.study.machine import open_workplace
-from runners.study.outline import Outline
+from runners.study.machine import open_machine
+from runners.study.summary import PlanSummary
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.trees import build_tree
@@ -38,8 +38,8 @@ def with_energy(folder: Path) -> Path:
     return root
 
 
-def outline(root: Path, study: Study) -> Outline:
-    return open_workplace(root, None).outline(study, root / "results")
+def outline(root: Path, study: Study) -> PlanSummary:
+    return open_machine(root, None).outline(study, root / "results")
 
 
 def test_baselines_are_counted_by_governor_and_their_time_is_forecast(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_the_rest_of_a_race_is_simulated_once(
 
     def counted(plan: Plan, history: History) -> Iterator[PlannedRun]:
         simulated.append(plan)
-        return runs_left(plan, history)
+        return pending_runs(plan, history)
 
-    monkeypatch.setattr("runners.study.outline.runs_left", counted)
+    monkeypatch.setattr("runners.study.summary.pending_runs", counted)
     found = outline(
         with_energy(tmp_path), paper(race=Race("time"), baseline=Baseline(10.0), warmup=1)
     )

@@ -20,13 +20,13 @@ from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_said
-from runners.study.course import fewest_left, forecast, runs_left
+from runners.study.course import forecast, minimum_pending_runs, pending_runs
 from runners.study.history import History
 from runners.study.precision import CasePrecision, percent, repetition_rule, said
 
 
 @dataclass(frozen=True)
-class Outline:
+class PlanSummary:
     """A plan with what was done of it already.
 
     `launch` gives a case's launch line; `energy` is whether the node may tell its energy.
@@ -84,11 +84,11 @@ class Outline:
     # To know what is left of a race is to simulate it.
     @cached_property
     def _most(self) -> list[PlannedRun]:
-        return list(runs_left(self.plan, self.history))
+        return list(pending_runs(self.plan, self.history))
 
     @cached_property
     def _fewest(self) -> list[PlannedRun]:
-        return fewest_left(self.plan, self.history)
+        return minimum_pending_runs(self.plan, self.history)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         expected_s = forecast(self.plan.cases, left, self.history).left_s
