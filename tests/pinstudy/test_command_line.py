@@ -269,7 +269,8 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
 
 
 def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
-    done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
+    with looks_counted(folder / "looks"):
+        done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
     assert done.returncode == 0, done.stderr
     assert "To pin or not to pin?\n  For time: " in done.stdout
     (records,) = folder.glob("results/work/*/records")
