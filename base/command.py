@@ -8,6 +8,9 @@ import select
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from base.shortage import ShortageError, is_shortage, tells_of_shortage
+from base.text import printable
+
 # Commands that are asked load libraries at most; one that needs this long hangs.
 LIMIT_S = 10.0
 
@@ -22,7 +25,8 @@ def ask(
     """Return what a command prints on stdout, or None when it cannot be started, hangs or fails.
 
     It fails when its exit status is none of `statuses`, and hangs after `limit_s` seconds. What
-    it prints on stderr follows `with_stderr`.
+    it prints on stderr follows `with_stderr`. Raises ShortageError when the host is short of what
+    it takes to ask: that says nothing of the command.
     """
     try:
         answer = subprocess.run(
@@ -33,9 +37,16 @@ def ask(
             timeout=limit_s,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError as error:
+        if is_shortage(error):
+            raise ShortageError(f"{command[0]} could not be asked: {error.strerror}") from None
         return None
     if answer.returncode not in statuses:
+        lines = answer.stderr.decode(errors="replace").splitlines()
+        if lines and tells_of_shortage(lines[-1]):
+            raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
         return None
     said = answer.stdout + answer.stderr if with_stderr else answer.stdout
     return said.decode(errors="replace")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
+from runners.execution.sampler import PlacementSampler
 from tests.wait import until
 
 # What a shell script of a test does first: say that it was started, and wait at its gate when more
@@ -75,3 +79,24 @@ def held_nap(path: Path) -> Gate:
     path.write_text(NAP)
     path.chmod(0o755)
     return Gate(path)
+
+
+@contextmanager
+def looks_counted(file: Path) -> Iterator[Path]:
+    """Keep, in a file, how often this process has looked where the threads of programs are.
+
+    A program that works until it was looked at often enough is not missed, whatever else keeps the
+    node busy. The count is a line of always the same length, to be mapped or read as it grows.
+    """
+    file.write_text(f"{0:<18}\n")
+    sample, looks = PlacementSampler.sample, 0
+    with file.open("r+b", buffering=0) as counter:
+
+        def counted(sampler: PlacementSampler, *, at_end: bool = False) -> None:
+            nonlocal looks
+            sample(sampler, at_end=at_end)
+            looks += 1
+            os.pwrite(counter.fileno(), f"{looks:<18}".encode(), 0)
+
+        with mock.patch.object(PlacementSampler, "sample", counted):
+            yield file

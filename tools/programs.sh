@@ -49,8 +49,9 @@ programs_for() {
             *) by_gcc+=" $program" ;;
         esac
     done
-    programs_for_by "$folder" "$march" gcc g++ "$by_gcc"
-    lacks clang || programs_for_by "$folder" "$march" clang clang++ "$by_clang" \
+    # Without names it is all programs, of each compiler.
+    [ $# -gt 0 ] && [ -z "$by_gcc" ] || programs_for_by "$folder" "$march" gcc g++ "$by_gcc"
+    [ $# -gt 0 ] && [ -z "$by_clang" ] || lacks clang || programs_for_by "$folder" "$march" clang clang++ "$by_clang" \
         -D PINSTUDY_WITNESS=OFF -D PINSTUDY_PYTHON_TREE=OFF
 }
 

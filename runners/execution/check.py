@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from base.shortage import SHORTAGES, ShortageError, shortage_of
 from base.text import ended_by, printable, shown
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
-from runners.host.shortage import SHORTAGES, ShortageError, shortage_of
 
 # A check is no part of what is measured, and a study waits for it after every run.
 LIMIT_S = 60.0

@@ -11,7 +11,7 @@ import tempfile
 from typing import IO, cast
 
 from base.errors import StudyError
-from runners.host.shortage import ShortageError, is_shortage
+from base.shortage import ShortageError, is_shortage
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024

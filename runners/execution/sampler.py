@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import parse_cpulist
+from base.shortage import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
-from runners.host.shortage import is_shortage
 
 ONLINE = "/sys/devices/system/cpu/online"
 # Programs that start ever new threads are followed so far; a trace takes about 1 kB.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from base.shortage import ShortageError, shortage_in, shortage_of
 from runners.execution.execute import Observation
 from runners.execution.witness import LaunchError
-from runners.host.shortage import ShortageError, shortage_in, shortage_of
 
 # Signals to all processes of a job arrive within milliseconds of one another.
 SIGNAL_GRACE_S = 0.25

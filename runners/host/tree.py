@@ -19,8 +19,8 @@ from typing import TypeVar
 
 from base.cpulist import parse_cpulist
 from base.files import read_given
+from base.shortage import SHORTAGES, ShortageError
 from runners.host.privileges import as_root, may_be_root
-from runners.host.shortage import SHORTAGES, ShortageError
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
 # large nodes and of PMUs may be longer. Whatever is larger than this is no such file.

@@ -245,7 +245,7 @@ def _chosen(tree: Tree, path: str) -> str | Unavailable:
     return match[1] if match else Unavailable(f"{path} marks no choice")
 
 
-PATH = "/proc/cmdline"
+BOOT_OPTIONS = "/proc/cmdline"
 _NAMES = frozenset(
     {
         # who runs where: `intel_pstate=no_cas`, for one, takes back capacity-aware scheduling
@@ -272,7 +272,7 @@ _VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 def read_boot_options(tree: Tree) -> str | Unavailable:
     """Return these options of this boot, in their order, blanks between them; often none."""
-    line = tree.content(PATH)
+    line = tree.content(BOOT_OPTIONS)
     return line if isinstance(line, Unavailable) else kept_options(line)
 
 

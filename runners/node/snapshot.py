@@ -20,7 +20,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
-from runners.node import boot_options, cpuinfo
+from runners.node import cpuinfo, facts
 from runners.node.discovery import check_root
 
 FORMAT = 1
@@ -244,8 +244,8 @@ def _take(tree: Tree, path: str, found: NodeFiles) -> None:
     elif path in _VERSIONS:
         kept = _BUILDER.sub("removed", text)
         what = "who built the kernel, and where"
-    elif path == boot_options.PATH:
-        kept = f"{boot_options.kept_options(text)}\n"
+    elif path == facts.BOOT_OPTIONS:
+        kept = f"{facts.kept_options(text)}\n"
         what = "boot options that do not decide how programs run"
     if kept != text:
         found.removed[path] = what

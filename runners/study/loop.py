@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 from base.errors import StoppedError, StudyError
 from base.reading import Reading
+from base.shortage import ShortageError
 from base.units import duration, utc_now
 from runners.execution.execute import Observation
 from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
-from runners.host.shortage import ShortageError
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch
 from runners.measure.energy.idle import Baselines

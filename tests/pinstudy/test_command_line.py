@@ -19,7 +19,7 @@ from base.version import VERSION
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted
-from tests.held import Gate, held_nap
+from tests.held import Gate, held_nap, looks_counted
 from tests.processes import ended
 from tests.tools import ROOT, need_tool
 from tests.trees import build_tree
@@ -35,14 +35,14 @@ sizes:
   short: {arguments: '0.02', estimate: 20 ms}
   bad: {arguments: never}
 """
-# Long enough to be looked at, and at work all the time: what sleeps decides nothing.
+# At work until it was looked at often enough for a proof: what sleeps decides nothing.
 WORK = """\
 title: work
 variants:
   plain: {program: /bin/sh, runtime: none}
 sizes:
-  loop:
-    arguments: ['-c', 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done']
+  looked-at:
+    arguments: ['-c', 'read n <LOOKS; e=$((n + 10)); while [ $n -lt $e ]; do read n <LOOKS; done']
     estimate: 0.2 s
 """
 STUDY = """\
@@ -68,9 +68,9 @@ def folder(tmp_path: Path) -> Path:
     ):
         text = STUDY.replace("VARIANT", variant).replace("SIZE", size)
         (tmp_path / f"{name}.yaml").write_text(text)
-    (tmp_path / "apps" / "work.yaml").write_text(WORK)
+    (tmp_path / "apps" / "work.yaml").write_text(WORK.replace("LOOKS", str(tmp_path / "looks")))
     work = STUDY.replace("app: nap, variants: VARIANT", "app: work, variants: plain")
-    (tmp_path / "work.yaml").write_text(work.replace("SIZE", "loop"))
+    (tmp_path / "work.yaml").write_text(work.replace("SIZE", "looked-at"))
     return tmp_path
 
 
@@ -112,8 +112,8 @@ def two_kinds() -> str:
 
 
 def test_a_study_runs_all_five_mappings_with_proved_placement(folder: Path) -> None:
-    kinds = two_kinds()
-    done = pinstudy(folder, "run", "work.yaml", "--kinds", kinds)
+    with looks_counted(folder / "looks"):
+        done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds())
     assert done.returncode == 0, done.stderr
     made = records(folder)
     assert len(made) == 5 * (3 + 1)
@@ -269,7 +269,8 @@ def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
 
 
 def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
-    done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
+    with looks_counted(folder / "looks"):
+        done = pinstudy(folder, "run", "work.yaml", "--kinds", two_kinds(), "--report")
     assert done.returncode == 0, done.stderr
     assert "To pin or not to pin?\n  For time: " in done.stdout
     (records,) = folder.glob("results/work/*/records")

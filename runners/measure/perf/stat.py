@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from base.command import wait_for
+from base.shortage import is_shortage
 from base.text import ended_by
 from runners.host.privileges import as_root
-from runners.host.shortage import is_shortage
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0

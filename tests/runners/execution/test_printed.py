@@ -8,10 +8,10 @@ import os
 import pytest
 
 from base.errors import StudyError
+from base.shortage import ShortageError
 from runners.execution import printed
 from runners.execution.execute import Harness, execute
 from runners.execution.printed import KEPT_BYTES, SLACK_BYTES, Printed
-from runners.host.shortage import ShortageError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
 from tests.limits import no_more_files

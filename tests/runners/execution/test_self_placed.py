@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +13,9 @@ import pytest
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import watched_of
 from runners.execution.placement import Proof, Wanted, prove
-from runners.execution.sampler import PlacementSampler
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
+from tests.held import looks_counted
 from tests.tools import need_tool
 
 SOURCES = Path(__file__).with_name("placed")
@@ -36,18 +34,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A file with the number of looks, for which programs wait (work.h): no look is too late."""
-    path = tmp_path / "looks"
-    path.write_bytes(bytes(8))
-    sample = PlacementSampler.sample
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 8) as counter:
-
-        def counted(sampler: PlacementSampler, *, at_end: bool = False) -> None:
-            sample(sampler, at_end=at_end)
-            counter[:] = sampler.samples.to_bytes(8, sys.byteorder)
-
-        monkeypatch.setattr(PlacementSampler, "sample", counted)
+def looks(tmp_path: Path) -> Iterator[Path]:
+    """The file with the number of looks, for which programs wait (work.h): no look is too late."""
+    with looks_counted(tmp_path / "looks") as path:
         yield path
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from runners.doctor.report import EVERY_NAME, probe
-from runners.node import snapshot_files
+from runners.node import snapshot
 from runners.node.node import open_node
 from runners.node.snapshot import take_snapshot
 from runners.node.topology import topology_json
@@ -227,7 +227,7 @@ def test_more_files_than_a_node_has_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = build_tree(tmp_path, "adl0")
-    monkeypatch.setattr(snapshot_files, "MAX_FILES", 50)
+    monkeypatch.setattr(snapshot, "MAX_FILES", 50)
     with pytest.raises(UserError, match="more than 50 files"):
         take_snapshot(root)
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from base.command import ask
+from base.shortage import ShortageError, shortage_in
 from runners.execution.check import why_refused
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import Ending, LaunchError
-from runners.host.shortage import ShortageError, shortage_in
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfProcess
@@ -138,6 +139,18 @@ def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_
         with pytest.raises(ShortageError, match="cannot read /: Too many open files"):
             tree.names("/")
     assert tree.text("/there") == "1"
+
+
+def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent(
+    tmp_path: Path,
+) -> None:
+    with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):
+        ask(["true"])
+    short = tmp_path / "ldd"
+    short.write_text("#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
+    short.chmod(0o755)
+    with pytest.raises(ShortageError, match="ldd could not be asked: sh: 1: Cannot fork"):
+        ask([str(short)])
 
 
 def test_a_check_that_could_not_be_started_refuses_nothing() -> None:

@@ -51,7 +51,12 @@ def shortage_of(error: BaseException) -> str:
             return f"a run could not be started, or not be watched: {error.strerror}"
         return ""
     text = str(error)
-    return text if any(word in text for word in _WORDS) else ""
+    return text if tells_of_shortage(text) else ""
+
+
+def tells_of_shortage(text: str) -> bool:
+    """Return whether a command says that it was refused a process, an open file or memory."""
+    return any(word in text for word in _WORDS)
 
 
 def shortage_in(exec_errno: int | None, status: int | None, stderr: str) -> str:
@@ -65,6 +70,6 @@ def shortage_in(exec_errno: int | None, status: int | None, stderr: str) -> str:
         return ""
     starts = (_LOADER,) if status == _LOADER_STATUS else _NO_THREAD
     for line in stderr.splitlines():
-        if any(start in line for start in starts) and any(word in line for word in _WORDS):
+        if any(start in line for start in starts) and tells_of_shortage(line):
             return f"the program could not go on: {line.strip()}"
     return ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.host import installation, software
+from runners.host import software
 from runners.host.software import build_of
 
 
@@ -16,8 +16,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a folder that holds the packages, and an interpreter in a folder of its own."""
     root = tmp_path / "lib/pinstudy"
     root.mkdir(parents=True)
-    for module in (installation, software):
-        monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setattr(software, "ROOT", root)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "view/bin/python3"))
     monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
     monkeypatch.delenv("SPACK_ENV", raising=False)
@@ -63,7 +62,7 @@ def test_a_checkout_in_a_spack_environment_takes_no_program_of_its_build(
     built = make(tree / "build/bin/lu-serial")
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     assert software.find_program("lu-serial") is None
-    assert installation.for_programs().sentence == "install it with `spack install`"
+    assert software.for_programs().sentence == "install it with `spack install`"
     in_view = make(tmp_path / "view/bin/lu-serial")
     assert software.find_program("lu-serial") == in_view
     monkeypatch.setenv("PINSTUDY_NO_SPACK", "1")
@@ -79,22 +78,22 @@ def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_pa
 
 def test_a_checkout_advises_to_set_up(tree: Path) -> None:
     check_out(tree)
-    assert installation.for_tools().grant == "make setup"
-    assert installation.for_programs().sentence == "build it with `make setup`"
-    assert installation.for_guests().grant == "make vm"
+    assert software.for_tools().grant == "make setup"
+    assert software.for_programs().sentence == "build it with `make setup`"
+    assert software.for_guests().grant == "make vm"
 
 
 @pytest.mark.usefixtures("tree")
 def test_an_installation_does_not_send_its_users_to_a_makefile(tmp_path: Path) -> None:
-    assert installation.prefix() == tmp_path
-    for remedy in (installation.for_tools(), installation.for_programs()):
+    assert software.prefix() == tmp_path
+    for remedy in (software.for_tools(), software.for_programs()):
         assert "make" not in remedy.grant and "make" not in remedy.sentence
-    assert str(tmp_path) in installation.for_programs().sentence
-    assert "in a checkout" in installation.for_guests().sentence
+    assert str(tmp_path) in software.for_programs().sentence
+    assert "in a checkout" in software.for_guests().sentence
 
 
 @pytest.mark.usefixtures("tree")
 def test_an_installation_by_spack_is_not_to_be_installed_once_more(tmp_path: Path) -> None:
     (tmp_path / ".spack").mkdir()
-    assert "pinstudy-apps" in installation.for_programs().grant
-    assert str(tmp_path) not in installation.for_programs().grant
+    assert "pinstudy-apps" in software.for_programs().grant
+    assert str(tmp_path) not in software.for_programs().grant
