@@ -17,7 +17,7 @@ from tests.ordinary_user import NOBODY
 from tests.tools import ROOT, missing, need_tool
 
 # What a study needs without its tables: the packages below are Python only, or can be.
-_TREE = ("bin", "configs", "runners", "pinstudy")
+_TREE = ("bin", "base", "configs", "runners", "pinstudy")
 _PACKAGES = ("click", "marshmallow", "rich", "yaml")
 # Of subprocess: the arguments for a command of nobody's.
 AS_NOBODY: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": ()}

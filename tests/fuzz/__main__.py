@@ -99,7 +99,7 @@ def _alone(name: str, seconds: float, engine: str) -> None:
 def _with_atheris(name: str, seconds: float, folder: Path) -> None:
     # Has no types, and is not always there.
     atheris: Any = importlib.import_module("atheris")
-    with atheris.instrument_imports(include=["configs", "runners", "analysis"]):
+    with atheris.instrument_imports(include=["base", "configs", "runners", "analysis"]):
         from tests.fuzz.parsers import targets
     target = targets(folder)[name]
     corpus = folder / "corpus"

@@ -73,7 +73,7 @@ def test_an_interpreter_without_an_environment_of_its_own_imports_nothing_from_t
     (installation / "lib").mkdir()
     tree = installation / "lib" / "pinstudy"
     tree.mkdir()
-    for name in ("pinstudy", "configs", "runners", "analysis"):
+    for name in ("pinstudy", "base", "configs", "runners", "analysis"):
         (tree / name).symlink_to(ROOT / name)
     (tree / "interpreter").write_text(f"{sys.executable}\n")
     packages = next(path for path in sys.path if path.endswith("site-packages"))

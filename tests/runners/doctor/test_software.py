@@ -58,6 +58,8 @@ def test_a_runtimes_default_waiting_is_what_the_runtime_itself_says(
 def test_programs_that_are_not_built_are_named_with_what_builds_them(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A checkout, of which nothing is built.
+    (tools / "CMakeLists.txt").touch()
     monkeypatch.setattr(software, "ROOT", tools)
     assert ask("libomp")["libomp"] == Capability(
         "libomp", "missing", "lu-libomp is not built", "make setup"

@@ -50,7 +50,7 @@ def killed(folder: Path) -> int:
         "import os, sys; from pathlib import Path; from runners.records.shard import Shard;"
         "from runners.host.tree import Tree; from runners.study.crash_notice import AttemptMarker;"
         f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}});"
-        f"UnderWay(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"
+        f"AttemptMarker(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"
     )
     runner = subprocess.Popen([sys.executable, "-c", code, str(folder)])
     assert runner.wait() == 9
