@@ -7,7 +7,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/r
 hostname vnode
 
 # The programs of the checkout may use instructions that QEMU does not know.
-checkout=$(realpath "${0%/*}/../../..")
+checkout=$(realpath "${0%/*}/../..")
 mkdir -p "$checkout/build/bin"
 mount --bind "$checkout/build/emulated/bin" "$checkout/build/bin"
 
