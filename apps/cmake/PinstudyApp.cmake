@@ -132,9 +132,10 @@ function(pinstudy_test_program)
 endfunction()
 
 # pinstudy_test_options(<target>): how tests are compiled, which takes longer than to run them: as one
-# source, because half of what each would cost are the same headers.
+# source, because half of what each would cost are the same headers, and not optimised. What they
+# test is.
 function(pinstudy_test_options target)
   target_link_libraries(${target} PRIVATE GTest::gtest)
-  target_compile_options(${target} PRIVATE -O1)
+  target_compile_options(${target} PRIVATE -O0)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 endfunction()
