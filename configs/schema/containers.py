@@ -12,20 +12,28 @@ from base.text import shown
 from configs.schema.fields import MAX_ITEMS, AnyField, AtKey, ValueField, checked_name
 
 
-class OneOrMore(ValueField):
+class Holder(ValueField):
+    """What holds values of one sort; `EXPECTS` says so around what is expected of each."""
+
+    EXPECTS = "{}"
+
+    def __init__(self, inner: ValueField, *, required: bool = False) -> None:
+        super().__init__(self.EXPECTS.format(inner.expected), required=required)
+        self.inner = inner
+
+    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
+        super()._bind_to_schema(field_name, parent)
+        self.inner._bind_to_schema(field_name, self)
+
+
+class OneOrMore(Holder):
     """A list without repeats, or a single value for a list of one.
 
     Items that are wrong leave a gap (None) in what is passed on beside the errors, so that an
     item's place in the list stays its place in the file.
     """
 
-    def __init__(self, inner: ValueField, *, required: bool = False) -> None:
-        super().__init__(f"{inner.expected}, or a list of them", required=required)
-        self.inner = inner
-
-    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
-        super()._bind_to_schema(field_name, parent)
-        self.inner._bind_to_schema(field_name, self)
+    EXPECTS = "{}, or a list of them"
 
     def _convert(self, value: object) -> list[Any]:
         items = value if isinstance(value, list) else [value]
@@ -61,16 +69,10 @@ class Section(ValueField):
         return self._loader.load(value)
 
 
-class Named(ValueField):
+class Named(Holder):
     """A table from a name to a section that takes this name: `small: {…}`, `large: {…}`."""
 
-    def __init__(self, inner: Section, *, required: bool = False) -> None:
-        super().__init__(f"a table from names to {inner.expected}", required=required)
-        self.inner = inner
-
-    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
-        super()._bind_to_schema(field_name, parent)
-        self.inner._bind_to_schema(field_name, self)
+    EXPECTS = "a table from names to {}"
 
     def _convert(self, value: object) -> dict[str, Any]:
         if not isinstance(value, dict) or not value:
@@ -86,16 +88,10 @@ class Named(ValueField):
         return {name: replace(item, name=name) for name, item in loaded.items()}
 
 
-class Table(ValueField):
+class Table(Holder):
     """A table from a name to a single value: `iterations: 575`, `area: 1.4 to 1.6`."""
 
-    def __init__(self, inner: ValueField, *, required: bool = False) -> None:
-        super().__init__(f"a table from names to {inner.expected}", required=required)
-        self.inner = inner
-
-    def _bind_to_schema(self, field_name: str, parent: Schema | AnyField) -> None:
-        super()._bind_to_schema(field_name, parent)
-        self.inner._bind_to_schema(field_name, self)
+    EXPECTS = "a table from names to {}"
 
     def _convert(self, value: object) -> dict[str, Any]:
         if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
