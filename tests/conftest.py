@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests import leftovers
-from tests.isolation import isolate, worker
+from tests.isolation import loopback_up, worker
 
 # How many of the lines that say why a test failed are kept for the end, and how much of a line.
 KEPT_REASONS = 4
@@ -39,7 +39,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 def pytest_configure(config: pytest.Config) -> None:
     """Part the workers of pytest-xdist, so that each may run a study while others do."""
     if "PYTEST_XDIST_WORKER" in os.environ:
-        isolate()
+        loopback_up()
     elif getattr(config.option, "tx", None):
         if os.geteuid() != 0:
             raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")

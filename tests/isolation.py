@@ -8,19 +8,15 @@ folder of the node (runners/host/lock.py), what studies have set is in a folder 
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import os
+import shlex
 import socket
 import struct
 import sys
-from pathlib import Path
 
 # netdevice(7).
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
-
-# The shell is the first process of its namespace, which has to wait for what others leave.
-_NODE = "unshare --net --mount --pid --fork --kill-child --mount-proc sh -c '\"$@\"; exit $?' sh"
 
 # For a shell in namespaces of its own, whose node's lock is then not that of others.
 OWN_LOCKS = """
@@ -28,32 +24,24 @@ for folder in /run/lock /dev/shm; do
     [ ! -d $folder ] || mount -t tmpfs -o mode=1777 tmpfs $folder || exit
 done
 """
-
-_FOLDERS = ("/run/lock", "/dev/shm", "/var/lib/pinstudy")
+# This shell is the first process of its namespace, and has to wait for what others leave.
+_NODE = f"""{OWN_LOCKS}
+mkdir -p /var/lib/pinstudy && mount -t tmpfs -o mode=755 tmpfs /var/lib/pinstudy || exit
+"$@"
+exit $?
+"""
+_NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def worker() -> str:
     """Return what pytest-xdist starts for a worker in namespaces of its own, which root may."""
     # By its name from here: a first process of which a folder is called pinstudy looks like one.
-    return f"popen//python={_NODE} {os.path.relpath(sys.executable)}"
+    python = os.path.relpath(sys.executable)
+    return f"popen//python={shlex.join(['unshare', *_NAMESPACES, 'sh', '-c', _NODE, 'sh', python])}"
 
 
-def isolate() -> None:
-    """Give this process, in such namespaces, folders and a loopback device of its own."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    for folder in _FOLDERS:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        mode = f"mode={Path(folder).stat().st_mode & 0o7777:o}".encode()
-        _checked(libc.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, mode))
-    _loopback_up()
-
-
-def _checked(result: int) -> None:
-    if result != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def _loopback_up() -> None:
+def loopback_up() -> None:
+    """Switch on the loopback device of this network namespace, where it is off at first."""
     request = struct.Struct("16sh14x")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         answer = fcntl.ioctl(asking, _GET_FLAGS, request.pack(b"lo", 0))
