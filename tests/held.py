@@ -20,6 +20,8 @@ WAIT_AT_GATE = """\
 echo >>"$0.starts"
 [ -p "$0.gate" ] && [ $(wc -l <"$0.starts") -gt $(cat "$0.free") ] && read _ <"$0.gate"
 """
+# How it works until looks, which are counted in a file LOOKS (looks_counted), suffice for a proof.
+WORK_UNTIL_LOOKED_AT = "read n <LOOKS; e=$((n + 10)); while [ $n -lt $e ]; do read n <LOOKS; done"
 NAP = f"""\
 #!/bin/sh
 {WAIT_AT_GATE}exec sleep "$1"

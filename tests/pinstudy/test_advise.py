@@ -14,7 +14,7 @@ import pytest
 
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
-from tests.held import WAIT_AT_GATE, Gate, looks_counted
+from tests.held import WAIT_AT_GATE, WORK_UNTIL_LOOKED_AT, Gate, looks_counted
 from tests.processes import ended
 from tests.trees import build_tree
 from tests.wait import HANG_S
@@ -29,8 +29,7 @@ takes=0.4
 [ "$cpus" = "$2" ] && takes=0.15
 echo "takes: $takes s"
 {WAIT_AT_GATE}[ -e looks ] || {{ timeout $takes sh -c 'while :; do :; done'; exit 0; }}
-read n <looks; enough=$((n + 10))
-while [ $n -lt $enough ]; do read n <looks; done
+{WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
 """
 
 

@@ -19,7 +19,7 @@ from base.version import VERSION
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted
-from tests.held import Gate, held_nap, looks_counted
+from tests.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
 from tests.processes import ended
 from tests.tools import ROOT, need_tool
 from tests.trees import build_tree
@@ -36,13 +36,13 @@ sizes:
   bad: {arguments: never}
 """
 # At work until it was looked at often enough for a proof: what sleeps decides nothing.
-WORK = """\
+WORK = f"""\
 title: work
 variants:
-  plain: {program: /bin/sh, runtime: none}
+  plain: {{program: /bin/sh, runtime: none}}
 sizes:
   looked-at:
-    arguments: ['-c', 'read n <LOOKS; e=$((n + 10)); while [ $n -lt $e ]; do read n <LOOKS; done']
+    arguments: ['-c', '{WORK_UNTIL_LOOKED_AT}']
     estimate: 0.2 s
 """
 STUDY = """\
