@@ -15,6 +15,7 @@ from base.errors import StudyError
 # What never ends or never begins (devices, pipes, terminals) is refused before it is opened, since
 # opening alone can do harm; without waiting, for files of the kernel that wait for news.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotAFileError(OSError):
@@ -93,9 +94,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UnsafeError(Exception):

@@ -9,6 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
+# Programs are built with -march=native unless told otherwise.
+_MEANS = {
+    signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
+    "here with `make clean setup`",
+}
 
 
 def shown(value: object) -> str:
@@ -81,13 +86,6 @@ def _octal(byte: int) -> str:
     character = chr(byte)
     plain = character.isascii() and character.isprintable() and character not in "'\\"
     return character if plain else f"\\{byte:03o}"
-
-
-# Programs are built with -march=native unless told otherwise.
-_MEANS = {
-    signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
-    "here with `make clean setup`",
-}
 
 
 def ended_by(number: int) -> str:

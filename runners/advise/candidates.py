@@ -32,6 +32,22 @@ _TOLD = {
     "siblings-pin": "SMT siblings",
     "half-clusters-set": "half of the clusters",
 }
+SCHEDULER = "scheduler"
+# Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.
+FEW_CPUS = 8
+# Loop schedules race on these, where they have threads on unlike CPUs.
+_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
+# What any thread count can be tried on, where it fits.
+_OF_KINDS = (
+    *("pcores-pin", "cores-pin", "ecores-pin", "pcores-set", "ecores-set", "mixed-pin"),
+    *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
+    "compact-pin",
+)
+_SMALL = {"ecores-set": "lpecores-set", "ecores-pin": "lpecores-pin"}
+_OF_EQUALS = (
+    *("cores-pin", "cores-set", "half-clusters-pin", "half-clusters-set"),
+    *("spread-pin", "compact-pin"),
+)
 
 
 @dataclass(frozen=True)
@@ -238,24 +254,6 @@ def _cannot(ground: Ground) -> list[str]:
     if low and has_e_cores(ground.topology):
         lines.append(f"LP-E-cores alone (CPUs {format_cpulist(low)}): too slow to be suggested")
     return lines
-
-
-SCHEDULER = "scheduler"
-# Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.
-FEW_CPUS = 8
-# Loop schedules race on these, where they have threads on unlike CPUs.
-_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
-# What any thread count can be tried on, where it fits.
-_OF_KINDS = (
-    *("pcores-pin", "cores-pin", "ecores-pin", "pcores-set", "ecores-set", "mixed-pin"),
-    *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
-    "compact-pin",
-)
-_SMALL = {"ecores-set": "lpecores-set", "ecores-pin": "lpecores-pin"}
-_OF_EQUALS = (
-    *("cores-pin", "cores-set", "half-clusters-pin", "half-clusters-set"),
-    *("spread-pin", "compact-pin"),
-)
 
 
 @dataclass(frozen=True)

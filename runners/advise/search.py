@@ -24,6 +24,9 @@ from runners.advise.study_file import StudyFile
 from runners.node.cpufreq import Cpufreq
 from runners.race.race import most_said
 
+# Answers why cases cannot run under a governor on these CPUs, None when they can.
+WhyNot = Callable[[str, Sequence[int]], "str | None"]
+
 
 @dataclass(frozen=True)
 class Search:
@@ -136,10 +139,6 @@ def _objective(request: Request) -> str:
         return f"{RACE_OF[request.of]}; {margin}"
     which = "higher" if request.higher else "lower"
     return f"what {word_as_typed(request.pattern)} picks of stdout, {which} is better; {margin}"
-
-
-# Answers why cases cannot run under a governor on these CPUs, None when they can.
-WhyNot = Callable[[str, Sequence[int]], "str | None"]
 
 
 @dataclass(frozen=True)

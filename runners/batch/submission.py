@@ -31,6 +31,13 @@ SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
 _MOST_SUBMISSIONS = 9999
+_TEXTS = ("study", "name", "digest", "results", "site", "system", "how", "pool", "submitted_at")
+# All of its runs are made.
+DONE = 0
+# All but those of cases that this node cannot run.
+REFUSED = 3
+# sysexits.h, EX_TEMPFAIL: what is left can be made later.
+STOPPED = 75
 
 
 @dataclass(frozen=True)
@@ -173,9 +180,6 @@ def _folders(study_results: Path) -> list[Path]:
     return [path for path in inside if path.name.isascii() and path.name.isdigit()]
 
 
-_TEXTS = ("study", "name", "digest", "results", "site", "system", "how", "pool", "submitted_at")
-
-
 def _submission(folder: Path, data: Mapping[str, Any]) -> Submission:
     if data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
@@ -213,11 +217,3 @@ def _job(data: Mapping[str, Any], workers: int) -> Submitted:
         first_worker=checked_count(data["first_worker"], "first_worker", workers),
         workers=checked_count(data["workers"], "workers", workers),
     )
-
-
-# All of its runs are made.
-DONE = 0
-# All but those of cases that this node cannot run.
-REFUSED = 3
-# sysexits.h, EX_TEMPFAIL: what is left can be made later.
-STOPPED = 75

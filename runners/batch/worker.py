@@ -40,6 +40,10 @@ from runners.study.session import Session
 RESERVE_S = 20.0
 # An older attempt on the same node has been fenced, and ends after the run that it is making.
 WAIT_FOR_OLDER_S = 600.0
+# These come early: the run in flight may end.
+_WARNINGS = ("SIGUSR1", "SIGUSR2")
+# After these there is no time left.
+_AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
 
 
 @dataclass(frozen=True)
@@ -237,12 +241,6 @@ def claim_lanes(
 
 def _lane_of_all(submission: Submission) -> str:
     return f"{submission.pool}-submission"
-
-
-# These come early: the run in flight may end.
-_WARNINGS = ("SIGUSR1", "SIGUSR2")
-# After these there is no time left.
-_AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
 
 
 class StopSignals:

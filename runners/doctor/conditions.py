@@ -10,6 +10,8 @@ from runners.host.tree import Unavailable
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 
+_DAEMONS = "daemons"
+
 
 def probe_temperatures(node: AskedNode) -> Iterator[Capability]:
     """Read every package's sensor once."""
@@ -44,9 +46,6 @@ def probe_throttling(node: AskedNode) -> Iterator[Capability]:
     else:
         reasons = "; ".join(dict.fromkeys(reading.unavailable.values()))
         yield Capability("throttle-counters", "missing", reasons)
-
-
-_DAEMONS = "daemons"
 
 
 def probe_daemons(node: AskedNode) -> Iterator[Capability]:

@@ -25,6 +25,15 @@ from runners.node.cpufreq import (
 )
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 
+# What a governor's change writes, and what has to be put back after it.
+_WRITTEN = (
+    "scaling_governor",
+    "energy_performance_preference",
+    "scaling_min_freq",
+    "scaling_max_freq",
+)
+_UNDO = "pinstudy restore"
+
 
 def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
     """Tell the core kinds and how they are known; a guest of one kind may hide others."""
@@ -68,15 +77,6 @@ def probe_cpus(node: AskedNode) -> Iterator[Capability]:
     else:
         online = f"online: {format_cpulist(topology.online)}{offline}"
         yield Capability("cpus", "ok", online)
-
-
-# What a governor's change writes, and what has to be put back after it.
-_WRITTEN = (
-    "scaling_governor",
-    "energy_performance_preference",
-    "scaling_min_freq",
-    "scaling_max_freq",
-)
 
 
 def probe_governor(node: AskedNode) -> Iterator[Capability]:
@@ -143,9 +143,6 @@ def _lasting(written: list[str]) -> str:
     # Policies are no devices that udev knows; systemd-tmpfiles sets owners at each boot.
     lines = "\\n".join(f"z {POLICIES}/policy*/{name} - $USER -" for name in written)
     return f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
-
-
-_UNDO = "pinstudy restore"
 
 
 def probe_settings(node: AskedNode) -> Iterator[Capability]:

@@ -23,6 +23,10 @@ _BATCH = "batch"
 # A controller that is away lets its clients wait for minutes; one that is there answers at once.
 LIMIT_S = 3.0
 _MAX_CHARACTERS = 80
+_GUESTS = "virtual-machines"
+KVM = "/dev/kvm"
+_INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
+_INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-core (Fedora)"
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,6 @@ def _of(system: _System) -> Capability:
         reason = f"version {version[1]}; {asked} fails or does not answer in {LIMIT_S:g} s"
         return Capability(name, "limited", reason, "ask its administrator, or try a login node")
     return Capability(name, "ok", f"version {version[1]}; {asked} answers")
-
-
-_GUESTS = "virtual-machines"
-KVM = "/dev/kvm"
-_INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
-_INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-core (Fedora)"
 
 
 def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:

@@ -25,6 +25,7 @@ from runners.plan.command_line import REMOVED_PREFIXES
 _PROGRAM, _SIZE = "lu-{}", "2"
 _SPINS = re.compile(r"GOMP_SPINCOUNT\s*=\s*'?([0-9]+|INFINITY)", re.IGNORECASE)
 _BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)", re.IGNORECASE)
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
 
 def probe_programs(node: AskedNode) -> Iterator[Capability]:
@@ -100,9 +101,6 @@ def _settings(program: Path, environment: dict[str, str]) -> str:
     # One thread: libgomp spins less when threads are more than CPUs.
     asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
     return ask([str(program), _SIZE], asked, with_stderr=True) or ""
-
-
-_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
 
 def probe_taskset(node: AskedNode) -> Iterator[Capability]:

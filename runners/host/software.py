@@ -23,6 +23,10 @@ EMULATED = ROOT / "build" / "emulated" / "bin"
 ORIGINALS = ROOT / "build" / "originals" / "bin"
 WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
+MAX_CHARACTERS = 500
+MAX_BYTES = 4096
+# PREFIX/bin may be everybody's.
+_OWN = re.compile(r"[a-z]+-(serial|pthreads|libgomp|libomp)")
 
 
 def program_folders() -> tuple[Path, ...]:
@@ -130,12 +134,6 @@ def for_guests(obtain: str = "") -> Remedy:
         return Remedy("make vm", "set it up with `make vm`")
     words = "run `make vm` in a checkout of pinstudy, and the study from there"
     return Remedy(words, words)
-
-
-MAX_CHARACTERS = 500
-MAX_BYTES = 4096
-# PREFIX/bin may be everybody's.
-_OWN = re.compile(r"[a-z]+-(serial|pthreads|libgomp|libomp)")
 
 
 def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:

@@ -28,6 +28,14 @@ NODES = "/sys/devices/system/node"
 
 _CPU_NAME = re.compile(r"cpu([0-9]{1,5})")
 _NODE_NAME = re.compile(r"node([0-9]{1,5})")
+_INDEX_NAME = re.compile(r"index([0-9]{1,2})")
+_SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
+_FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+_TYPES = frozenset({"Data", "Instruction", "Unified"})
+# What index0, index1, … are on every machine seen, for trees that hold no level and type files.
+_LEVEL_OF_INDEX = {0: 1, 1: 1, 2: 2, 3: 3, 4: 4}
+_TYPE_OF_INDEX = {0: "Data", 1: "Instruction"}
+_MAX_LEVEL = 9
 
 
 def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology:
@@ -208,16 +216,6 @@ def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
     if not tree.live:
         return online
     return tuple(sorted(os.sched_getaffinity(0).intersection(online))) or online
-
-
-_INDEX_NAME = re.compile(r"index([0-9]{1,2})")
-_SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
-_FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
-_TYPES = frozenset({"Data", "Instruction", "Unified"})
-# What index0, index1, … are on every machine seen, for trees that hold no level and type files.
-_LEVEL_OF_INDEX = {0: 1, 1: 1, 2: 2, 3: 3, 4: 4}
-_TYPE_OF_INDEX = {0: "Data", 1: "Instruction"}
-_MAX_LEVEL = 9
 
 
 def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cache, ...]:

@@ -73,6 +73,29 @@ _SETTLED = (
 )
 _SETTLED_TOPOLOGY = ("cores", "caches", "numa", "online")
 _SETTLED_CPUFREQ = ("drivers", "mode", "turbo")
+BOOT_OPTIONS = "/proc/cmdline"
+_NAMES = frozenset(
+    {
+        # who runs where: `intel_pstate=no_cas`, for one, takes back capacity-aware scheduling
+        *("isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "maxcpus", "nr_cpus"),
+        *("nosmt", "noautogroup", "preempt", "threadirqs", "skew_tick"),
+        # frequency and sleep states
+        *("intel_pstate", "amd_pstate", "amd_prefcore", "cpufreq.default_governor", "idle"),
+        *("cpufreq.off", "cpuidle.off", "cpuidle.governor", "intel_idle.max_cstate"),
+        *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force"),
+        # interrupts that take a counter, and clocks
+        *("nmi_watchdog", "nowatchdog", "nosoftlockup", "clocksource", "tsc", "hpet"),
+        # memory
+        *("transparent_hugepage", "hugepages", "hugepagesz", "default_hugepagesz"),
+        *("numa", "numa_balancing"),
+        # what protection against side channels costs
+        *("mitigations", "nopti", "pti", "nospectre_v1", "nospectre_v2", "spectre_v2", "l1tf"),
+        *("spectre_v2_user", "spec_store_bypass_disable", "mds", "tsx", "tsx_async_abort"),
+        *("srbds", "mmio_stale_data", "retbleed", "spec_rstack_overflow"),
+        *("gather_data_sampling", "reg_file_data_sampling", "spectre_bhi"),
+    }
+)
+_VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 
 def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, Any]:
@@ -243,31 +266,6 @@ def _chosen(tree: Tree, path: str) -> str | Unavailable:
         return text
     match = re.search(r"\[([a-z_]+)\]", text)
     return match[1] if match else Unavailable(f"{path} marks no choice")
-
-
-BOOT_OPTIONS = "/proc/cmdline"
-_NAMES = frozenset(
-    {
-        # who runs where: `intel_pstate=no_cas`, for one, takes back capacity-aware scheduling
-        *("isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "maxcpus", "nr_cpus"),
-        *("nosmt", "noautogroup", "preempt", "threadirqs", "skew_tick"),
-        # frequency and sleep states
-        *("intel_pstate", "amd_pstate", "amd_prefcore", "cpufreq.default_governor", "idle"),
-        *("cpufreq.off", "cpuidle.off", "cpuidle.governor", "intel_idle.max_cstate"),
-        *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force"),
-        # interrupts that take a counter, and clocks
-        *("nmi_watchdog", "nowatchdog", "nosoftlockup", "clocksource", "tsc", "hpet"),
-        # memory
-        *("transparent_hugepage", "hugepages", "hugepagesz", "default_hugepagesz"),
-        *("numa", "numa_balancing"),
-        # what protection against side channels costs
-        *("mitigations", "nopti", "pti", "nospectre_v1", "nospectre_v2", "spectre_v2", "l1tf"),
-        *("spectre_v2_user", "spec_store_bypass_disable", "mds", "tsx", "tsx_async_abort"),
-        *("srbds", "mmio_stale_data", "retbleed", "spec_rstack_overflow"),
-        *("gather_data_sampling", "reg_file_data_sampling", "spectre_bhi"),
-    }
-)
-_VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 
 def read_boot_options(tree: Tree) -> str | Unavailable:

@@ -26,62 +26,6 @@ from runners.node.discovery import check_root
 FORMAT = 1
 FOLDER = "node"
 SUFFIX = ".tar.gz"
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The archive, and what is in it: how many files, and the reason of each that is not."""
-
-    data: bytes
-    files: int
-    unavailable: dict[str, str]
-
-
-def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
-    """Pack the node whose files are below `root`.
-
-    The archive has the files below `node/` at the node's own paths, as regular files, and
-    `snapshot.json`, which says what could not be read and what was taken out. Raises UserError
-    when `root` holds no node.
-    """
-    tree = Tree(root)
-    check_root(tree)
-    found = read_node_files(tree, with_names)
-    contents = {f"{FOLDER}{path}": content for path, content in found.files.items()}
-    contents["snapshot.json"] = _description(found, with_names)
-    directories = {f"{FOLDER}{path}" for path in found.directories}
-    for path in [*contents, *directories]:
-        directories.update(str(parent) for parent in Path(path).parents if parent != Path())
-    return Snapshot(_archive(contents, directories), len(found.files), found.unavailable)
-
-
-def _description(found: NodeFiles, with_names: bool) -> bytes:
-    described = {
-        "format": FORMAT,
-        "with_names": with_names,
-        "removed": found.removed,
-        "unavailable": found.unavailable,
-    }
-    return (json.dumps(described, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _archive(contents: dict[str, bytes], directories: set[str]) -> bytes:
-    packed = io.BytesIO()
-    with (
-        gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as compressed,
-        tarfile.open(fileobj=compressed, mode="w") as archive,
-    ):
-        for path in sorted({*contents, *directories}):
-            member = tarfile.TarInfo(path)
-            if path in contents:
-                member.size = len(contents[path])
-                archive.addfile(member, io.BytesIO(contents[path]))
-            else:
-                member.type, member.mode = tarfile.DIRTYPE, 0o755
-                archive.addfile(member)
-    return packed.getvalue()
-
-
 # A node of 1024 CPUs has some 70000 of these files.
 MAX_FILES = 200_000
 MAX_BYTES = 64 * 1024 * 1024
@@ -155,6 +99,60 @@ _SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILIN
 _BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
 # What runners/node/core_kinds/cpuid.py reads of an Intel CPU.
 _CPUID_LEAVES = (0x7, 0x1A)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The archive, and what is in it: how many files, and the reason of each that is not."""
+
+    data: bytes
+    files: int
+    unavailable: dict[str, str]
+
+
+def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
+    """Pack the node whose files are below `root`.
+
+    The archive has the files below `node/` at the node's own paths, as regular files, and
+    `snapshot.json`, which says what could not be read and what was taken out. Raises UserError
+    when `root` holds no node.
+    """
+    tree = Tree(root)
+    check_root(tree)
+    found = read_node_files(tree, with_names)
+    contents = {f"{FOLDER}{path}": content for path, content in found.files.items()}
+    contents["snapshot.json"] = _description(found, with_names)
+    directories = {f"{FOLDER}{path}" for path in found.directories}
+    for path in [*contents, *directories]:
+        directories.update(str(parent) for parent in Path(path).parents if parent != Path())
+    return Snapshot(_archive(contents, directories), len(found.files), found.unavailable)
+
+
+def _description(found: NodeFiles, with_names: bool) -> bytes:
+    described = {
+        "format": FORMAT,
+        "with_names": with_names,
+        "removed": found.removed,
+        "unavailable": found.unavailable,
+    }
+    return (json.dumps(described, indent=2, sort_keys=True) + "\n").encode()
+
+
+def _archive(contents: dict[str, bytes], directories: set[str]) -> bytes:
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w") as archive,
+    ):
+        for path in sorted({*contents, *directories}):
+            member = tarfile.TarInfo(path)
+            if path in contents:
+                member.size = len(contents[path])
+                archive.addfile(member, io.BytesIO(contents[path]))
+            else:
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+                archive.addfile(member)
+    return packed.getvalue()
 
 
 @dataclass

@@ -20,6 +20,14 @@ from runners.host.software import for_tools
 from runners.node.topology import Core, Topology
 
 NO_CLUSTERS = "no cores share a cache that others do not"
+_KIND_OF_SELECTION = {
+    "pcores": "P",
+    "ecores": "E",
+    "lpecores": "LP-E",
+    "pcpus": "P",
+    "ecpus": "E",
+    "lpecpus": "LP-E",
+}
 
 
 class CannotMapError(Exception):
@@ -372,14 +380,6 @@ PAIR_SELECTIONS: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "same-cluster": same_cluster,
     "across-kinds": across_kinds,
     "across-packages": across_packages,
-}
-_KIND_OF_SELECTION = {
-    "pcores": "P",
-    "ecores": "E",
-    "lpecores": "LP-E",
-    "pcpus": "P",
-    "ecpus": "E",
-    "lpecpus": "LP-E",
 }
 _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "all": lambda topology, _threads: topology.allowed,

@@ -30,6 +30,7 @@ from runners.settings.setting import put_in_force
 from runners.settings.site_command import SiteCommand
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_MAX_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,6 @@ def without_interruption() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_MAX_SHOWN = 3
 
 
 def restore_after_crash(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:

@@ -29,6 +29,10 @@ from runners.vm.run import GuestRun, HostView
 
 # A host that cannot boot a guest so many times in a row will not do it for the next run.
 MOST_BOOTS_LOST = 3
+# What a guest's own kernel counts; all else is counted by the host.
+OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
+# What is worth to be known of the virtual CPUs' threads as well.
+OF_VCPUS_TOO = ("migrations", "context_switches")
 
 
 def open_engine(
@@ -152,12 +156,6 @@ def _objection(view: HostView) -> tuple[str, str] | None:
     if problem := view.clock.problem:
         return CLOCK_DRIFTED, problem
     return None
-
-
-# What a guest's own kernel counts; all else is counted by the host.
-OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
-# What is worth to be known of the virtual CPUs' threads as well.
-OF_VCPUS_TOO = ("migrations", "context_switches")
 
 
 def counted_in_guest(seen: Observation) -> Reading:

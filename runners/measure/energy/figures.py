@@ -19,6 +19,8 @@ FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in D
 PACKAGE = FIELDS["package"]
 # Only an idle graphics unit uses so little that its counter stands still.
 _MAY_STAND_STILL = ("uncore",)
+# The limiter regulates the average to just below the limit; what is this near is held by it.
+AT_LIMIT = 0.97
 
 
 def domain_fields(
@@ -91,10 +93,6 @@ def powers(energy: Reading) -> Reading:
         else:
             found.unavailable[power] = energy.unavailable.get(name, "not measured")
     return found
-
-
-# The limiter regulates the average to just below the limit; what is this near is held by it.
-AT_LIMIT = 0.97
 
 
 def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Reading:

@@ -24,6 +24,21 @@ from runners.measure.perf.stat import PerfStat
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 
+POWER_PMU = f"{EVENT_SOURCES}/power"
+# What powercap calls a domain, perf calls so (arch/x86/events/rapl.c, rapl_domain_names).
+EVENTS = {
+    "package": "energy-pkg",
+    "core": "energy-cores",
+    "uncore": "energy-gpu",
+    "dram": "energy-ram",
+    "psys": "energy-psys",
+}
+UNIT = "Joules"
+GRANT = "sysctl kernel.perf_event_paranoid=0"
+# Whatever else the file held, perf would refuse all events for it.
+_ENCODING = re.compile(r"event=0x[0-9a-fA-F]{1,4}", re.ASCII)
+_TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/physical_package_id"
+
 
 class PerfMeter:
     """Counts the power PMU's events from `start` to `stop`; one meter serves many runs.
@@ -88,22 +103,6 @@ class PerfMeter:
 
     def _if_any(self, problem: str) -> dict[str, str]:
         return dict.fromkeys(self._pmu.events, problem) if problem else {}
-
-
-POWER_PMU = f"{EVENT_SOURCES}/power"
-# What powercap calls a domain, perf calls so (arch/x86/events/rapl.c, rapl_domain_names).
-EVENTS = {
-    "package": "energy-pkg",
-    "core": "energy-cores",
-    "uncore": "energy-gpu",
-    "dram": "energy-ram",
-    "psys": "energy-psys",
-}
-UNIT = "Joules"
-GRANT = "sysctl kernel.perf_event_paranoid=0"
-# Whatever else the file held, perf would refuse all events for it.
-_ENCODING = re.compile(r"event=0x[0-9a-fA-F]{1,4}", re.ASCII)
-_TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/physical_package_id"
 
 
 @dataclass(frozen=True)
