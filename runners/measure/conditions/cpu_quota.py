@@ -11,7 +11,7 @@ import re
 
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.before_after import BeforeAfterMeter
+from runners.measure.meter import BeforeAfterMeter
 
 OWN = "/proc/self/cgroup"
 GROUPS = "/sys/fs/cgroup"

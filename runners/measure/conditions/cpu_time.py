@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from base.reading import Reading
 from runners.host.processes import tick_s
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.before_after import BeforeAfterMeter
+from runners.measure.meter import BeforeAfterMeter
 
 PATH = "/proc/stat"
 # 4096 CPUs with ten numbers each, and one counter for each interrupt.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.before_after import BeforeAfterMeter
+from runners.measure.meter import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology
 
