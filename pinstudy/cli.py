@@ -19,38 +19,38 @@ from base.version import VERSION
 from pinstudy.streams import prepare_streams, why_lost
 from runners.host.privileges import begin, give_up_root
 
-# name -> what `pinstudy --help` says; the module of pinstudy.commands is loaded on use.
+# name -> the folder of pinstudy.commands that has its module, which is loaded on use, and what
+# `pinstudy --help` says.
 COMMANDS = {
-    "topology": "Show this node's core kinds, cores and caches, and the evidence for them.",
-    "plan": "Show what a study would run here, without running anything.",
-    "run": "Run a study, or continue it.",
-    "advise": "Find how a program of your own is run best on this node.",
-    "submit": "Submit a study to a batch system, or what is missing of it.",
-    "status": "Show how a submitted study stands.",
-    "cancel": "End the jobs of a submitted study.",
-    "tables": "Print and write the tables of results.",
-    "figures": "Draw the figures of results.",
-    "report": "Write the report of results: one file to read in a browser.",
-    "verdict": "Say which mappings are better, worse or equivalent, and what to do.",
-    "compare": "Put two results side by side, and say where their conclusions agree.",
-    "import": "Import results that were measured without pinstudy.",
-    "tune": "Put this node into a quiet state for measuring.",
-    "restore": "Put back the settings that a study or `tune` has changed.",
-    "apps": "List the programs that can be studied.",
-    "latency": "Measure and draw the latency between CPUs, and say which belong together.",
-    "mappings": "List the mappings and what they mean on this node.",
-    "doctor": "Tell what can be measured here, what cannot, why, and what grants it.",
-    "worker": "Make the runs of one worker of a submission; what its job starts.",
-    "snapshot": "Pack what --sysroot reads of this node into one file.",
+    "topology": (
+        "node",
+        "Show this node's core kinds, cores and caches, and the evidence for them.",
+    ),
+    "plan": ("study", "Show what a study would run here, without running anything."),
+    "run": ("study", "Run a study, or continue it."),
+    "advise": ("study", "Find how a program of your own is run best on this node."),
+    "submit": ("batch", "Submit a study to a batch system, or what is missing of it."),
+    "status": ("batch", "Show how a submitted study stands."),
+    "cancel": ("batch", "End the jobs of a submitted study."),
+    "tables": ("results", "Print and write the tables of results."),
+    "figures": ("results", "Draw the figures of results."),
+    "report": ("results", "Write the report of results: one file to read in a browser."),
+    "verdict": ("results", "Say which mappings are better, worse or equivalent, and what to do."),
+    "compare": ("results", "Put two results side by side, and say where their conclusions agree."),
+    "import": ("results", "Import results that were measured without pinstudy."),
+    "tune": ("node", "Put this node into a quiet state for measuring."),
+    "restore": ("node", "Put back the settings that a study or `tune` has changed."),
+    "apps": ("study", "List the programs that can be studied."),
+    "latency": (
+        "node",
+        "Measure and draw the latency between CPUs, and say which belong together.",
+    ),
+    "mappings": ("study", "List the mappings and what they mean on this node."),
+    "doctor": ("node", "Tell what can be measured here, what cannot, why, and what grants it."),
+    "worker": ("batch", "Make the runs of one worker of a submission; what its job starts."),
+    "snapshot": ("node", "Pack what --sysroot reads of this node into one file."),
 }
 
-# folder of pinstudy.commands -> the commands that have their modules there.
-_FOLDERS = {
-    "study": ("plan", "run", "advise", "apps", "mappings"),
-    "results": ("tables", "figures", "report", "verdict", "compare", "import"),
-    "node": ("topology", "doctor", "latency", "tune", "restore", "snapshot"),
-    "batch": ("submit", "status", "cancel", "worker"),
-}
 # Commands whose module cannot have their name.
 _MODULES = {"import": "import_"}
 
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
         """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
-        folder = next(folder for folder, names in _FOLDERS.items() if cmd_name in names)
+        folder, _ = COMMANDS[cmd_name]
         module = f"pinstudy.commands.{folder}.{_MODULES.get(cmd_name, cmd_name)}"
         command = importlib.import_module(module).command
         assert isinstance(command, click.Command)
@@ -99,7 +99,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
 
 
 @click.command(
