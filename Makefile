@@ -5,10 +5,10 @@ ARGS ?=
 APP ?=
 
 # What is developed is tested with an environment and a build of the checkout.
-test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
+test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint check-spack test-spack sanitize bench fidelity noise fuzz: export PINSTUDY_NO_SPACK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
+.PHONY: help setup study originals install uninstall test test-flaky test-programs test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small vm test-vm test-vm-small schema lint check-spack test-spack sanitize bench fidelity noise fuzz lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -97,6 +97,10 @@ test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest $(if $(filter 0,$(shell id -u)),--numprocesses 1) -m vm $(addprefix tests/pinstudy/test_vm.py::,$(VM_SMALL))
+
+schema: ## Write configs/schema.json and the tables of keys in docs from what configs declares
+	@tools/setup.sh lint
+	@.venv/bin/python -m tools.key_reference
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.findings import CaseFinding, TableFindings
 from analysis.summaries import UNKNOWN
-from configs.model import CURRENT_GOVERNOR
+from configs.study import CURRENT_GOVERNOR
 
 # The same row of A and of B, or a row of one of them.
 Matched = tuple["CaseFinding | None", "CaseFinding | None"]

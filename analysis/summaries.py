@@ -23,7 +23,7 @@ from analysis.table import harmless
 from base.errors import ConfigError, Problem
 from base.text import shown, unknown_word
 from configs.library import list_mappings
-from configs.model import SELECTIONS, TIGHTNESSES
+from configs.mapping import SELECTIONS, TIGHTNESSES
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
 from runners.records.status import LEFT_OUT, PLACEMENT_VIOLATED

@@ -1,60 +1,392 @@
-"""Fields of the JSON files beside a study's results, which somebody else may have written."""
+"""One declaration of a table, from which decoding, its messages and its documentation follow.
+
+A table is a dataclass. A field that is a key of the table says so in its annotation, by the kind of
+value it takes and by what it means::
+
+    threads: Annotated[int, Count("a thread count", 1, 4096), "how many threads run"] = 1
+
+A field with a default may be left out. `Called` gives the key another name than the field has, and
+`Without` says what holds where the key is left out, when the default does not tell.
+
+Every mistake is found, not the first one only, and what is valid beside the mistakes is passed on,
+so that rules between tables can be checked at the same time.
+"""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from itertools import islice
+from typing import Any, get_type_hints
 
-from base.files import read_given
+from base.text import shown, unknown_word
 
-# A submission is some kilobytes; a million blocks are some megabytes.
-_MOST_BYTES = 64 << 20
-# Whoever counts more, or waits for longer (300 years), has not written what is read here.
-_MOST = 10**10
+# A path such as `("apps", 0, "threads")` leads from a table to one of its values.
+Path = tuple[str | int, ...]
+Mistakes = list[tuple[Path, str]]
+
+MAX_ITEMS = 1000
+# Somebody who has more of them in one table gave the wrong file, and needs no list of thousands.
+MAX_UNKNOWN_KEYS = 50
+
+# Names become parts of file names and columns of tables.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+NAME_RULE = "letters, digits and . _ + - only, at most 64, the first a letter or digit"
+
+_NOT_THERE = object()
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """Return what a file holds.
+class AtKey(str):
+    """A message about a key itself, to be shown where the key stands instead of its value."""
 
-    Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
+
+class InvalidError(ValueError):
+    """All mistakes of a value, by their paths; `valid` is what was valid of it all the same.
+
+    Where items of a list are wrong, `valid` has None in their places, so that an item's place in
+    the list stays its place in the file.
     """
-    raw = read_given(path, _MOST_BYTES)
-    if len(raw) > _MOST_BYTES:
-        raise ValueError("it is far too large")
-    try:
-        data = json.loads(raw)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if not isinstance(data, dict):
-        raise ValueError("it is no table of fields")
-    return data
+
+    def __init__(self, mistakes: str | Iterable[tuple[Path, str]], valid: object = None) -> None:
+        self.mistakes: Mistakes = [((), mistakes)] if isinstance(mistakes, str) else list(mistakes)
+        self.valid = valid
+        super().__init__(self.message)
+
+    @property
+    def message(self) -> str:
+        """The first message."""
+        return self.mistakes[0][1]
+
+    def below(self, step: str | int) -> Mistakes:
+        """Return the mistakes as those of what holds the value at this step of a path."""
+        return [((step, *path), message) for path, message in self.mistakes]
 
 
-def checked(value: Any, kind: type | tuple[type, ...], name: str) -> Any:  # noqa: ANN401
-    """Return a value of this kind; raises TypeError, which names the field, for any other."""
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise TypeError(f"{name} is not what it should be")
-    return value
+class Kind(ABC):
+    """What a value may be; `expected` says it in messages: `'x' is not {expected}`."""
+
+    def __init__(self, expected: str) -> None:
+        self.expected = expected
+
+    @abstractmethod
+    def decode(self, value: Any) -> Any:  # noqa: ANN401 - any plain value
+        """Return what a plain value means; raises InvalidError where it is not of this kind."""
+
+    @abstractmethod
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema (draft 7) of values of this kind."""
+
+    def refuse(self, value: object) -> InvalidError:
+        """Return the error for a value that is not of this kind."""
+        return InvalidError(f"{shown(value)} is not {self.expected}")
 
 
-def checked_count(value: Any, name: str, most: int = _MOST) -> int:  # noqa: ANN401
-    """Return a whole number from 0 to `most`; raises TypeError as `checked`."""
-    number: int = checked(value, int, name)
-    if not 0 <= number <= most:
-        raise TypeError(f"{name} is not what it should be")
-    return number
+@dataclass(frozen=True)
+class Called:
+    """The key has another name than its field."""
+
+    name: str
 
 
-def checked_seconds(value: Any, name: str) -> float:  # noqa: ANN401
-    """Return a time that is not negative; raises TypeError as `checked`."""
-    number = checked(value, (int, float), name)
-    # NaN is not in the range either.
-    if not 0 <= number <= _MOST:
-        raise TypeError(f"{name} is not what it should be")
-    return float(number)
+@dataclass(frozen=True)
+class Without:
+    """What documentation says of a key that is left out, when the default does not tell."""
+
+    told: str
 
 
-def checked_all(value: Any, kind: type, name: str) -> tuple[Any, ...]:  # noqa: ANN401
-    """Return the values of a list, all of them of this kind; raises TypeError as `checked`."""
-    return tuple(checked(each, kind, name) for each in checked(value, list, name))
+@dataclass(frozen=True)
+class Key:
+    """A key of a table: its name, the field that takes it, and what it means.
+
+    `default` is MISSING for a key that must be there; `without` is empty where the default tells.
+    """
+
+    name: str
+    field: str
+    kind: Kind
+    meaning: str
+    without: str
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether a table without the key is a mistake."""
+        return self.default is MISSING
+
+    def find(self, table: dict[str, Any]) -> tuple[Path, Any]:
+        """Return the path to the key's value and the value, `_NOT_THERE` where there is none."""
+        if isinstance(self.kind, Beside):
+            return (), self.kind.part_of(table) or _NOT_THERE
+        return (self.name,), table.get(self.name, _NOT_THERE)
+
+
+@cache
+def keys_of(table: type) -> tuple[Key, ...]:
+    """Return the keys that a dataclass declares, in their order."""
+    hints = get_type_hints(table, include_extras=True)
+    found = []
+    for field in fields(table):
+        notes = getattr(hints[field.name], "__metadata__", ())
+        kinds = [note for note in notes if isinstance(note, Kind)]
+        if not kinds:
+            continue
+        made = field.default_factory
+        found.append(
+            Key(
+                name=next((note.name for note in notes if isinstance(note, Called)), field.name),
+                field=field.name,
+                kind=kinds[0],
+                meaning=next((note for note in notes if isinstance(note, str)), ""),
+                without=next((note.told for note in notes if isinstance(note, Without)), ""),
+                default=field.default if made is MISSING else made(),
+            )
+        )
+    return tuple(found)
+
+
+class Table(Kind):
+    """A table of keys, as the dataclass that declares them.
+
+    The dataclass may have a static method `contradictions(values, given)`, which yields mistakes
+    between keys as (path, message): `values` are the valid values by the names of their fields,
+    `given` are the names of all keys that are there.
+    """
+
+    def __init__(self, declared: type, expected: str) -> None:
+        super().__init__(expected)
+        self.declared = declared
+
+    @property
+    def key_names(self) -> list[str]:
+        """The names of its keys, in their order."""
+        return _names(keys_of(self.declared))
+
+    def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
+        """Return the dataclass; fields that are `known` are no keys of this table."""
+        values, mistakes = self.values(value, **known)
+        if mistakes:
+            raise InvalidError(mistakes, values)
+        return self.declared(**values)
+
+    def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
+        """Return the valid values by their fields, and the mistakes beside them."""
+        if not isinstance(value, dict):
+            raise self.refuse(value)
+        keys = [key for key in keys_of(self.declared) if key.field not in known]
+        values, mistakes = dict(known), []
+        for key in keys:
+            path, plain = key.find(value)
+            if plain is _NOT_THERE:
+                if key.required:
+                    mistakes.append((path, _lack(key, "missing")))
+                continue
+            try:
+                if plain is None:
+                    raise InvalidError(_lack(key, "empty"))
+                values[key.field] = key.kind.decode(plain)
+            except InvalidError as error:
+                mistakes += [((*path, *inner), message) for inner, message in error.mistakes]
+                if error.valid:
+                    values[key.field] = error.valid
+        mistakes += _unknown_keys(value, _names(keys))
+        between = getattr(self.declared, "contradictions", None)
+        if between is not None:
+            mistakes += between(values, value.keys())
+        return values, mistakes
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of the table; its keys have their meanings as descriptions."""
+        return self.schema_of(keys_of(self.declared))
+
+    def schema_of(self, keys: Iterable[Key]) -> dict[str, Any]:
+        """Return the schema of a table with these keys."""
+        properties: dict[str, Any] = {}
+        required = []
+        for key in keys:
+            inner = key.kind.schema()
+            if isinstance(key.kind, Beside):
+                properties |= inner["properties"]
+                continue
+            properties[key.name] = inner | ({"description": key.meaning} if key.meaning else {})
+            if key.required:
+                required.append(key.name)
+        found = {"type": "object", "properties": properties, "additionalProperties": False}
+        return found | ({"required": required} if required else {})
+
+
+class AsWritten(Table):
+    """A table whose values are looked up before its dataclass can be made; they stay a dict."""
+
+    def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
+        """Return the valid values by their fields."""
+        values, mistakes = self.values(value, **known)
+        if mistakes:
+            raise InvalidError(mistakes, values)
+        return values
+
+
+class Beside(Table):
+    """A dataclass whose keys stand in the table around it; it is absent where none of them does."""
+
+    def part_of(self, around: dict[str, Any]) -> dict[str, Any]:
+        """Return what the table around has of these keys."""
+        names = self.key_names
+        return {name: value for name, value in around.items() if name in names}
+
+    def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
+        """Return them as a table does; what is missing is told at the first key that is there."""
+        values, mistakes = super().values(value, **known)
+        assert isinstance(value, dict)
+        first = next(iter(value))
+        return values, [
+            (path if path[0] in value else (first,), message) for path, message in mistakes
+        ]
+
+
+class OneOrMore(Kind):
+    """A list without repeats, or a single value for a list of one, as a tuple."""
+
+    def __init__(self, inner: Kind) -> None:
+        super().__init__(f"{inner.expected}, or a list of them")
+        self.inner = inner
+
+    def decode(self, value: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        """Return what the items mean."""
+        items = value if isinstance(value, list) else [value]
+        if not items:
+            raise InvalidError(f"the list is empty; expected {self.inner.expected}")
+        if len(items) > MAX_ITEMS:
+            raise InvalidError(f"{len(items)} items; expected at most {MAX_ITEMS}")
+        loaded, mistakes = _each(enumerate(items), lambda _, item: self.inner.decode(item))
+        found = tuple(loaded.get(index) for index in range(len(items)))
+        for index, item in loaded.items():
+            if item in found[:index]:
+                mistakes.append(((index,), f"{shown(items[index])} is repeated"))
+        if mistakes:
+            raise InvalidError(mistakes, found)
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of an item or of a list of items."""
+        inner = self.inner.schema()
+        items = {"type": "array", "items": inner, "minItems": 1, "uniqueItems": True}
+        return {"anyOf": [inner, items | {"maxItems": MAX_ITEMS}]}
+
+
+class ByName(Kind):
+    """A table from names to values; a `Table` is told its name, which is none of its keys then."""
+
+    def __init__(self, inner: Kind) -> None:
+        super().__init__(f"a table from names to {inner.expected}")
+        self.inner = inner
+
+    def decode(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Return what the values mean, by their names."""
+        if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
+            raise self.refuse(value)
+        loaded, mistakes = _each(value.items(), self._decode)
+        mistakes += [
+            ((name,), AtKey(f"{shown(name)} is not a name: {NAME_RULE}"))
+            for name in value
+            if not NAME.fullmatch(name)
+        ]
+        if mistakes:
+            raise InvalidError(mistakes, loaded)
+        return loaded
+
+    def _decode(self, name: str, value: object) -> object:
+        if isinstance(self.inner, Table):
+            return self.inner.decode(value, name=name)
+        return self.inner.decode(value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a table with any names."""
+        inner = self.inner.schema()
+        if isinstance(self.inner, Table):
+            keys = keys_of(self.inner.declared)
+            inner = self.inner.schema_of(key for key in keys if key.field != "name")
+        names = {"pattern": f"^(?:{NAME.pattern})$"}
+        return {
+            "type": "object",
+            "propertyNames": names,
+            "additionalProperties": inner,
+            "minProperties": 1,
+        }
+
+
+class Listed(ByName):
+    """A table from names to tables that know their names, as a tuple of what these mean."""
+
+    def decode(self, value: Any) -> Any:  # noqa: ANN401
+        """Return what the values mean, in their order."""
+        return tuple(super().decode(value).values())
+
+
+class As(Kind):
+    """A value of a kind, as what a function makes of it."""
+
+    def __init__(self, inner: Kind, made: Callable[[Any], Any]) -> None:
+        super().__init__(inner.expected)
+        self.inner, self.made = inner, made
+
+    def decode(self, value: Any) -> Any:  # noqa: ANN401
+        """Return what the function makes of a value of the kind."""
+        return self.made(self.inner.decode(value))
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of the kind."""
+        return self.inner.schema()
+
+
+class Either(Kind):
+    """A short form, or a table of keys."""
+
+    def __init__(self, short: Kind, table: Table) -> None:
+        super().__init__(f"{short.expected}, or {table.expected}")
+        self.short, self.table = short, table
+
+    def decode(self, value: Any) -> Any:  # noqa: ANN401
+        """Return what either form means."""
+        return (self.table if isinstance(value, dict) else self.short).decode(value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of both forms."""
+        return {"anyOf": [self.short.schema(), self.table.schema()]}
+
+
+def _names(keys: Iterable[Key]) -> list[str]:
+    """Return the names of keys, and of those that stand beside them."""
+    found: list[str] = []
+    for key in keys:
+        kind = key.kind
+        found += kind.key_names if isinstance(kind, Beside) else [key.name]
+    return found
+
+
+def _lack(key: Key, how: str) -> str:
+    return f"{key.name!r} is {how}; expected {key.kind.expected}"
+
+
+def _unknown_keys(table: dict[str, Any], known: Collection[str]) -> Mistakes:
+    unknown = islice((name for name in table if name not in known), MAX_UNKNOWN_KEYS)
+    return [((name,), AtKey(unknown_word("key", name, known, " here"))) for name in unknown]
+
+
+def _each(
+    items: Iterable[tuple[Any, Any]], decode: Callable[[Any, Any], Any]
+) -> tuple[dict[Any, Any], Mistakes]:
+    """Return what is valid of every item by its index or name, and the mistakes of all items."""
+    loaded: dict[Any, Any] = {}
+    mistakes: Mistakes = []
+    for step, item in items:
+        try:
+            loaded[step] = decode(step, item)
+        except InvalidError as error:
+            mistakes += error.below(step)
+            if error.valid:
+                loaded[step] = error.valid
+    return loaded, mistakes

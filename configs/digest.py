@@ -8,18 +8,18 @@ import re
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
-from configs.model import AppChoice, Study
+from configs.study import AppChoice, Study
 
 # Where the study stands, what it is called in tables, forecasts, what is done beside its runs, on
 # which nodes they are made, how many of them at most, and how long a race may take: they change
 # no run.
 _NOT_ASKED_FOR = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
-    *("implementation", "algorithm", "obtain"),
+    *("implementation", "algorithm", "obtain", "engine"),
     *("repetitions", "within_s", "runs"),
 )
 # Keys inside a study's parts that came later: where they are not used, they are left out.
-_LATER = ("placement", "mappings", "oversubscribe", "command", "expect")
+_LATER = ("placement", "mappings", "oversubscribe", "command", "expect", "vcpu_mappings")
 # Where an app's text is put in; no text of a file has a NUL.
 _PLACE = re.compile(r'"\\u0000([0-9]+)"')
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.text import unknown_word
-from configs.model import App, Mapping, Site, Study
+from configs.app import App
+from configs.mapping import Mapping
+from configs.site import Site
+from configs.study import Study
 
 CONFIGS = Path(__file__).resolve().parent
 ROOT = CONFIGS.parent
@@ -27,7 +30,7 @@ def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = N
     read.
     """
     from configs.load import parse_study
-    from configs.schema.yaml_text import read_bytes
+    from configs.schema.document import read_bytes
 
     path = _own_or_installed(os.fspath(name_or_path), "study")
     return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent), repetitions)
@@ -47,7 +50,7 @@ def load_app(name_or_path: str, beside: Path | None = None) -> App:
     when there is none, ConfigError with every mistake in its file.
     """
     from configs.load import parse_app
-    from configs.schema.yaml_text import read_bytes
+    from configs.schema.document import read_bytes
 
     path = _app_path(name_or_path, beside)
     return parse_app(read_bytes(path), display_path(path))
@@ -64,7 +67,7 @@ def load_site(name_or_path: str) -> Site:
 def read_site(name_or_path: str) -> tuple[Site, bytes]:
     """Return a site as `load_site` does, with the bytes of its file."""
     from configs.load import parse_site
-    from configs.schema.yaml_text import read_bytes
+    from configs.schema.document import read_bytes
 
     path = _own_or_installed(name_or_path, "site")
     data = read_bytes(path)
@@ -79,7 +82,7 @@ def load_mapping(name: str) -> Mapping:
 def list_mappings() -> tuple[Mapping, ...]:
     """Return the installation's mappings, in the order of their file."""
     from configs.load import parse_mappings
-    from configs.schema.yaml_text import read_bytes
+    from configs.schema.document import read_bytes
 
     path = CONFIGS / "mappings.yaml"
     return parse_mappings(read_bytes(path), display_path(path))

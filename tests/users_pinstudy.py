@@ -18,7 +18,7 @@ from tests.tools import ROOT, missing, need_tool
 
 # What a study needs without its tables: the packages below are Python only, or can be.
 _TREE = ("bin", "base", "configs", "runners", "pinstudy")
-_PACKAGES = ("click", "marshmallow", "rich", "yaml")
+_PACKAGES = ("click", "rich", "yaml")
 # Of subprocess: the arguments for a command of nobody's.
 AS_NOBODY: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
 

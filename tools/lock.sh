@@ -12,11 +12,10 @@ lock() {
 }
 
 # pandas 3 needs Python 3.11 and has another string type: the lock keeps one major version of it for
-# every Python, while an environment that others made (Spack) may bring either. marshmallow from 4.3
-# on compiles an e-mail pattern when it is imported: a third of the time of `pinstudy plan`.
+# every Python, while an environment that others made (Spack) may bring either.
 limits=$(mktemp)
 trap 'rm "$limits"' EXIT
-printf '%s\n' 'pandas<3' 'pandas-stubs<3' 'marshmallow<4.3' >"$limits"
+printf '%s\n' 'pandas<3' 'pandas-stubs<3' >"$limits"
 
 lock --constraints "$limits" pyproject.toml --output-file requirements.txt
 lock --constraints "$limits" --group dev --constraints requirements.txt --output-file requirements-dev.txt

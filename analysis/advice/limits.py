@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from marshmallow import ValidationError
-
 from analysis.beside_files import read_limited
-from configs.model import Race
+from base.structure import InvalidError
+from configs.repetitions import Race, RepetitionsKind
 from configs.schema.document import parse_yaml
-from configs.schema.repetitions import Repetitions, RepetitionsField
 from runners.study.machine import STUDY_FILE
 
 
@@ -23,10 +21,9 @@ def with_limits_of(folder: Path, rule: Race) -> Race:
     study = None if data is None else parse_yaml(data, STUDY_FILE).value
     repetitions = study.get("repetitions") if isinstance(study, dict) else None
     try:
-        found = RepetitionsField().deserialize(repetitions)
-    except ValidationError:
+        now = RepetitionsKind().decode(repetitions).race
+    except InvalidError:
         return rule
-    now = found.race if isinstance(found, Repetitions) else None
     if now is None or (now.of, now.higher) != (rule.of, rule.higher):
         return rule
     return replace(rule, within_s=now.within_s, runs=now.runs)

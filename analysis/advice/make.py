@@ -24,7 +24,8 @@ from analysis.table import joined, one_line
 from analysis.verdict.pareto import pareto_front
 from analysis.verdict.phrases import Quantity, quantity
 from base.text import as_typed
-from configs.model import CURRENT_GOVERNOR, Race
+from configs.repetitions import Race
+from configs.study import CURRENT_GOVERNOR
 from runners.plan.estimate import OVERHEAD_S
 from runners.race.race import is_placed
 from runners.race.state import RaceState

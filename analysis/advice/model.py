@@ -11,7 +11,7 @@ from analysis.advice.start import Start
 from analysis.findings import Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import Quantity
-from configs.model import Race
+from configs.repetitions import Race
 from runners.race.state import Eliminated, RaceState
 from runners.records.placed_runs import PlacedRuns
 

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.table import one_line
 from base.cpulist import format_cpulist, parse_cpulist
 from base.text import plural
-from configs.model import CURRENT_GOVERNOR
+from configs.study import CURRENT_GOVERNOR
 
 _SAID_BEFORE = ("app", "variant", "size")
 _SAID_AFTER = {

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from analysis.advice.limits import with_limits_of
 from analysis.advice.start import Start, start_of
 from base.reading import number_or_nan
-from configs.model import Race
+from configs.repetitions import Race
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState
 from runners.race.values import race_run

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, TypeGuard
 
 from base.cpulist import MAX_CPU, parse_cpulist
-from configs.schema.schedules import KINDS, kind_of
+from configs.app import SCHEDULE_KINDS, kind_of
 
 # The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
 _LAUNCHERS: Mapping[str | None, int] = {
@@ -105,7 +105,7 @@ def start_of(record: Mapping[str, Any]) -> Start | None:
 
 
 def _is_schedule(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and kind_of(value) in KINDS
+    return isinstance(value, str) and kind_of(value) in SCHEDULE_KINDS
 
 
 def _words(command: object) -> tuple[str, ...]:

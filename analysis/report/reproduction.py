@@ -17,7 +17,7 @@ from analysis.node_files import NodeSheet, kinds_option
 from analysis.report.left_aside import Places
 from analysis.sources import Results
 from base.reading import number_or_nan
-from configs.model import PRECISION_OF
+from configs.repetitions import PRECISION_OF
 from runners.records.reader import read_records
 from runners.records.status import BASELINE, LEFT_OUT
 from runners.study.machine import APPS, STUDY_FILE

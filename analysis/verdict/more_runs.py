@@ -9,7 +9,7 @@ from analysis.node_files import kinds_option, node_sheets
 from analysis.sources import Results
 from base.text import as_typed
 from configs.library import display_path
-from configs.schema.repetitions import MOST_REPETITIONS
+from configs.repetitions import MAX_REPETITIONS
 
 
 def command_for_more(results: Results, more: int) -> str:
@@ -23,7 +23,7 @@ def command_for_more(results: Results, more: int) -> str:
     frame = results.runs.frame
     studies = [str(name) for name in frame["study_file"].dropna().unique()]
     made = frame["repetition"].max()
-    if len(studies) != 1 or not made + more <= MOST_REPETITIONS:
+    if len(studies) != 1 or not made + more <= MAX_REPETITIONS:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study

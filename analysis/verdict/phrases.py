@@ -13,7 +13,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
 from base.text import plural
-from configs.model import CURRENT_GOVERNOR
+from configs.study import CURRENT_GOVERNOR
 
 NOUNS: Mapping[Objective, str] = {
     "time": "time",

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.findings import CaseFinding
 from analysis.verdict.phrases import name, names
-from configs.checks.mapping import WITHIN_THE_RUN
+from configs.mapping import WITHIN_THE_RUN
 
 
 def start_up(facts: Mapping[str, Any], others: Mapping[str, Any]) -> str:

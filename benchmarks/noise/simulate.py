@@ -27,7 +27,7 @@ from analysis.statistics.unlike import p_of_shares, slow_runs
 from benchmarks.noise import shapes
 from benchmarks.noise.candidates import Test
 from benchmarks.noise.shapes import Noise
-from configs.model import Precision
+from configs.repetitions import Precision
 from runners.study.precision import CasePrecision
 
 Array = NDArray[np.float64]

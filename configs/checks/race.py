@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from base.structure import Path
 from base.text import shown, unknown_word
-from configs.model import DEFAULT_COLLECTORS, RACE_OF, App, AppChoice, Race
-from configs.schema.document import Path
+from configs.app import App
+from configs.repetitions import RACE_OF, Race
+from configs.study import AppChoice, Study
 
 _RACE: Path = ("repetitions", "race")
 _OF: Path = (*_RACE, "of")
@@ -20,21 +22,21 @@ def race_mistakes(
 
     `data` is what is valid of the study, `engine` None where the file names one that is not known.
     """
-    if data.get("order", "randomised-blocks") != "randomised-blocks":
+    if data.get("order", Study.order) != "randomised-blocks":
         yield ("order",), "cases race block by block; write order: randomised-blocks"
     if engine not in ("local", None):
         yield ("engine",), "cases race on one node; write engine: local"
     if race.of in RACE_OF and race.higher:
         yield (*_RACE, "better"), f"less is better of {race.of}"
-    if race.of in ("energy", "edp") and "energy" not in data.get("collect", DEFAULT_COLLECTORS):
+    if race.of in ("energy", "edp") and "energy" not in data.get("collect", Study.collect):
         yield _OF, f"{race.of} is asked for, and 'collect' leaves energy out"
     for app in {choice.app.name: choice.app for choice in choices}.values():
-        if problem := _why_not_of(race.of, app):
+        if problem := _of_problem(race.of, app):
             yield _OF, problem
     yield from _work_mistakes(race, choices)
 
 
-def _why_not_of(of: str, app: App) -> str | None:
+def _of_problem(of: str, app: App) -> str | None:
     """Return why this cannot be raced for with an app, or None."""
     metrics = [metric.name for metric in app.metrics]
     if of in RACE_OF and of in metrics:

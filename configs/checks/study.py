@@ -7,13 +7,13 @@ from math import prod
 from typing import Any, Protocol
 
 from base.errors import ConfigError, Problem, UserError
+from base.structure import Mistakes, Path
 from base.text import shown, unknown_word
-from configs.checks.mapping import why_never_pins
+from configs.app import App, schedule_problem
 from configs.checks.race import race_mistakes
-from configs.model import DEFAULT_COLLECTORS, DEFAULT_WARMUP, App, AppChoice, Mapping, Vm
-from configs.schema.app import schedule_problem
-from configs.schema.document import Path
-from configs.schema.repetitions import Repetitions
+from configs.mapping import Mapping, never_pins_problem
+from configs.repetitions import Repetitions
+from configs.study import AppChoice, Study
 
 # A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
 MAX_RUNS = 1_000_000
@@ -31,8 +31,6 @@ _OF_AN_ENGINE = {
 
 # Engines that make runs on nodes themselves.
 _ON_NODES = ("local", "batch")
-
-Mistakes = list[tuple[Path, str]]
 
 
 class Shelf(Protocol):
@@ -52,33 +50,33 @@ class Resolver:
     """
 
     def __init__(self, data: dict[str, Any], shelf: Shelf, keys: Collection[str]) -> None:
-        """`data` is what is valid of a study, `keys` are all that its file has."""
+        """`data` is what is valid of a study by its fields, `keys` are all that its file has."""
         self.data = data
         self.shelf = shelf
         self.keys = keys
         self.mistakes: Mistakes = []
         self.elsewhere: list[Problem] = []
 
-    def resolve(self) -> tuple[tuple[AppChoice, ...], tuple[Mapping, ...], Vm | None]:
-        """Return what could be resolved; it is all of it when there are no mistakes."""
+    def resolve(self) -> dict[str, Any]:
+        """Return the fields of what could be resolved: all of it when there are no mistakes."""
         choices = self._choices()
-        vm = self._vm()
+        vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
-        conditions = [len(self.data.get(key, "1")) for key in ("wait_policy", "governors")]
+        conditions = [len(self.data.get(key, "1")) for key in ("wait_policies", "governors")]
         rows = sum(
             _count_tables(choice)
             * len(mappings if choice.mappings is None else choice.mappings)
-            * (len(vm.vcpu_mappings) if vm else 1)
+            * (len(vcpu_mappings) if self._engine() == "vm" else 1)
             for choice in choices
         )
         cases = rows * prod(conditions)
-        runs = cases * (self._repetitions(choices) + self.data.get("warmup", DEFAULT_WARMUP))
+        runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
         elif runs > MAX_RUNS:
             asked = f"the study asks for {runs} runs, warm-up runs included"
             self._mistake((), f"{asked}; expected at most {MAX_RUNS}")
-        return choices, mappings, vm
+        return {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
 
     def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
         """Return how often a case is run at most; 1 when the file does not say it rightly."""
@@ -89,22 +87,21 @@ class Resolver:
             self.mistakes += race_mistakes(found.race, choices, self.data, self._engine())
             return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
-        if "energy" in measures and "energy" not in self.data.get("collect", DEFAULT_COLLECTORS):
+        if "energy" in measures and "energy" not in self.data.get("collect", Study.collect):
             self._mistake(
                 ("repetitions", "until", "of"),
                 "the precision of energy is asked for, and 'collect' leaves energy out",
             )
         return found.most
 
-    def _vm(self) -> Vm | None:
-        """Return the guest, if cases are to run in one."""
+    def _vcpu_mappings(self) -> tuple[Mapping, ...]:
+        """Return the mappings of the guest's CPUs, if cases are to run in one."""
         self._check_engine()
         if self._engine() != "vm":
-            return None
+            return ()
         if "latency" in self.data:
             self._mistake(("latency",), "latency is measured on the node, and engine is vm")
-        guest = self.data.get("vm") or {}
-        mappings = self._mappings(self.data.get("vcpu_mapping", ()), ("vcpu_mapping",), ())
+        mappings = self._mappings(self.data.get("vcpu_mappings", ()), ("vcpu_mapping",), ())
         for index, mapping in enumerate(mappings):
             if mapping.mechanism is not None:
                 self._mistake(
@@ -112,7 +109,7 @@ class Resolver:
                     f"mapping {shown(mapping.name)} names the mechanism {mapping.mechanism}; "
                     "pinstudy itself places virtual CPUs",
                 )
-        return Vm(guest.get("cpus") or 1, guest.get("memory") or 1, mappings)
+        return mappings
 
     def _check_engine(self) -> None:
         """Find what the engine needs and is not there, and what is there for another one."""
@@ -126,7 +123,7 @@ class Resolver:
 
     def _engine(self) -> str | None:
         """Return the engine, None when the file names one that is not known."""
-        return self.data.get("engine", None if "engine" in self.keys else "local")
+        return self.data.get("engine", None if "engine" in self.keys else Study.engine)
 
     def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
         """Return the mappings of all choices that have none of their own.
@@ -170,8 +167,6 @@ class Resolver:
 
     def _app(self, entry: dict[str, Any], path: Path) -> App | None:
         app = entry.get("app")
-        if isinstance(app, App) and not app.name:
-            self._mistake(path, "'name' is missing; expected the app's name")
         if not isinstance(app, str):
             return app if isinstance(app, App) else None
         try:
@@ -247,7 +242,7 @@ class Resolver:
                 continue
             if mapping.name in found:
                 self._mistake(path, f"mapping {shown(mapping.name)} is repeated")
-            reason = why_never_pins(mapping, threads) if threads else None
+            reason = never_pins_problem(mapping, threads) if threads else None
             if reason:
                 self._mistake(path, reason)
             found[mapping.name] = mapping

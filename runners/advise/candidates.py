@@ -12,8 +12,8 @@ from itertools import zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.model import App
-from configs.model import Mapping as CpuMapping
+from configs.app import App
+from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
 from runners.plan.selection import (
     CannotMapError,

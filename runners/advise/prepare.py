@@ -13,9 +13,9 @@ import yaml
 from base.errors import UserError
 from base.files import write_atomically
 from base.text import as_typed
+from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study
-from configs.schema.schedules import kind_of
-from configs.schema.yaml_text import read_bytes
+from configs.schema.document import read_bytes
 from runners.advise.candidates import MOST_CANDIDATES, Ground, make_field
 from runners.advise.program import Program, look_at
 from runners.advise.reference import Reference, reference_of

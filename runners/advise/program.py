@@ -38,7 +38,7 @@ _STARTS_OTHERS = re.compile(
 class Program:
     """A program as its files show it.
 
-    `runtime` is a word of configs.model.RUNTIMES: `none` when it surely starts neither threads nor
+    `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
     programs, `other` when it is not known what runs its threads. `loops` is a word of LOOPS.
     `runtime_said` and `loops_said` are lines that say both and why.
     """

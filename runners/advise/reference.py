@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from marshmallow import ValidationError
-
+from base.structure import InvalidError
 from base.text import plural, shown
-from configs.model import WAIT_POLICIES
-from configs.schema.schedules import Schedule
-from configs.schema.study import MAX_THREADS
+from configs.app import Schedule
+from configs.study import MAX_THREADS, WAIT_POLICIES
 from runners.advise.program import Program
 from runners.advise.request import Request
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
@@ -77,8 +75,8 @@ def _schedule(
     lines = []
     if (text := environment.get("OMP_SCHEDULE")) is not None:
         try:
-            schedule = str(Schedule().deserialize("".join(text.split()).lower()))
-        except ValidationError:
+            schedule = Schedule().decode("".join(text.split()).lower())
+        except InvalidError:
             lines.append(f"your OMP_SCHEDULE, {shown(text)}, is no schedule: it is left out")
         else:
             return schedule, [f"schedule {schedule}: your OMP_SCHEDULE"]

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from marshmallow import ValidationError
-
 from base.errors import UserError
+from base.structure import InvalidError, Kind
 from base.text import shown, unknown_word
-from configs.model import RACE_OF
-from configs.schema.fields import Arguments, Count, Pattern, Text, ValueField, Word
-from configs.schema.options import share_option, time_option
-from configs.schema.repetitions import BETTER, LEAST_RACE_RUNS, MOST_RACE_RUNS
-from configs.schema.schedules import Schedule
-from configs.schema.study import GOVERNORS, MAX_THREADS
+from configs.app import Schedule
+from configs.repetitions import BETTER, MAX_RACE_RUNS, MIN_RACE_RUNS, RACE_OF
+from configs.schema.values import Arguments, Count, Pattern, Text, Word, share_option, time_option
+from configs.study import GOVERNORS, MAX_THREADS
 from runners.host.software import find_program
 
 # What a pattern picks of the output races under this name.
@@ -111,9 +108,7 @@ def make_request(options: Options, command: Sequence[str]) -> Request:
         pattern=_pattern("--metric", options.metric, picks=True),
         margin=share_option("--margin", options.margin),
         within_s=time_option("--within", options.within),
-        runs=_one(
-            "--runs", options.runs, Count("a number of runs", LEAST_RACE_RUNS, MOST_RACE_RUNS)
-        ),
+        runs=_one("--runs", options.runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)),
         limit_s=time_option("--limit", options.limit) or 0.0,
         threads=_list("--threads", options.threads, Count("a thread count", 1, MAX_THREADS)),
         schedules=_schedules(options.schedules),
@@ -156,10 +151,9 @@ def _is_file(path: Path) -> bool:
 def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     expected = Arguments("a command line that a study can hold: at most 1000 arguments of text")
     try:
-        checked: tuple[str, ...] = expected.deserialize(list(arguments))
-    except ValidationError as error:
-        raise UserError(f"the program's arguments: {_message(error)}") from None
-    return checked
+        return expected.decode(list(arguments))
+    except InvalidError as error:
+        raise UserError(f"the program's arguments: {error.message}") from None
 
 
 def _directory() -> str:
@@ -201,7 +195,7 @@ def _schedules(text: str | None) -> tuple[str, ...] | None:
 
 
 def _list(
-    option: str, text: str | None, each: ValueField, separator: str = ","
+    option: str, text: str | None, each: Kind, separator: str = ","
 ) -> tuple[Any, ...] | None:
     """Return the values that an option lists, joined by commas, each of them once."""
     if text is None:
@@ -215,19 +209,11 @@ def _list(
     return tuple(found)
 
 
-def _one(option: str, text: str | None, field: ValueField) -> Any:  # noqa: ANN401 - as the field has it
-    """Return what a field of the configuration makes of a text, None for none."""
+def _one(option: str, text: str | None, kind: Kind) -> Any:  # noqa: ANN401 - as the field has it
+    """Return what a kind of value makes of a text, None for none."""
     if text is None:
         return None
     try:
-        return field.deserialize(text)
-    except ValidationError as error:
-        raise UserError(f"{option}: {_message(error)}") from None
-
-
-def _message(error: ValidationError) -> str:
-    """Return the first message of an error; those of lists are below the numbers of their items."""
-    messages: Any = error.messages
-    while not isinstance(messages, str):
-        messages = next(iter(messages.values() if isinstance(messages, dict) else messages))
-    return messages
+        return kind.decode(text)
+    except InvalidError as error:
+        raise UserError(f"{option}: {error.message}") from None

@@ -15,7 +15,8 @@ from base.cpulist import format_cpulist
 from base.text import plural, word_as_typed
 from base.units import duration
 from configs.library import read_study
-from configs.model import CURRENT_GOVERNOR, RACE_OF, Study
+from configs.repetitions import RACE_OF
+from configs.study import CURRENT_GOVERNOR, Study
 from runners.advise.candidates import Field, PlacedMapping
 from runners.advise.program import Program
 from runners.advise.reference import Reference

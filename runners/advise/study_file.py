@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 
 from base.errors import UserError
-from configs.schema.schedules import kind_of
-from configs.schema.yaml_text import MAX_BYTES
+from configs.app import kind_of
+from configs.schema.document import MAX_BYTES
 from runners.advise.candidates import Field, Group
 from runners.advise.program import Program
 from runners.advise.reference import Reference

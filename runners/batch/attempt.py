@@ -16,18 +16,13 @@ from typing import Any
 
 from base.errors import StudyError
 from base.files import write_atomically
-from base.structure import (
-    checked,
-    checked_all,
-    checked_count,
-    checked_seconds,
-    read_object,
-)
+from base.json_files import read_object, structured
 from base.units import utc_now
 
 # The environment variables in which the systems name a job; for people, it identifies nothing.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
-_MOST_CHARACTERS = 80
+_MAX_CHARACTERS = 80
+_MAX_EXIT_STATUS = 255
 # What is left, and when, of a worker that was killed; which runs it made the records say.
 TOLD_EVERY_S = 5.0
 
@@ -91,7 +86,7 @@ class AttemptFile:
 def job_of(environment: Mapping[str, str]) -> str:
     """Return what the batch system calls the job; empty outside of one."""
     named = next((environment[name] for name in _JOB_NAMES if name in environment), "")
-    return "".join(c if c.isprintable() else "?" for c in named)[:_MOST_CHARACTERS]
+    return "".join(c if c.isprintable() else "?" for c in named)[:_MAX_CHARACTERS]
 
 
 def read_attempts(folder: Path) -> list[Attempt]:
@@ -102,22 +97,6 @@ def read_attempts(folder: Path) -> list[Attempt]:
     found = []
     with suppress(OSError):
         for path in sorted(folder.glob("w*.g*.json")):
-            with suppress(OSError, ValueError, TypeError, KeyError):
-                found.append(_attempt(read_object(path)))
-    return found
-
-
-_TEXTS = ("node_id", "node_digest", "job", "folder", "started_at", "updated_at", "reason")
-_COUNTS = ("worker", "generation", "runs", "left", "refused")
-
-
-def _attempt(data: Mapping[str, Any]) -> Attempt:
-    left_s, ended = data["left_s"], data["ended"]
-    plain: dict[str, Any] = {name: checked(data[name], str, name) for name in _TEXTS}
-    plain |= {name: checked_count(data[name], name) for name in _COUNTS}
-    return Attempt(
-        **plain,
-        case_ids=checked_all(data["case_ids"], str, "case_ids"),
-        left_s=None if left_s is None else checked_seconds(left_s, "left_s"),
-        ended=None if ended is None else checked_count(ended, "ended", 255),
-    )
+            with suppress(OSError, ValueError):
+                found.append(structured(Attempt, read_object(path)))
+    return [attempt for attempt in found if (attempt.ended or 0) <= _MAX_EXIT_STATUS]

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from base.errors import UserError
 from base.text import plural
-from configs.model import Queue, Site, Spread, Study
+from configs.site import Queue, Site
+from configs.study import Spread, Study
 from runners.node.node import safe_name
 
 PER_NODE = "per-node"

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import write_atomically
-from base.structure import (
-    checked,
-    checked_all,
-    checked_count,
-    checked_seconds,
-    read_object,
-)
+from base.json_files import read_object, structured
 from runners.batch.spread import Worker
 from runners.batch.systems.interface import Submitted
 
@@ -31,7 +23,6 @@ SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
 _MOST_SUBMISSIONS = 9999
-_TEXTS = ("study", "name", "digest", "results", "site", "system", "how", "pool", "submitted_at")
 # All of its runs are made.
 DONE = 0
 # All but those of cases that this node cannot run.
@@ -158,7 +149,7 @@ def read_submission(folder: Path) -> Submission:
             f"{path}: cannot be read ({error.strerror}); is the results folder shared with this "
             "node?"
         ) from None
-    except (TypeError, KeyError, ValueError) as error:
+    except ValueError as error:
         raise UserError(
             f"{path}: is no submission of this pinstudy ({error}); submit the study again"
         ) from None
@@ -180,40 +171,13 @@ def _folders(study_results: Path) -> list[Path]:
     return [path for path in inside if path.name.isascii() and path.name.isdigit()]
 
 
-def _submission(folder: Path, data: Mapping[str, Any]) -> Submission:
-    if data.get("schema") != SCHEMA:
+def _submission(folder: Path, data: dict[str, Any]) -> Submission:
+    # To Python, and so to a comparison, true is 1.
+    if data.get("schema") is True or data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
-    kinds = data.get("kinds")
-    return Submission(
-        folder=folder,
-        **{name: checked(data[name], str, name) for name in _TEXTS},
-        time_limit_s=checked_seconds(data["time_limit_s"], "time_limit_s"),
-        kinds=None if kinds is None else checked(kinds, str, "kinds"),
-        allow_emulation=checked(data["allow_emulation"], bool, "allow_emulation"),
-        arguments=checked_all(data["arguments"], str, "arguments"),
-        workers=tuple(map(_worker, count(), checked_all(data["workers"], dict, "workers"))),
-        jobs=tuple(
-            _job(job, len(data["workers"])) for job in checked_all(data["jobs"], dict, "jobs")
-        ),
-    )
-
-
-def _worker(number: int, data: Mapping[str, Any]) -> Worker:
-    found = Worker(
-        number=checked_count(data["number"], "worker"),
-        node=None if data["node"] is None else checked(data["node"], str, "node"),
-        feature=None if data["feature"] is None else checked(data["feature"], str, "feature"),
-        blocks=checked_all(data["blocks"], int, "blocks"),
-    )
-    if found.number != number:
+    found = structured(Submission, data, folder=folder)
+    if [worker.number for worker in found.workers] != list(range(len(found.workers))):
         raise ValueError("its workers are not numbered from 0")
+    if any(job.first_worker + job.workers > len(found.workers) for job in found.jobs):
+        raise ValueError("a job has more workers than it")
     return found
-
-
-def _job(data: Mapping[str, Any], workers: int) -> Submitted:
-    """Return a job of a submission with so many workers."""
-    return Submitted(
-        ids=checked_all(data["ids"], str, "ids"),
-        first_worker=checked_count(data["first_worker"], "first_worker", workers),
-        workers=checked_count(data["workers"], "workers", workers),
-    )

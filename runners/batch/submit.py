@@ -12,7 +12,8 @@ from base.errors import StudyError, UserError
 from base.files import write_whole
 from base.text import plural
 from base.units import utc_now
-from configs.model import Queue, Site, Spread, Study
+from configs.site import Queue, Site
+from configs.study import Spread, Study
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import read_made
 from runners.batch.spread import (

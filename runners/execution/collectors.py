@@ -10,7 +10,7 @@ from pathlib import Path
 
 from base.reading import Reading
 from base.version import VERSION
-from configs.model import Study
+from configs.study import Study
 from runners.execution.execute import Harness, Observation
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions

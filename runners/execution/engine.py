@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from base.errors import UserError
 from base.text import as_typed
-from configs.model import AppChoice, Study
+from configs.study import AppChoice, Study
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 

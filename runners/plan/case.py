@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from base.cpulist import format_cpulist
-from configs.model import App, Mapping, Size, Variant
+from configs.app import App, Size, Variant
+from configs.mapping import Mapping
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from configs.checks.mapping import PINS_ONE_THREAD
-from configs.model import App, AppChoice, Size, Study, Variant, Vm
-from configs.model import Mapping as StudyMapping
+from configs.app import App, Size, Variant
+from configs.mapping import PINS_ONE_THREAD
+from configs.mapping import Mapping as StudyMapping
+from configs.study import AppChoice, Study, Vm
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, LeftOut, Vcpus
@@ -213,7 +214,7 @@ def _bind(
 
 
 def _vcpu_mappings(study: Study) -> tuple[StudyMapping | None, ...]:
-    return study.vm.vcpu_mappings if study.vm else (None,)
+    return study.vcpu_mappings if study.vm else (None,)
 
 
 def _bind_guest(

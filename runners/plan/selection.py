@@ -14,8 +14,8 @@ from itertools import zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.checks.mapping import EXPRESSED_BY, PINS_ONE_THREAD
-from configs.model import PAIRS, App, Mapping
+from configs.app import App
+from configs.mapping import EXPRESSED_BY, PAIRS, PINS_ONE_THREAD, Mapping
 from runners.host.software import for_tools
 from runners.node.topology import Core, Topology
 

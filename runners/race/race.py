@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from base.text import plural
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.race.confirmation import EARLIER_SHARE, LEAST_RUNS, look_at, shares
 from runners.race.elimination import (
     Worse,

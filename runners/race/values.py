@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, TypeGuard
 
-from configs.model import RACE_OF, Race
+from configs.repetitions import RACE_OF, Race
 from runners.race.state import RaceRun
 from runners.records.disturbances import disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of

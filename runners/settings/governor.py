@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from base.errors import StudyError
-from configs.model import CURRENT_GOVERNOR, GovernorRule
+from configs.site import GovernorRule
+from configs.study import CURRENT_GOVERNOR
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings

@@ -9,7 +9,8 @@ from typing import Any
 
 from base.errors import UserError
 from base.text import shown
-from configs.model import Precision, Race, Study
+from configs.repetitions import Precision, Race
+from configs.study import Study
 from runners.measure.conditions.cooldown import recorded_reference_c
 from runners.node.differences import what_changed
 from runners.plan.estimate import OVERHEAD_S

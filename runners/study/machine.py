@@ -10,7 +10,8 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.model import CURRENT_GOVERNOR, Site, Study
+from configs.site import Site
+from configs.study import CURRENT_GOVERNOR, Study
 from runners.execution.engine import without_estimates
 from runners.host.program_files import ProgramReader
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools

@@ -12,7 +12,8 @@ from math import inf, isfinite, sqrt
 from statistics import NormalDist
 from typing import Any
 
-from configs.model import PRECISION_OF, Precision, Study
+from configs.repetitions import PRECISION_OF, Precision
+from configs.study import Study
 
 CONFIDENCE = 0.95
 

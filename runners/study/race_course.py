@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import cycle
 
 from base.errors import StudyError
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan

@@ -13,7 +13,7 @@ from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import as_typed
 from configs.library import study_argument
-from configs.model import Study
+from configs.study import Study
 from runners.execution.engine import Engine, LocalEngine, check_emulation
 from runners.host.lock import NodeLock
 from runners.host.orphans import end_orphans

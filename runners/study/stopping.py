@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from configs.model import Precision
+from configs.repetitions import Precision
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.records.run_keys import RunKey

@@ -11,7 +11,8 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.text import plural
 from base.units import duration
-from configs.model import LATENCY_PLANS, Baseline, Precision, Study
+from configs.repetitions import Precision
+from configs.study import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import how_many
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, LeftOut, case_fields

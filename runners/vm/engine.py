@@ -14,7 +14,7 @@ from typing import Any
 
 from base.errors import StudyError
 from base.reading import Reading
-from configs.model import Vm
+from configs.study import Vm
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
 from runners.host.software import ask_version

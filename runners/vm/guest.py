@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
-from configs.model import Vm
+from configs.study import Vm
 from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
 from runners.vm.agent import PORT

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from base.errors import ConfigError, UserError
 from base.text import unknown_word
+from configs.app import App
 from configs.load import parse_app, parse_mappings, parse_study
-from configs.model import App, Mapping, Study
+from configs.mapping import Mapping
+from configs.study import Study
 
 LU = b"""\
 # An app

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import ConfigError
+from configs.app import App
 from configs.load import parse_app, parse_mappings
-from configs.model import App, Study
-from configs.schema.yaml_text import MAX_BYTES
+from configs.schema.document import MAX_BYTES
+from configs.study import Study
 from tests.configs.shelves import LU, MAPPINGS, STUDY, mistakes, study_of
 
 WORDS = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import Race
+from configs.repetitions import Race
 from tests.configs.shelves import LU, STUDY, mistakes, study_of
 
 RATED = {

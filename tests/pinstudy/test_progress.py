@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from configs.model import Precision
+from configs.repetitions import Precision
 from pinstudy.progress import TerminalProgress
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan

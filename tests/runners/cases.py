@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from configs.model import App, AppChoice, Check, Mapping, Metric, Size, Study, Variant
+from configs.app import App, Check, Metric, Size, Variant
+from configs.mapping import Mapping
+from configs.study import AppChoice, Study
 from runners.plan.case import Case
 
 SERIAL = Variant("serial", "demo-serial", "none")

@@ -116,7 +116,7 @@ def test_the_shipped_files_agree() -> None:
             id="lower bound",
         ),
         pytest.param(
-            RECIPE, '"py-marshmallow@3.19:4"', '"py-marshmallow@3.19:"', "any version",
+            RECIPE, '"py-rich@13:"', '"py-rich@13:14"', "any version",
             id="upper bound",
         ),
         pytest.param(RECIPE, '"python@3.10:"', '"python@3.9:"', "from 3.9 on", id="Python"),
@@ -213,11 +213,11 @@ def test_a_change_of_the_project_that_the_recipe_does_not_follow_is_found(
 
 
 def test_a_bound_that_spack_cannot_meet_is_found(checkout: Path) -> None:
-    change(checkout / "pyproject.toml", '"marshmallow>=3.19', '"marshmallow>=3.20')
-    change(checkout / RECIPE, "py-marshmallow@3.19", "py-marshmallow@3.20")
+    change(checkout / "pyproject.toml", '"rich>=13', '"rich>=16')
+    change(checkout / RECIPE, "py-rich@13", "py-rich@16")
 
     assert [problem.message for problem in mistakes(checkout)] == [
-        "py-marshmallow 3.20 is asked for, and Spack's newest is 3.19.0"
+        "py-rich 16 is asked for, and Spack's newest is 15.0.0"
     ]
 
 

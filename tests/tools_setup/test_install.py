@@ -126,7 +126,7 @@ def test_everything_that_runs_is_installed_and_nothing_else(prefix: Path) -> Non
             if path.relative_to(ROOT).parts[:2] != ("configs", "spack")
         }
         if package == "configs":
-            wanted.add(Path("configs/sites/ours.yaml"))
+            wanted |= {Path("configs/sites/ours.yaml"), Path("configs/schema.json")}
         if package == "runners":
             wanted |= {Path("runners/vm/guest/init"), Path("runners/vm/guest/start.sh")}
         found = {path.relative_to(tree) for path in (tree / package).rglob("*") if path.is_file()}

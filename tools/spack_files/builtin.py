@@ -41,7 +41,6 @@ PACKAGES = {
     "ompscr": _package("2.0"),
     "py-click": _package("8.3.1"),
     "py-jinja2": _package("3.1.6"),
-    "py-marshmallow": _package("3.19.0"),
     "py-matplotlib": _package("3.11.0", "fonts", "latex", "movies"),
     "py-numpy": _package("2.4.6"),
     "py-pandas": _package("3.0.3", "excel", "parquet", "performance"),

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from base.errors import Problem
+from base.structure import Path as Place
 from base.text import shown, unknown_word
-from configs.schema.document import Path as Place
 from tools.spack_files.builtin import PACKAGES, TAG
 from tools.spack_files.environment import Environment
 from tools.spack_files.layout import REPOSITORY

@@ -12,7 +12,7 @@ from pinstudy.options import KINDS, RESULTS, SITE
 from pinstudy.output import say
 
 if TYPE_CHECKING:
-    from configs.model import Study
+    from configs.study import Study
     from runners.batch.submit import Preparation
 
 _NAMES = "n1,n2"
@@ -72,7 +72,7 @@ def command(
     """
     from base.errors import UserError
     from configs.library import load_study, read_site
-    from configs.schema.options import time_option
+    from configs.schema.values import time_option
     from pinstudy.options import names_option
     from runners.batch.spread import Wanted
     from runners.batch.submit import Asked, Preparation

@@ -83,7 +83,7 @@ def command(
     results/latency/<node>/, or to --into.
     """
     from base.errors import UserError
-    from configs.schema.options import share_option
+    from configs.schema.values import share_option
     from pinstudy.progress import PairProgress
     from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root

@@ -34,7 +34,7 @@ def command(
     from analysis.find import find
     from analysis.sources import open_results
     from analysis.tables import render
-    from configs.schema.options import share_option
+    from configs.schema.values import share_option
 
     share, results = share_option("--margin", margin), open_results(a)
     if b is None:

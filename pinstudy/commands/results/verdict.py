@@ -40,7 +40,7 @@ def command(
     from analysis.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from analysis.written import again, write_file
-    from configs.schema.options import share_option
+    from configs.schema.values import share_option
 
     share = share_option("--margin", margin)
     answers = []

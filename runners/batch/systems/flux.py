@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
-from configs.model import Queue
+from configs.site import Queue
 from runners.batch.systems.asking import (
     PLAIN,
     POLL_LIMIT_S,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from configs.model import Queue
+from configs.site import Queue
 from runners.batch.systems.asking import Answer
 
 # In the arguments of a job's command: the number of the worker, from 0.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from base.errors import StudyError
 from base.text import plural
-from configs.model import BATCH_SYSTEMS, Queue
+from configs.site import BATCH_SYSTEMS, Queue
 from runners.batch.systems.asking import Answer, one_line
 from runners.batch.systems.interface import Job
 from runners.batch.systems.script import clock_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base.errors import UserError
 from base.text import unknown_word
-from configs.model import BATCH_SYSTEMS
+from configs.site import BATCH_SYSTEMS
 from runners.batch.systems.flux import Flux
 from runners.batch.systems.interface import BatchSystem
 from runners.batch.systems.lsf import Lsf

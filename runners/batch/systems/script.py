@@ -9,8 +9,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.text import shown
-from configs.model import Queue
-from configs.schema.queue import is_script_word
+from configs.site import Queue, is_script_word
 from runners.batch.systems.interface import WORKER, Job
 from runners.node.node import safe_name
 
@@ -18,7 +17,7 @@ from runners.node.node import safe_name
 NODE_LACKS = 72
 
 # The worker is told to finish a tenth of the time limit before its end: as long as a run may take
-# by default at most (configs.model.App), and not less than what a run's end takes.
+# by default at most (configs.app.App), and not less than what a run's end takes.
 _WARNING_SHARE, _LEAST_WARNING_S, _MOST_WARNING_S = 0.1, 15, 600
 
 # In directives, batch systems give these a meaning of their own, each system others.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from configs.model import Queue
+from configs.site import Queue
 from runners.batch.systems.asking import (
     PLAIN,
     POLL_LIMIT_S,

@@ -12,7 +12,7 @@ from typing import Any
 
 from base.reading import Reading
 from base.units import duration
-from configs.model import TemperatureGate
+from configs.study import TemperatureGate
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
 
 # coretemp renews its values once a second; to look more often would only wake the package.

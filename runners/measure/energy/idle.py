@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from base.reading import Reading
-from configs.model import Baseline
+from configs.study import Baseline
 from runners.host.tree import Unavailable
 from runners.measure.energy.figures import powers
 from runners.measure.energy.source import EnergyMeter, EnergySource

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import UserError
-from configs.schema.events import event_problem
+from configs.study import event_problem
 from runners.host.privileges import as_root
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.output import split_event

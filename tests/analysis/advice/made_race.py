@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.race.race import Race
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run

@@ -20,7 +20,7 @@ from analysis.find import find
 from analysis.outcome import write_outcome
 from analysis.sources import open_results
 from base.errors import UserError
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from tests.analysis.advice.made_race import GAIN, NO_ENERGY, NO_GAIN, Entrant, Made, made_results
 from tests.analysis.records import record, write
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analysis.statistics.difference import Difference
 from analysis.statistics.holm import holm
 from benchmarks.noise import shapes as noise
-from configs.model import Precision
+from configs.repetitions import Precision
 from runners.study.precision import CasePrecision
 
 # Of each shape of noise, so that it is 1000 in all.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.findings import OBJECTIVES, Objective
 from analysis.statistics.difference import Difference
 from analysis.verdict.phrases import change, change_of_means, do, names, rounded
-from configs.model import SELECTIONS
+from configs.mapping import SELECTIONS
 from tests.analysis.made_cases import case
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from base.errors import ConfigError
+from configs.app import App, OwnPlacement, Size
 from configs.load import parse_app
-from configs.model import App, OwnPlacement, Size
 from tests.configs.shelves import LU
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.model import Baseline
+from configs.study import Baseline
 from tests.configs.shelves import STUDY, mistakes, study_of
 
 
@@ -42,17 +42,17 @@ def test_a_baseline_makes_another_study_and_its_short_form_the_same() -> None:
     ("value", "said"),
     [
         ("10", "'10' has no unit; write 10 s, 10 min or 10 h"),
-        ("99 ms", "'99 ms' is not from 100 ms to 10 min"),
-        ("601 s", "'601 s' is not from 100 ms to 10 min"),
-        ("{duration: 1 h}", "'1 h' is not from 100 ms to 10 min"),
+        ("99 ms", "'99 ms' is not a duration from 100 ms to 10 min"),
+        ("601 s", "'601 s' is not a duration from 100 ms to 10 min"),
+        ("{duration: 1 h}", "'1 h' is not how long the node is left idle, from 100 ms to 10 min"),
         ("{every: 50}", "'duration' is missing; expected how long the node is left idle"),
         (
             "{duration: 10 s, every: 0}",
             "'0' is not after how many runs it is repeated: a whole number from 1 to 100000",
         ),
         ("{duration: 10 s, evrey: 5}", "did you mean 'every'?"),
-        ("[10 s, 20 s]", "a list is not a duration such as 10 s"),
-        ("", "'baseline' is empty; expected a duration such as 10 s, or a baseline with the keys"),
+        ("[10 s, 20 s]", "a list is not a duration from 100 ms to 10 min, such as 10 s"),
+        ("", "'baseline' is empty; expected a duration from 100 ms to 10 min, such as"),
     ],
 )
 def test_a_wrong_baseline_is_explained_where_it_stands(value: str, said: str) -> None:

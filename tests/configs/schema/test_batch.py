@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.model import Spread
+from configs.study import Spread
 from tests.configs.shelves import STUDY, mistakes, study_of
 
 # Lines 11 and 12.

@@ -7,8 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.schema.document import MAX_DEPTH, Document, parse_yaml
-from configs.schema.yaml_text import MAX_BYTES
+from configs.schema.document import MAX_BYTES, MAX_DEPTH, Document, parse_yaml
 
 
 def parsed(text: str) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.model import TemperatureGate
+from configs.study import TemperatureGate
 from tests.configs.shelves import STUDY, mistakes, study_of
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import Precision
+from configs.repetitions import Precision
 from tests.configs.shelves import STUDY, mistakes, study_of
 
 RULE = "{min: 5, max: 50, until: {ci_half_width: 1%}}"

@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import ConfigError, UserError
 from configs.library import load_site
-from configs.model import GovernorRule
+from configs.site import GovernorRule
 
 
 def site_of(tmp_path: Path, text: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.model import Mapping
+from configs.mapping import Mapping
 from tests.configs.shelves import STUDY, mistakes, study_of
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs import library
-from configs.model import Vm
+from configs.study import Vm
 from tests.configs.shelves import LU, STUDY, mistakes, study_of
 
 # Lines 11, 12 and 13 are the guest's.
@@ -34,7 +34,7 @@ def test_a_guest_has_cpus_memory_and_mappings_of_its_cpus() -> None:
     assert study.engine == "vm"
     assert study.vm
     assert (study.vm.cpus, study.vm.memory_mib) == (8, 16384)
-    assert [mapping.name for mapping in study.vm.vcpu_mappings] == ["scheduler", "pcores-set"]
+    assert [mapping.name for mapping in study.vcpu_mappings] == ["scheduler", "pcores-set"]
     assert [mapping.name for mapping in study.mappings] == ["scheduler", "pcores-pin"]
 
 
@@ -59,9 +59,8 @@ def test_one_mapping_of_its_cpus_stands_for_a_list_of_one() -> None:
 
 
 def test_a_mapping_of_its_cpus_may_be_written_out() -> None:
-    vm = study_of(changed("pcores-set]", "{name: mine, selection: mixed, tightness: pin}]")).vm
-    assert vm
-    assert vm.vcpu_mappings[1].selection == "mixed"
+    study = study_of(changed("pcores-set]", "{name: mine, selection: mixed, tightness: pin}]"))
+    assert study.vcpu_mappings[1].selection == "mixed"
 
 
 NO_MAPPINGS = "mappings: [scheduler, pcores-pin]\n"
@@ -275,7 +274,7 @@ ASKED = {
     "collect": ["perf", "energy"],
     "events": [],
 }
-GUEST = {"cpus": 8, "memory_mib": 16384, "vcpu_mappings": [SCHEDULER, PCORES_SET]}
+GUEST = {"vm": {"cpus": 8, "memory_mib": 16384}, "vcpu_mappings": [SCHEDULER, PCORES_SET]}
 
 
 def sha256(asked: dict[str, object]) -> str:
@@ -288,7 +287,7 @@ def test_guests_leave_the_digests_of_other_studies_what_they_were() -> None:
 
 
 def test_a_guest_is_part_of_what_its_study_asks_for() -> None:
-    assert study_of(IN_A_GUEST).digest == sha256(ASKED | {"vm": GUEST})
+    assert study_of(IN_A_GUEST).digest == sha256(ASKED | GUEST)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +318,14 @@ def test_the_published_scenario_is_asked_for_as_published(name: str, app: str) -
     study = library.load_study(name)
     assert study.vm
     assert (study.vm.cpus, study.vm.memory_mib) == (8, 16 * 1024)
-    assert [mapping.name for mapping in study.vm.vcpu_mappings] == SEVEN
+    assert [mapping.name for mapping in study.vcpu_mappings] == SEVEN
     (choice,) = study.apps
     assert (choice.app.name, choice.threads) == (app, (4,))
     assert [size.arguments for size in choice.sizes] == [("-s", "45")]
     assert [mapping.name for mapping in study.mappings] == ["scheduler"]
     assert (study.repetitions, study.wait_policies) == (10, ("runtime-default",))
-    first_line = (library.CONFIGS / "studies" / f"{name}.yaml").read_text().splitlines()[0]
-    assert "Galante and Oyamada (2025)" in first_line
+    about = (library.CONFIGS / "studies" / f"{name}.yaml").read_text().splitlines()[1]
+    assert "Galante and Oyamada (2025)" in about
 
 
 def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> None:
@@ -334,7 +333,7 @@ def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> Non
     assert study.vm
     assert study.vm.cpus == 2
     assert study.vm.memory_mib <= 1024
-    assert [mapping.name for mapping in study.vm.vcpu_mappings] == SEVEN
+    assert [mapping.name for mapping in study.vcpu_mappings] == SEVEN
     assert max(count for choice in study.apps for count in choice.threads) <= study.vm.cpus
 
 

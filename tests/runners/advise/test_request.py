@@ -61,7 +61,7 @@ def test_no_schedules_are_something_else_than_none_said() -> None:
         ({"threads": ""}, "--threads: '' is not a thread count"),
         ({"within": "30"}, "--within '30' has no unit"),
         ({"limit": "0 s"}, "--limit '0 s' is not longer than nothing"),
-        ({"margin": "1"}, "--margin '1': no percentage"),
+        ({"margin": "1"}, "--margin: '1' is not a percentage, such as 1%"),
         ({"margin": "0%"}, "--margin: '0%' is not more than 0%"),
         ({"runs": "9"}, "--runs: '9' is not a number of runs"),
         ({"schedules": "dynamc"}, "did you mean 'dynamic'?"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from configs.model import Queue
+from configs.site import Queue
 from runners.batch.systems.interface import WORKER, Job
 from tests.runners.fake_commands import install
 from tests.tools import DATA

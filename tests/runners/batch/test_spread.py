@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
-from configs.model import Precision, Queue, Site, Spread, Study
+from configs.repetitions import Precision
+from configs.site import Queue, Site
+from configs.study import Spread, Study
 from runners.batch.spread import (
     Wanted,
     blocks_left,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from configs.model import Check, Metric
+from configs.app import Check, Metric
 from runners.execution.execute import Observation
 from runners.execution.outcome import judge, read_metrics, stderr_tail
 from runners.execution.placement import Proof

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import Mapping
+from configs.mapping import Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from runners.plan.selection import CannotMapError, resolve_cpus

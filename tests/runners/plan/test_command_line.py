@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from configs.model import OwnPlacement
+from configs.app import OwnPlacement
 from runners.plan.command_line import (
     build_launch,
     launcher_of,

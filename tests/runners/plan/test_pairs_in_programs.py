@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
-from configs.model import Mapping
+from configs.mapping import Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from runners.plan.selection import CannotMapError, resolve_cpus

@@ -9,7 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 from configs.library import load_study
-from configs.model import AppChoice, Mapping, Race, Study, Vm
+from configs.mapping import Mapping
+from configs.repetitions import Race
+from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
 from runners.plan.plan import Plan, make_plan
 from tests.runners.cases import (
@@ -103,7 +105,9 @@ PAPER_VM = load_study("paper-vm")
 def in_guests(cpus: int = 8, **changes: object) -> Study:
     """Return a study of the demo app in a guest of these CPUs, mapped in the published ways."""
     assert PAPER_VM.vm
-    return study(mappings=(SCHEDULER,), vm=Vm(cpus, 1024, PAPER_VM.vm.vcpu_mappings), **changes)
+    return study(
+        mappings=(SCHEDULER,), vm=Vm(cpus, 1024), vcpu_mappings=PAPER_VM.vcpu_mappings, **changes
+    )
 
 
 def test_the_published_guests_are_put_on_the_published_cpus() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import SELECTIONS, Mapping, OwnPlacement
+from configs.app import OwnPlacement
+from configs.mapping import SELECTIONS, Mapping
 from runners.node.topology import Topology
 from runners.plan.selection import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
 from tests.runners.cases import DEMO

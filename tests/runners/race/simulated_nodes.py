@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.race.race import Key, Race
 from runners.race.state import RaceRun, RaceState
 

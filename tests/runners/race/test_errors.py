@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.statistics.difference import Difference
-from configs.model import Race
+from configs.repetitions import Race
 from runners.race.confirmation import look_at, shares
 from runners.race.elimination import ALPHA, Field, may_be_taken, worse_cases
 from tests.runners.race.simulated_nodes import node_of, search

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.race.race import Race
 from runners.race.state import RaceRun
 from tests.runners.race.test_race import REFERENCE, Answer, out_of, run_race, steady

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configs.model import Race as Rule
+from configs.repetitions import Race as Rule
 from runners.race.race import Key, Race, replay
 from runners.race.state import DECISIONS, WHYS, Eliminated, RaceRun, RaceState
 from tests.runners.race.simulated_nodes import node_of, search

@@ -16,7 +16,7 @@ from itertools import groupby
 import pytest
 
 from analysis.published import publication
-from configs.model import Race
+from configs.repetitions import Race
 from tests.runners.race.simulated_nodes import Node, node_of, search
 
 # What is published as 0.000 s was less than half of that.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from configs.model import Race
+from configs.repetitions import Race
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
 from runners.records.line import head_of, line_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from configs.model import GovernorRule
+from configs.site import GovernorRule
 from runners.host.tree import Tree
 from runners.node.discovery import read_topology
 from runners.settings.governor import Governors

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from configs.model import App, Check, Size, Variant, Vm
+from configs.app import App, Check, Size, Variant
+from configs.study import Vm
 from runners.host.software import WITNESS, find_program
 from runners.node.node import open_node
 from runners.plan.case import Case
@@ -222,7 +223,7 @@ def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
 
 def test_cases_in_guests_are_not_looked_at(tmp_path: Path, tools: Path) -> None:
     install(tools, "perf", "exit 0")
-    plan = plan_of("small", vm=Vm(cpus=1, memory_mib=256, vcpu_mappings=()))
+    plan = plan_of("small", vm=Vm(cpus=1, memory_mib=256))
     lines = ContendedLines(plan, NODE, tmp_path / "c2c")
     make(lines)
     assert kept(lines.folder)["unavailable.json"]["unavailable"] == {"lines": IN_GUESTS}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from configs.model import Study, TemperatureGate
+from configs.study import Study, TemperatureGate
 from runners.node.node import Node, open_node
 from tests.runners.sensor_trees import hwmon
 from tests.runners.study.test_energy import Quiet, records, run, study_of

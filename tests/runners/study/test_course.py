@@ -14,7 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from configs.model import Mapping, Precision
+from configs.mapping import Mapping
+from configs.repetitions import Precision
 from runners.plan.case import Case, Vcpus
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan

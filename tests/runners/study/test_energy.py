@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from base.reading import Reading
-from configs.model import App, AppChoice, Baseline, Precision, Study, Variant
+from configs.app import App, Variant
+from configs.repetitions import Precision
+from configs.study import AppChoice, Baseline, Study
 from runners.execution.collectors import Collectors
 from runners.execution.engine import LocalEngine
 from runners.host.software import WITNESS, find_program

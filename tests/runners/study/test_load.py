@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from base.reading import Reading
-from configs.model import AppChoice, Precision, Size, Study
+from configs.app import Size
+from configs.repetitions import Precision
+from configs.study import AppChoice, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.measure.energy.idle import Baselines

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from configs.model import Precision
+from configs.repetitions import Precision
 from runners.study.precision import CasePrecision, Tally, figures_of, percent, t_quantile
 
 ASKED = Precision(least=5, half_width=0.01)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from configs.model import Race
+from configs.repetitions import Race
 from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan

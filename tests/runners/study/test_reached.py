@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from configs.model import Precision
+from configs.repetitions import Precision
 from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.study.history import History

@@ -10,7 +10,8 @@ import pytest
 
 from base.units import duration
 from configs.library import load_study
-from configs.model import Baseline, Precision, Race, Study
+from configs.repetitions import Precision, Race
+from configs.study import Baseline, Study
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.study.course import pending_runs

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.model import Vm
+from configs.study import Vm
 from runners.vm.guest import GuestPlan, console_problem, qemu_command
 from runners.vm.host import START, GuestHost, Kernel
 
@@ -21,7 +21,7 @@ EMULATED = "no vmx or svm in /proc/cpuinfo"
 
 def command(emulated: str = "", cpus: int = 8, memory_mib: int = 16384) -> list[str]:
     host = GuestHost("/usr/bin/qemu", Kernel(Path("image"), Path("modules")), "busybox", emulated)
-    plan = GuestPlan(host, (b"kernel", b"files"), Vm(cpus, memory_mib, ()), ())
+    plan = GuestPlan(host, (b"kernel", b"files"), Vm(cpus, memory_mib), ())
     return qemu_command(plan, (11, 12), (13, 14))
 
 

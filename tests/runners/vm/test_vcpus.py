@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
-from configs.model import Mapping
+from configs.mapping import Mapping
 from runners.plan.case import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
 from tests.wait import until

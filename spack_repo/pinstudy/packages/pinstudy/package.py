@@ -15,7 +15,6 @@ class Pinstudy(PinstudyApps):
         depends_on("python@3.10:")
         depends_on("py-click@8.1:")
         depends_on("py-jinja2@3.1:")
-        depends_on("py-marshmallow@3.19:4")
         depends_on("py-matplotlib@3.8:")
         depends_on("py-numpy@1.26:")
         depends_on("py-pandas@2.1:")

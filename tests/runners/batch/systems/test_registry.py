@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from base.errors import UserError
-from configs.model import BATCH_SYSTEMS
+from configs.site import BATCH_SYSTEMS
 from runners.batch.systems.registry import open_system
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from configs.model import BATCH_SYSTEMS
+from configs.site import BATCH_SYSTEMS
 from runners.batch.systems.interface import WORKER
 from runners.batch.systems.registry import open_system
 from runners.batch.systems.script import directive_path

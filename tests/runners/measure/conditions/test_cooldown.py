@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from base.reading import Reading
-from configs.model import TemperatureGate
+from configs.study import TemperatureGate
 from runners.host.tree import Tree
 from runners.measure.conditions.cooldown import Gate, recorded_reference_c
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer

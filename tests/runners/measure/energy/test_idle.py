@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from configs.model import Baseline
+from configs.study import Baseline
 from runners.host.tree import Unavailable
 from runners.measure.energy.idle import Baselines, how_many
 from runners.measure.energy.powercap import PowercapMeter

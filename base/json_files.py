@@ -1,0 +1,69 @@
+"""JSON files beside a study's results, which somebody else may have written, as dataclasses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from base.files import read_given
+
+Table = TypeVar("Table")
+
+# A submission is some kilobytes; a million blocks are some megabytes.
+_MAX_BYTES = 64 << 20
+# Whoever counts more, or waits for longer (300 years), has not written what is read here.
+_MAX_NUMBER = 10**10
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return what a file holds.
+
+    Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
+    """
+    raw = read_given(path, _MAX_BYTES)
+    if len(raw) > _MAX_BYTES:
+        raise ValueError("it is far too large")
+    try:
+        data = json.loads(raw)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise ValueError("it is no table of fields")
+    return data
+
+
+def structured(kind: type[Table], data: dict[str, Any], **known: object) -> Table:
+    """Return the dataclass whose fields a JSON object holds, each of its declared type.
+
+    Fields that are `known` are not looked for in the object, and what else it holds is passed over.
+    A number is from 0 to 10^10. Raises ValueError, naming the field, for anything else.
+    """
+    hints = get_type_hints(kind)
+    values = dict(known)
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name not in known:
+            values[field.name] = _value(hints[field.name], data.get(field.name), field.name)
+    return kind(**values)
+
+
+def _value(kind: Any, value: object, name: str) -> object:  # noqa: ANN401 - any type
+    """Return a plain value as one of a field's type."""
+    if get_origin(kind) is UnionType:
+        (inner,) = (each for each in get_args(kind) if each is not type(None))
+        return None if value is None else _value(inner, value, name)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_value(get_args(kind)[0], each, name) for each in value)
+    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, dict):
+        return structured(kind, value)
+    allowed = (int, float) if kind is float else (kind,)
+    if type(value) not in allowed or not _within_bounds(value):
+        raise ValueError(f"{name} is not what it should be")
+    return float(value) if kind is float else value  # type: ignore[arg-type]
+
+
+def _within_bounds(value: object) -> bool:
+    # NaN is not in the range either.
+    return not isinstance(value, (int, float)) or 0 <= value <= _MAX_NUMBER

@@ -1,0 +1,124 @@
+"""What a mapping is: which CPUs (selection) x how tightly x by what (mechanism).
+
+Which mechanism can express which tightness are facts of the tools, not of a node. An affinity mask
+(taskset, numactl) is one set of CPUs that all threads of a program inherit, so it pins only where
+there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can be one CPU or a whole
+set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). A program that pins its threads itself
+gives each one CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from base.structure import Listed, Path, Table
+from configs.schema.values import Name, Text, Word
+
+# A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
+# "8 threads on P" would else mean 8 cores or 4 cores twice (SMT).
+SELECTIONS = {
+    "all": "every CPU the process may use: the OS scheduler's choice",
+    "pcores": "one CPU of each P-core",
+    "ecores": "one CPU of each E-core",
+    "lpecores": "one CPU of each LP-E-core",
+    "pcpus": "every CPU of the P-cores, SMT siblings too",
+    "ecpus": "every CPU of the E-cores",
+    "lpecpus": "every CPU of the LP-E-cores",
+    "mixed": "one CPU of each P-core and E-core, the threads split evenly over the kinds",
+    "cores": "one CPU of each core: P-cores, then E-cores, then LP-E-cores",
+    "half-clusters": "one CPU of each core in half of each kind's clusters, which share a cache",
+    "compact": "CPUs close together: SMT siblings, then shared caches, then packages",
+    "spread": "CPUs far apart: packages in turn, then caches, SMT siblings last",
+    "siblings": "both SMT siblings of a core, core by core",
+    "same-cpu": "each CPU twice, one of each core: two threads take turns on it",
+    "same-cluster": "neighbouring cores that share a cache which not all cores share",
+    "across-kinds": "a P-core and an E-core in turn, or the first two kinds that the node has",
+    "across-packages": "a core of one package and a core of the next in turn",
+}
+# Selections in which threads 2i and 2i + 1 are neighbours; the programs' own words for the same
+# stand in apps/common/placements.hpp.
+PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
+TIGHTNESSES = {
+    "none": "threads are left to the OS scheduler",
+    "set": "every thread may use every CPU of the selection",
+    "pin": "each thread has one CPU of the selection for itself",
+}
+MECHANISMS = {
+    "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",
+    "likwid-pin": "likwid-pin with physical CPU numbers",
+    "taskset": "taskset: one CPU mask for the whole program",
+    "numactl": "numactl --physcpubind: one CPU mask for the whole program",
+    "program": "the program pins its threads itself, as its option asks",
+}
+EXPRESSED_BY = {
+    "none": (),
+    "set": ("taskset", "numactl", "omp-places"),
+    "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
+}
+PINS_ONE_THREAD = ("taskset", "numactl")
+# Others have ended before the program's time begins, or are the program's own work. A library of
+# likwid-pin's is preloaded, and pins each thread when the program creates it.
+WITHIN_THE_RUN = ("likwid-pin",)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Which CPUs (selection) x how tightly x by what; `mechanism` None is the default one."""
+
+    name: Annotated[str, Name("a mapping's name"), "its name in tables"]
+    selection: Annotated[str, Word("selection", SELECTIONS), "which CPUs"]
+    tightness: Annotated[str, Word("tightness", TIGHTNESSES), "how tightly threads are bound"]
+    mechanism: Annotated[
+        str | None, Word("mechanism", MECHANISMS), "by what; without it by the usual one"
+    ] = None
+    summary: Annotated[str, Text("a summary"), "one line for people"] = ""
+
+    @staticmethod
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+        """Find what no tool can do."""
+        selection, tightness = values.get("selection"), values.get("tightness")
+        mechanism = values.get("mechanism")
+        if selection is None or tightness is None:
+            return
+        able = EXPRESSED_BY[tightness]
+        if tightness == "none" and selection != "all":
+            yield (
+                ("selection",),
+                f"tightness 'none' leaves threads on all CPUs, which selection {selection!r} is "
+                "not; use selection 'all', or tightness 'set' or 'pin'",
+            )
+        elif selection == "same-cpu" and tightness != "pin":
+            yield (
+                ("tightness",),
+                f"{tightness!r} cannot put two threads on one CPU, as selection 'same-cpu' says; "
+                "use 'pin'",
+            )
+        elif mechanism is not None and not able:
+            message = f"tightness {tightness!r} needs no mechanism; leave {mechanism!r} out"
+            yield ("mechanism",), message
+        elif mechanism is not None and mechanism not in able:
+            message = f"{mechanism!r} cannot express {tightness!r}; use one of: {', '.join(able)}"
+            yield ("mechanism",), message
+
+
+@dataclass(frozen=True)
+class MappingsFile:
+    """A file of mappings."""
+
+    mappings: Annotated[
+        tuple[Mapping, ...],
+        Listed(Table(Mapping, "a mapping with the keys selection and tightness")),
+        "mappings by name",
+    ]
+
+
+def never_pins_problem(mapping: Mapping, threads: tuple[int, ...]) -> str | None:
+    """Return why a mapping can pin at none of the thread counts, or None."""
+    if mapping.tightness != "pin" or mapping.mechanism not in PINS_ONE_THREAD or 1 in threads:
+        return None
+    return (
+        f"{mapping.mechanism} sets one mask for all threads and so pins one thread only; "
+        f"mapping {mapping.name!r} needs 1 among the threads, or another mechanism"
+    )

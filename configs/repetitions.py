@@ -1,0 +1,166 @@
+"""How often a study's cases are run.
+
+`10`, or `{min: 5, max: 50, until: {ci_half_width: 1%}}`, or `{race: {of: time, within: 30 min}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from base.structure import As, Called, Either, OneOrMore, Path, Table, Without
+from base.text import shown
+from configs.schema.values import Count, Duration, Name, Percentage, Word
+
+# Two runs have one degree of freedom: their interval is 13 standard errors wide to each side or,
+# when two times happen to agree, nothing, and neither says much of the case.
+MIN_REPETITIONS = 3
+MAX_REPETITIONS = 10000
+# One of the reference before all, and two cases that are tried against each other by the fewest
+# runs that tell anything.
+MIN_RACE_RUNS = 10
+MAX_RACE_RUNS = 1_000_000
+BETTER = ("lower", "higher")
+# What a study may want to know with a precision, and the field of a record that holds it.
+PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
+# What cases can race for, beside a metric of their app.
+RACE_OF = {
+    "time": "the time that a run takes",
+    "energy": "the energy of the packages during a run",
+    "edp": "the energy-delay product, energy times time",
+}
+
+
+@dataclass(frozen=True)
+class Precision:
+    """A case is repeated until the 95 % confidence intervals of its means are this narrow.
+
+    `half_width` is a share of the mean, `least` the fewest repetitions, `of` words of PRECISION_OF.
+    """
+
+    least: int
+    half_width: float
+    of: tuple[str, ...] = ("time",)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Cases that are reliably worse end early, and the best of them is tried against the reference.
+
+    The reference is the study's first case. `of` is a word of RACE_OF, or the name of a metric of
+    the app; `higher` says that more of it is better. `margin` is a share.
+    """
+
+    of: Annotated[
+        str,
+        Name("time, energy, edp or the name of a metric"),
+        "what cases race for: `time`, `energy` (of the packages), `edp` (energy times time), or "
+        "the name of a metric of the app",
+    ] = "time"
+    higher: Annotated[
+        bool,
+        Called("better"),
+        As(Word("direction", BETTER), lambda word: word == "higher"),
+        "`lower` or `higher`; only of a metric is more ever better",
+        Without("`lower`"),
+    ] = False
+    margin: Annotated[
+        float,
+        Percentage("a percentage, such as 1%"),
+        "differences up to this one do not matter, more than 0 % and less than 100 %",
+        Without("1 %"),
+    ] = 0.01
+    within_s: Annotated[
+        float | None,
+        Called("within"),
+        Duration("a time, such as 30 min"),
+        "about how long all runs together may take",
+        Without("any time"),
+    ] = None
+    runs: Annotated[
+        int | None,
+        Count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS),
+        "how many runs may be made, 10 or more, warm-up runs not counted",
+        Without(
+            "a third of ten repetitions of every case, at least 30; of short programs as many as "
+            "take 10 s"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """At most so many runs of a case; `precision` or `race` say what may end it earlier."""
+
+    most: int
+    precision: Precision | None = None
+    race: Race | None = None
+
+
+@dataclass(frozen=True)
+class Until:
+    """What ends the repetitions of a case."""
+
+    ci_half_width: Annotated[
+        float,
+        Percentage("a percentage of the mean, such as 1%"),
+        "half the width of the 95 % confidence interval of the mean, as a percentage of it",
+    ]
+    of: Annotated[
+        tuple[str, ...], OneOrMore(Word("measure", PRECISION_OF)), "what is to be known"
+    ] = ("time",)
+
+
+@dataclass(frozen=True)
+class UntilPrecise:
+    """Repetitions until a precision is reached."""
+
+    min: Annotated[
+        int, Count("the fewest repetitions", MIN_REPETITIONS, MAX_REPETITIONS), "the fewest"
+    ]
+    max: Annotated[int, Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS), "the most"]
+    until: Annotated[Until, Table(Until, "a table with the key ci_half_width"), "what ends them"]
+
+    @staticmethod
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+        """Refuse a range that ends below its beginning."""
+        least, most = values.get("min"), values.get("max")
+        if least is not None and most is not None and least > most:
+            yield ("min",), f"{shown(least)} is more than max, {shown(most)}"
+
+
+@dataclass(frozen=True)
+class Racing:
+    """Repetitions that a race decides."""
+
+    race: Annotated[
+        Race,
+        Table(Race, "a table with the keys of, better, margin, within, runs"),
+        "what cases race for, and how far",
+    ]
+
+
+class RepetitionsKind(Either):
+    """How often a case is run: a number, a range and what ends it, or as a race decides."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            As(Count("how often a case is run", 1, MAX_REPETITIONS), Repetitions),
+            Table(UntilPrecise, "a table with the keys min, max and until"),
+        )
+        self.racing = Table(Racing, "a table with the key race")
+
+    def decode(self, value: Any) -> Repetitions:  # noqa: ANN401
+        """Return how often, whatever the form."""
+        if isinstance(value, dict) and "race" in value:
+            return Repetitions(MAX_REPETITIONS, race=self.racing.decode(value).race)
+        found = super().decode(value)
+        if isinstance(found, Repetitions):
+            return found
+        measures = tuple(word for word in PRECISION_OF if word in found.until.of)
+        return Repetitions(found.max, Precision(found.min, found.until.ci_half_width, measures))
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of all three forms."""
+        return {"anyOf": [*super().schema()["anyOf"], self.racing.schema()]}

@@ -1,0 +1,278 @@
+"""The kinds of single values that a configuration has, decoded from the texts of a YAML file.
+
+Every message stands by itself: the value as it was written, what is allowed, the nearest word.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import warnings
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from base.cpulist import parse_cpulist
+from base.errors import UserError
+from base.structure import MAX_ITEMS, NAME, NAME_RULE, InvalidError, Kind
+from base.text import shown, unknown_word
+from base.units import SECONDS_OF_UNIT, parse_duration, parse_share
+
+MAX_TEXT_CHARACTERS = 500
+
+# What no program can be given: the end of an argument, and what is no text.
+_UNTOLD = re.compile("[\x00\ud800-\udfff]")
+_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+# No zero in front: to YAML 1.1 010 is eight, to YAML 1.2 and most people ten.
+_WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
+_NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
+_RANGE = re.compile(rf"(?P<low>{_NUMBER})(?: +to +(?P<high>{_NUMBER}))?", re.ASCII)
+
+
+class Text(Kind):
+    """A text of one or more characters with no line breaks; `form` and its `rule` narrow it."""
+
+    def __init__(self, expected: str, form: re.Pattern[str] | None = None, rule: str = "") -> None:
+        super().__init__(expected)
+        self.form, self.rule = form, rule
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the text."""
+        if not isinstance(value, str):
+            raise self.refuse(value)
+        if not value.strip() or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
+            raise InvalidError(
+                f"{shown(value)} is not {self.expected}: one line of 1 to {MAX_TEXT_CHARACTERS} "
+                "characters"
+            )
+        if self.form is not None and not self.form.fullmatch(value):
+            raise InvalidError(f"{shown(value)} is not {self.expected}: {self.rule}")
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a text, or of a number that is one."""
+        found = {"type": ["string", "number"], "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
+        return found | ({"pattern": f"^(?:{self.form.pattern})$"} if self.form else {})
+
+
+class Name(Text):
+    """A word that can be part of a file name."""
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(expected, NAME, NAME_RULE)
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be part of a file name as it is."""
+    return NAME.fullmatch(text) is not None
+
+
+class Word(Text):
+    """One of the words that are known."""
+
+    def __init__(self, what: str, known: Iterable[str]) -> None:
+        self.what, self.known = what, tuple(known)
+        article = "an" if what[0] in "aeiou" else "a"
+        super().__init__(f"{article} {what} ({', '.join(self.known)})")
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the word."""
+        word = super().decode(value)
+        if word not in self.known:
+            raise InvalidError(unknown_word(self.what, word, self.known))
+        return word
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of the words."""
+        return {"enum": list(self.known)}
+
+
+class Count(Kind):
+    """A whole number within bounds, in decimal digits only."""
+
+    def __init__(self, what: str, least: int, most: int) -> None:
+        super().__init__(f"{what}: a whole number from {least} to {most}")
+        self.least, self.most = least, most
+
+    def decode(self, value: Any) -> int:  # noqa: ANN401
+        """Return the number."""
+        if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value):
+            raise self.refuse(value)
+        if not self.least <= int(value) <= self.most:
+            raise self.refuse(value)
+        return int(value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number within the bounds."""
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+class Flag(Kind):
+    """`true` or `false`, or the other words YAML has for them."""
+
+    def decode(self, value: Any) -> bool:  # noqa: ANN401
+        """Return whether it is true."""
+        if not isinstance(value, str) or value.lower() not in _TRUTH:
+            raise self.refuse(value)
+        return _TRUTH[value.lower()]
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of the words of YAML 1.1, which YAML 1.2 reads as texts."""
+        return {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]}
+
+
+class Range(Kind):
+    """A number, or the ends of a range of numbers, both included: `575`, `1.4 to 1.6`."""
+
+    def decode(self, value: Any) -> tuple[float, float]:  # noqa: ANN401
+        """Return both ends."""
+        match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise self.refuse(value)
+        low, high = float(match["low"]), float(match["high"] or match["low"])
+        if not isfinite(low) or not isfinite(high):
+            raise self.refuse(value)
+        if low > high:
+            raise InvalidError(f"{shown(value)} ends below its beginning")
+        return low, high
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number or a range."""
+        text = {"type": "string", "pattern": f"^{_NUMBER}( +to +{_NUMBER})?$"}
+        return {"anyOf": [{"type": "number"}, text]}
+
+
+class Duration(Kind):
+    """A time with its unit, as seconds, from `least` to `most`; `expected` has to say so."""
+
+    def __init__(self, expected: str, least: float = 0.0, most: float = float("inf")) -> None:
+        super().__init__(expected)
+        self.least, self.most = least, most
+
+    def decode(self, value: Any) -> float:  # noqa: ANN401
+        """Return the seconds."""
+        if not isinstance(value, str):
+            raise self.refuse(value)
+        try:
+            seconds = parse_duration(value)
+        except ValueError as error:
+            raise InvalidError(f"{shown(value)} {error}") from None
+        if not self.least <= seconds <= self.most:
+            raise self.refuse(value)
+        return seconds
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number with a unit."""
+        return {"type": "string", "pattern": rf"^\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})$"}
+
+
+class Percentage(Kind):
+    """A percentage between nothing and all, as a share: `1%` is 0.01."""
+
+    def decode(self, value: Any) -> float:  # noqa: ANN401
+        """Return the share."""
+        try:
+            share = parse_share(value)
+        except ValueError as error:
+            raise InvalidError(str(error)) from None
+        if share is None:
+            raise self.refuse(value)
+        return share
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number with a percent sign."""
+        return {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}
+
+
+class Arguments(Kind):
+    """A command line's arguments: one text, split as a shell splits words, or a list of them."""
+
+    def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
+        """Return the arguments."""
+        if isinstance(value, str):
+            if _UNTOLD.search(value):
+                raise self.refuse(value)
+            return tuple(split_words(value))
+        if not isinstance(value, list) or len(value) > MAX_ITEMS:
+            raise self.refuse(value)
+        mistakes = [
+            ((index,), f"{shown(item)} is not an argument; put an empty one in quotes")
+            for index, item in enumerate(value)
+            if not isinstance(item, str) or _UNTOLD.search(item)
+        ]
+        if mistakes:
+            raise InvalidError(mistakes)
+        return tuple(value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a text or a list of texts; numbers are texts as well."""
+        text = {"type": ["string", "number", "boolean"]}
+        return {"anyOf": [text, {"type": "array", "items": text, "maxItems": MAX_ITEMS}]}
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text as a shell splits them; raises InvalidError for an open quote."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise InvalidError(f"{shown(text)} has a quote that is not closed") from None
+
+
+class Pattern(Text):
+    """A regular expression, with a group 1 when it is there to pick a number."""
+
+    def __init__(self, expected: str, *, picks: bool) -> None:
+        super().__init__(expected)
+        self.picks = picks
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the expression, which compiles."""
+        text = super().decode(value)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                groups = re.compile(text, re.MULTILINE).groups
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidError(f"{shown(text)} is not a regular expression: {error}") from None
+        if self.picks and groups == 0:
+            raise InvalidError(
+                f"{shown(text)} has no group; put parentheses around the number, as in "
+                "'elapsed: ([0-9.]+)'"
+            )
+        return text
+
+
+class CpuList(Kind):
+    """CPU numbers, as a list such as `0,32`."""
+
+    def decode(self, value: Any) -> tuple[int, ...]:  # noqa: ANN401
+        """Return the numbers, sorted."""
+        if not isinstance(value, str) or not value.strip():
+            raise self.refuse(value)
+        try:
+            return parse_cpulist(value)
+        except ValueError as error:
+            raise InvalidError(f"{shown(value)} is not {self.expected}: {error}") from None
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number, or of numbers and ranges."""
+        text = {"type": "string", "pattern": r"^[0-9]+([,-][0-9]+)*$"}
+        return {"anyOf": [{"type": "integer", "minimum": 0}, text]}
+
+
+def share_option(option: str, text: str) -> float:
+    """Return the share that an option of a command gives; raises UserError when it is none."""
+    try:
+        return Percentage("a percentage, such as 1%").decode(text)
+    except InvalidError as error:
+        raise UserError(f"{option}: {error.message}") from None
+
+
+def time_option(option: str, text: str | None) -> float | None:
+    """Return the seconds that an option of a command gives; raises UserError when it is none."""
+    if text is None:
+        return None
+    try:
+        return Duration("a time, such as 10 min").decode(text)
+    except InvalidError as error:
+        raise UserError(f"{option} {error.message}") from None

@@ -1,0 +1,238 @@
+"""What a site is: a file of `configs/sites/`, or a user's own.
+
+Most of what it says of its batch system becomes lines of shell scripts, so that what these values
+may hold is narrow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from base.structure import As, Beside, Called, Either, InvalidError, OneOrMore, Path, Table, Without
+from base.text import shown
+from configs.schema.values import (
+    Arguments,
+    Count,
+    CpuList,
+    Duration,
+    Name,
+    Text,
+    Word,
+    split_words,
+)
+
+BATCH_SYSTEMS = {
+    "slurm": "Slurm, by sbatch, squeue and scancel",
+    "pbs": "OpenPBS or PBS Professional, by qsub, qstat and qdel",
+    "lsf": "IBM Spectrum LSF, by bsub, bjobs and bkill",
+    "flux": "Flux, by flux submit, flux jobs and flux cancel",
+}
+# Systems whose options ask for so many CPUs; the others give whole nodes as they are.
+NEED_CPUS = ("pbs", "lsf")
+# Who sets governors at a site.
+GOVERNOR_SETTERS = {
+    "pinstudy": "pinstudy writes the kernel's files, where it may",
+    "slurm": "Slurm does, by --cpu-freq",
+    "nobody": "nobody: cases run under the governor that is in force",
+}
+PLACEHOLDER = "{governor}"
+
+# A batch system counts time limits in minutes, and looks at them about as often.
+MIN_TIME_LIMIT_S = 60.0
+# The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86.
+MAX_CPUS = 8192
+MAX_AT_ONCE = 10000
+
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+_MODULE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+/:=-]{0,199}")
+_FOLDER = re.compile(r"/[^:]*")
+
+
+def is_script_word(text: str) -> bool:
+    """Return whether a text can be the name of a node, feature, queue or account in a script."""
+    return _WORD.fullmatch(text) is not None
+
+
+class ScriptWord(Text):
+    """A name that stands in a script as it is."""
+
+    def __init__(self, expected: str) -> None:
+        rule = "letters, digits and . _ @ - only, at most 128, the first a letter or digit"
+        super().__init__(expected, _WORD, rule)
+
+
+class _Directive(Text):
+    """One option of the batch system's own; a text has no line breaks."""
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the option."""
+        text = super().decode(value).strip()
+        if not text.startswith("-"):
+            raise InvalidError(f"{shown(text)} is not {self.expected}: it begins with -")
+        split_words(text)
+        return text
+
+
+class _Command(Arguments):
+    """A command line that is told which governor to set."""
+
+    def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
+        """Return the command's arguments."""
+        arguments = super().decode(value)
+        if not arguments:
+            raise InvalidError(f"the command is empty; expected {self.expected}")
+        if not any(PLACEHOLDER in argument for argument in arguments):
+            raise InvalidError(f"{PLACEHOLDER} is nowhere in the command; it stands for the name")
+        return arguments
+
+
+@dataclass(frozen=True)
+class GovernorRule:
+    """Who sets governors: a word of GOVERNOR_SETTERS, or `command`.
+
+    In the command `{governor}` and `{cpus}` are replaced.
+    """
+
+    by: str = "pinstudy"
+    set: Annotated[
+        tuple[str, ...],
+        _Command("a command such as [sudo, set-governor, '{governor}', '{cpus}']"),
+        "the command that sets a governor",
+    ] = ()
+    restore: Annotated[
+        tuple[str, ...],
+        _Command("a command like that of 'set', when another one sets the old governor back"),
+        "the command that sets the old governor back, when it is another one",
+    ] = ()
+
+    @staticmethod
+    def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[tuple[Path, str]]:
+        """Refuse a table without the command that it is for."""
+        if "set" not in given:
+            yield ("set",), "'set' is missing; expected the command that sets a governor"
+
+
+class _GovernorKind(Either):
+    """Who sets governors, by a word or by a table with the command."""
+
+    def __init__(self) -> None:
+        command = Table(GovernorRule, "a table with the command that sets them")
+        word = Word("who sets governors", GOVERNOR_SETTERS)
+        super().__init__(As(word, GovernorRule), command)
+
+    def decode(self, value: Any) -> Any:  # noqa: ANN401
+        """Return the rule."""
+        if isinstance(value, dict):
+            return self.table.decode(value, by="command")
+        return super().decode(value)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How a site's batch system is asked for whole nodes; `system` is a word of BATCH_SYSTEMS."""
+
+    system: Annotated[
+        str,
+        Called("engine"),
+        Word("engine", BATCH_SYSTEMS),
+        "`slurm`, `pbs`, `lsf` or `flux`",
+        Without("nothing can be submitted; the keys below are a mistake"),
+    ]
+    time_limit_s: Annotated[
+        float,
+        Called("time_limit"),
+        Duration("a time of a minute or more, such as 30 min or 2 h", MIN_TIME_LIMIT_S),
+        "what each job asks for, with its unit: a minute to 31 days",
+    ]
+    cpus: Annotated[
+        int | None,
+        Count("how many CPUs one node has", 1, MAX_CPUS),
+        "the CPUs of one node",
+        Without(
+            "must be there for PBS and LSF, which are asked for so many; others give whole nodes "
+            "as they are"
+        ),
+    ] = None
+    queue: Annotated[
+        str | None,
+        ScriptWord("the name of a queue or partition"),
+        "queue, or Slurm's partition",
+        Without("the system's default"),
+    ] = None
+    account: Annotated[
+        str | None,
+        ScriptWord("the name of an account"),
+        "who pays: account (`-A`), LSF's project (`-P`), Flux's bank",
+        Without("the system's default"),
+    ] = None
+    nodes: Annotated[
+        tuple[str, ...],
+        OneOrMore(ScriptWord("the name of a node")),
+        "what `per-node` is spread over when neither study nor command line say it",
+        Without("one node, any"),
+    ] = ()
+    features: Annotated[
+        tuple[str, ...],
+        OneOrMore(ScriptWord("the name of a feature")),
+        "the same by what nodes have: one node with each feature",
+        Without("one node, any"),
+    ] = ()
+    modules: Annotated[
+        tuple[str, ...],
+        OneOrMore(
+            Text(
+                "the name of a module",
+                _MODULE,
+                "letters, digits and . _ @ + - / : = only, at most 200",
+            )
+        ),
+        "what `module load` takes, in order",
+    ] = ()
+    spack_view: Annotated[
+        str | None,
+        Text("the absolute path of a Spack view", _FOLDER, "it begins with / and has no colon"),
+        "a view whose `bin` is put first on the PATH",
+    ] = None
+    directives: Annotated[
+        tuple[str, ...],
+        OneOrMore(_Directive("an option of the batch system, such as --reservation=maintenance")),
+        "further options of the system's own, one an item; they stand last, so that they override",
+    ] = ()
+    reserved_cpus: Annotated[
+        tuple[int, ...],
+        CpuList("a list of CPUs such as 0,32"),
+        "CPUs that the system keeps for itself on every node: no case is planned for them",
+    ] = ()
+    most_at_once: Annotated[
+        int | None,
+        Count("how many workers run at the same time", 1, MAX_AT_ONCE),
+        "how many workers of an array run at a time",
+        Without("all"),
+    ] = None
+
+    @staticmethod
+    def contradictions(
+        values: dict[str, Any], given: Collection[str]
+    ) -> Iterator[tuple[Path, str]]:
+        """Find what the batch system needs and is not there."""
+        system = values.get("system")
+        if system in NEED_CPUS and "cpus" not in given:
+            yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is special about a place with many nodes; nothing is submitted without a `queue`."""
+
+    name: Annotated[str, Name("the site's name"), "its name, which is that of its file"]
+    title: Annotated[str, Text("a title"), "one line for people"]
+    governor: Annotated[
+        GovernorRule,
+        _GovernorKind(),
+        "who sets governors ([settings.md](settings.md))",
+        Without("pinstudy, where it may"),
+    ] = field(default_factory=GovernorRule)
+    queue: Annotated[Queue | None, Beside(Queue, "keys of a batch system")] = None

@@ -1,0 +1,427 @@
+"""What a study is: a file of `configs/studies/`, or a user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from base.structure import (
+    As,
+    AsWritten,
+    AtKey,
+    Called,
+    Either,
+    InvalidError,
+    Kind,
+    OneOrMore,
+    Path,
+    Table,
+    Without,
+)
+from base.text import shown
+from configs.app import App, Schedule, Size, Variant
+from configs.mapping import Mapping
+from configs.repetitions import Precision, Race, RepetitionsKind
+from configs.schema.values import Count, Duration, Flag, Name, Text, Word
+from configs.site import ScriptWord
+
+ORDERS = {
+    "randomised-blocks": "each repetition is a shuffled pass over all cases",
+    "sequential": "all repetitions of a case, then the next case",
+}
+ENGINES = {
+    "local": "on this node",
+    "vm": "in a guest on this node, whose virtual CPUs the node maps",
+    "batch": "on nodes that a batch system gives",
+}
+# How a study is spread over the nodes of a site.
+SPREADS = {
+    "per-node": "the whole study on each node, to compare nodes",
+    "split": "its blocks divided over interchangeable nodes",
+}
+DEFAULT_COLLECTORS = ("perf", "energy")
+# `c2c` costs one further execution of each case of an app that says c2c, so it is asked for.
+COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
+# Which pairs of CPUs core-to-core latency is measured of.
+LATENCY_PLANS = {
+    "all": "every pair of CPUs",
+    "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
+}
+WAIT_POLICIES = ("active", "passive", "runtime-default")
+# Sleeping costs a wake-up; spinning costs a whole time slice whenever the CPU is shared with what
+# is waited for, which on a busy node makes a run ten times longer.
+DEFAULT_WAIT_POLICY = "passive"
+# `current` measures under whatever governor is in force and changes nothing.
+CURRENT_GOVERNOR = "current"
+# Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
+# among them: it is not a policy but a frequency that somebody writes.
+GOVERNORS = (
+    CURRENT_GOVERNOR,
+    "performance",
+    "powersave",
+    "schedutil",
+    "ondemand",
+    "conservative",
+)
+
+# More threads than any node that Linux supports today has CPUs for is a slip of the pen.
+MAX_THREADS = 4096
+# What QEMU's machine q35 can have.
+MAX_VCPUS = 255
+# A Debian kernel does not boot with less; no node of today has more.
+MIN_MIB, MAX_MIB = 128, 64 * 1024 * 1024
+# More workers than any study has repetitions would have nothing to do.
+MAX_WORKERS = 10000
+# RAPL's counters are renewed about once a millisecond: below this the edges are more than 1%.
+MIN_IDLE_S = 0.1
+# The node idles meanwhile: a longer one is a slip of the pen.
+MAX_IDLE_S = 600.0
+# Room temperature to the boiling of a processor: a wider gate would stop nothing.
+MAX_WITHIN_K = 80.0
+
+# Digits are bounded so that no number takes long to convert or overflows to infinity.
+_MEMORY = re.compile(r"(\d{1,8})\s*(MiB|GiB)", re.ASCII)
+_KELVIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*(K|°C)", re.ASCII)
+# The name of an event as perf takes it, perf-list(1): a name, `tracepoint:name` or `pmu/terms/`,
+# then modifiers. No braces: perf splits groups on hybrid nodes. A comma elsewhere would make two
+# events of one.
+_EVENT = re.compile(r"[A-Za-z][\w.-]*(?::[\w.-]+){0,2}|[A-Za-z][\w.-]*/[\w.:=,@%+-]+/\w*", re.ASCII)
+# perf takes these for BPF programs to be compiled, or loaded, into the kernel.
+_BPF_FILE = re.compile(r".*\.(c|o|bpf)(:.*)?", re.ASCII | re.DOTALL)
+_MAX_EVENT_CHARACTERS = 200
+
+
+def event_problem(name: str) -> str | None:
+    """Return why a text is no event that may be handed to perf, or None."""
+    if (
+        len(name) <= _MAX_EVENT_CHARACTERS
+        and _EVENT.fullmatch(name)
+        and not _BPF_FILE.fullmatch(name)
+    ):
+        return None
+    return (
+        f"{name[:_MAX_EVENT_CHARACTERS]!r} is not an event; expected a name of 'perf list', "
+        "such as branch-misses or cpu_core/cycles/"
+    )
+
+
+class _Event(Text):
+    """The name of one event, as perf list shows it."""
+
+    def decode(self, value: Any) -> str:  # noqa: ANN401
+        """Return the name."""
+        text = super().decode(value)
+        if problem := event_problem(text):
+            raise InvalidError(problem)
+        return text
+
+
+class _Memory(Kind):
+    """An amount of memory with its unit, as MiB."""
+
+    def decode(self, value: Any) -> int:  # noqa: ANN401
+        """Return the MiB."""
+        match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
+            raise self.refuse(value)
+        mebibytes = int(match[1]) * (1024 if match[2] == "GiB" else 1)
+        if not MIN_MIB <= mebibytes <= MAX_MIB:
+            raise InvalidError(f"{shown(value)} is not from {MIN_MIB} MiB to 64 TiB")
+        return mebibytes
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number with its unit."""
+        return {"type": "string", "pattern": f"^{_MEMORY.pattern}$"}
+
+
+class _TemperatureDifference(Kind):
+    """A difference of temperatures with its unit, as kelvins; `°C` is the same here."""
+
+    def decode(self, value: Any) -> float:  # noqa: ANN401
+        """Return the kelvins."""
+        match = _KELVIN.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
+            raise self.refuse(value)
+        kelvins = float(match[1])
+        if not 0 < kelvins <= MAX_WITHIN_K:
+            raise InvalidError(f"{shown(value)} is not more than 0 K and at most 80 K")
+        return kelvins
+
+    def schema(self) -> dict[str, Any]:
+        """Return the schema of a number with its unit."""
+        return {"type": "string", "pattern": f"^{_KELVIN.pattern}$"}
+
+
+@dataclass(frozen=True)
+class TemperatureGate:
+    """Before each run every package cools to `within_k` kelvins above its start-of-study value.
+
+    After `limit_s` seconds the run is made all the same.
+    """
+
+    within_k: Annotated[
+        float,
+        Called("within"),
+        _TemperatureDifference("a difference of temperatures, such as 5 K"),
+        "how much warmer than at the start a package may be",
+    ]
+    limit_s: Annotated[
+        float,
+        Called("limit"),
+        Duration("the longest wait before a run, such as 2 min"),
+        "the longest wait before a run",
+    ]
+
+
+def _idle_time(expected: str) -> Duration:
+    return Duration(expected, MIN_IDLE_S, MAX_IDLE_S)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The node's idle power is measured for `duration_s` seconds, once a governor and attempt.
+
+    With `every`, again after that many runs under the governor.
+    """
+
+    duration_s: Annotated[
+        float,
+        Called("duration"),
+        _idle_time("how long the node is left idle, from 100 ms to 10 min, such as 10 s"),
+        "how long the node is left idle",
+    ]
+    every: Annotated[
+        int | None,
+        Count("after how many runs it is repeated", 1, 100000),
+        "after how many runs it is repeated",
+    ] = None
+
+
+@dataclass(frozen=True)
+class Vm:
+    """The guest that cases run in; cases that share a mapping of its CPUs share a boot of it."""
+
+    cpus: Annotated[
+        int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS), "its virtual CPUs"
+    ]
+    memory_mib: Annotated[
+        int,
+        Called("memory"),
+        _Memory("an amount of memory, such as 512 MiB or 16 GiB"),
+        "its memory",
+    ]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a study is spread over the nodes of a site; what `pinstudy submit` is not told otherwise.
+
+    `how` is a word of SPREADS. Under per-node there is a worker for each of `nodes`, or of
+    `features`; under split there are `workers`, on nodes that have the first of `features`.
+    """
+
+    site: Annotated[str, Text("the name or file of a site"), "name or file of a site"]
+    how: Annotated[
+        str,
+        Called("spread"),
+        Word("way to spread a study", SPREADS),
+        "`per-node`: the whole study on each node; `split`: its blocks divided over nodes",
+    ] = "per-node"
+    nodes: Annotated[
+        tuple[str, ...], OneOrMore(ScriptWord("the name of a node")), "nodes to compare"
+    ] = ()
+    features: Annotated[
+        tuple[str, ...],
+        OneOrMore(ScriptWord("the name of a feature")),
+        "nodes to compare, by a feature of each; or the one that nodes share",
+    ] = ()
+    workers: Annotated[
+        int | None,
+        Count("how many nodes share the study", 1, MAX_WORKERS),
+        "how many nodes share the study",
+    ] = None
+
+    @staticmethod
+    def contradictions(
+        values: dict[str, Any], given: Collection[str]
+    ) -> Iterator[tuple[Path, str]]:
+        """Refuse keys that the way to spread the study has no use for."""
+        if values.get("how") == "split":
+            if "nodes" in given:
+                message = "split takes any interchangeable nodes: name a feature that they share"
+                yield ("nodes",), AtKey(message)
+            if len(values.get("features", ())) > 1:
+                yield (
+                    ("features",),
+                    "split takes nodes with one feature; to compare nodes write spread: per-node",
+                )
+        elif "spread" not in given or "how" in values:
+            if "workers" in given:
+                yield (
+                    ("workers",),
+                    AtKey(
+                        "per-node has one worker for each node; to share a study among several "
+                        "write spread: split"
+                    ),
+                )
+            if {"nodes", "features"} <= set(given):
+                message = "nodes and features are both given; expected one of them"
+                yield ("features",), AtKey(message)
+
+
+def _mappings() -> OneOrMore:
+    written_out = Table(Mapping, "a mapping with name, selection, tightness")
+    return OneOrMore(Either(Text("the name of a mapping"), written_out))
+
+
+@dataclass(frozen=True)
+class AppChoice:
+    """What a study takes of one app; `mappings` are its own, None the study's."""
+
+    app: Annotated[
+        App,
+        Either(Text("the name or file of an app"), Table(App, "an app, written out")),
+        "name or file of an app, or the app itself",
+    ]
+    variants: Annotated[
+        tuple[Variant, ...], OneOrMore(Text("the name of a variant")), "names of its variants"
+    ]
+    sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size")), "names of its sizes"]
+    threads: Annotated[
+        tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS)), "thread counts"
+    ]
+    schedules: Annotated[
+        tuple[str, ...], OneOrMore(Schedule()), "values of OMP_SCHEDULE, where its loops take one"
+    ] = ()
+    mappings: Annotated[
+        tuple[Mapping, ...] | None, _mappings(), "its own mappings", Without("those of the study")
+    ] = None
+    oversubscribe: Annotated[
+        bool,
+        Flag("true or false"),
+        "`true` where more threads than CPUs are meant (not pinned ones)",
+    ] = False
+
+
+@dataclass(frozen=True)
+class Study:
+    """A validated study: its cases are the product of its apps, mappings and governors.
+
+    `repetitions` is how often a case is run; with a `precision` or a `race`, how often at most.
+    `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
+    `source` is its file as it was read.
+    """
+
+    name: Annotated[str, Name("the study's name"), "its name, which is that of its file"]
+    title: Annotated[str, Text("a title"), "one line for people"]
+    apps: Annotated[
+        tuple[AppChoice, ...],
+        OneOrMore(AsWritten(AppChoice, "an app with variants, sizes, threads")),
+        "programs, each with `variants`, `sizes`, `threads` and, where its loops take one, "
+        "`schedules`; an entry may have `mappings` of its own, and `oversubscribe: true` where "
+        "more threads than CPUs are meant (not pinned ones)",
+    ]
+    repetitions: Annotated[
+        int,
+        RepetitionsKind(),
+        "runs of each case ([more of them](#continuing) continue it), or a range and what ends it "
+        "([below](#until-a-precision-is-reached)), or a race ([below](#a-race))",
+    ]
+    path: str
+    digest: str = ""
+    mappings: Annotated[
+        tuple[Mapping, ...],
+        _mappings(),
+        "names of `pinstudy mappings`, or mappings of the study's own, for all entries of `apps` "
+        "without their own",
+        Without("must be there; `scheduler` in guests"),
+    ] = ()
+    engine: Annotated[
+        str,
+        Word("engine", ENGINES),
+        "`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch "
+        "system gives ([batch.md](batch.md))",
+    ] = "local"
+    vm: Annotated[
+        Vm | None,
+        Table(Vm, "a guest with the keys cpus and memory"),
+        "with engine vm: `{cpus: 8, memory: 16 GiB}`; for apps that no command checks",
+        Without("must be there then"),
+    ] = None
+    vcpu_mappings: Annotated[
+        tuple[Mapping, ...],
+        Called("vcpu_mapping"),
+        _mappings(),
+        "with engine vm: mappings of the guest's CPUs to this node's",
+        Without("must be there then"),
+    ] = ()
+    spread: Annotated[
+        Spread | None,
+        Called("batch"),
+        Table(Spread, "a table with the key site"),
+        "with engine batch, what `pinstudy submit` is not told otherwise: `{site: SITE}`, a name "
+        "or file as for `--site`; `nodes` or `features` to compare, each with the whole study; or "
+        "`spread: split`, `workers: 4` and at most one of `features` to divide it",
+        Without("must be there then"),
+    ] = None
+    governors: Annotated[
+        tuple[str, ...],
+        OneOrMore(Word("governor", GOVERNORS)),
+        "governors a case is to run under; `current`: whatever is in force",
+    ] = (CURRENT_GOVERNOR,)
+    warmup: Annotated[
+        int,
+        Count("how many runs of a case are not counted", 0, 1000),
+        "runs of each case before, recorded but not averaged; in a race of the first case alone",
+    ] = 1
+    order: Annotated[str, Word("order", ORDERS), "`randomised-blocks` or `sequential`"] = (
+        "randomised-blocks"
+    )
+    seed: Annotated[int, Count("a seed", 0, 2**32 - 1), "of the shuffle"] = 1
+    wait_policies: Annotated[
+        tuple[str, ...],
+        Called("wait_policy"),
+        OneOrMore(Word("wait policy", WAIT_POLICIES)),
+        "`active` (spin), `passive` (sleep) or `runtime-default`; several make more cases",
+    ] = (DEFAULT_WAIT_POLICY,)
+    collect: Annotated[
+        tuple[str, ...],
+        OneOrMore(Word("collector", COLLECTORS)),
+        "`perf`, `energy`, and `c2c`: contended cache lines of the apps that have any "
+        "([c2c.md](c2c.md)); placement is always proved",
+    ] = DEFAULT_COLLECTORS
+    events: Annotated[
+        tuple[str, ...],
+        OneOrMore(_Event("an event of perf list, one an item")),
+        "perf events beside the usual ones",
+    ] = ()
+    temperature_gate: Annotated[
+        TemperatureGate | None,
+        Table(TemperatureGate, "a gate with the keys within and limit"),
+        "`{within: 5 K, limit: 2 min}`: before each run, wait until every package is at most 5 K "
+        "warmer than when the study's first attempt started, but not longer than the limit",
+        Without("no waiting"),
+    ] = None
+    baseline: Annotated[
+        Baseline | None,
+        Either(
+            As(_idle_time("a duration from 100 ms to 10 min, such as 10 s"), Baseline),
+            Table(Baseline, "a baseline with the keys duration and every"),
+        ),
+        "how long the node is left idle to measure its idle power, from which net energy is "
+        "counted: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; once "
+        "a governor and attempt, no time is spent where energy cannot be measured",
+        Without("none: gross energy only"),
+    ] = None
+    latency: Annotated[
+        str | None,
+        Word("pairs of CPUs", LATENCY_PLANS),
+        "`all` or `representative`: the latency between pairs of CPUs is measured before the "
+        "first run, once a boot, into `latency.json` beside the records ([latency.md](latency.md))",
+        Without("not measured"),
+    ] = None
+    precision: Precision | None = None
+    race: Race | None = None
+    source: bytes = field(default=b"", repr=False, compare=False)

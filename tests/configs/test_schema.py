@@ -1,0 +1,90 @@
+"""What editors and docs are told of the keys follows from what configs declares."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import fastjsonschema
+import pytest
+import yaml
+
+from configs.library import CONFIGS
+from tests.configs.shelves import STUDY, mistakes
+from tests.tools import ROOT
+from tools.key_reference import SCHEMA, written
+
+accepts = fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))
+STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", written(), ids=lambda path: path.name)
+def test_what_was_written_is_current(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == written()[path], "renew it by `make schema`"
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_studies_name_the_schema_and_keep_to_it(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    first = text.splitlines()[0]
+
+    assert (path.parent / first.removeprefix("# yaml-language-server: $schema=")).samefile(SCHEMA)
+    accepts(yaml.safe_load(text))
+
+
+def test_so_do_the_examples_of_the_docs() -> None:
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    examples += [
+        f"{STUDY.replace('repetitions: 10', '')}{line}\n"
+        for line in re.findall(r"`(repetitions: \{.*?\}\}?)`", page)
+    ]
+
+    assert len(examples) > 2
+    for example in examples:
+        accepts(yaml.safe_load(example))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("title: A study\n", ""),
+        ("title: A study", "titel: A study"),
+        ("threads: [1]", "threads: [0]"),
+        ("threads: [1]", "threads: [1, 1]"),
+        ("threads: [1]", "threads: []"),
+        ("app: lu", "app: {title: LU}"),
+        ("wait_policy: passive", "wait_policy: passiv"),
+        ("repetitions: 10", "repetitions: many"),
+        ("repetitions: 10", "repetitions: {min: 2, max: 5, until: {ci_half_width: 1%}}"),
+        ("repetitions: 10", "repetitions: {race: {within: 30}}"),
+        ("wait_policy", "baseline: 10\nwait_policy"),
+        ("wait_policy", "temperature_gate: {within: 5, limit: 1 min}\nwait_policy"),
+        ("wait_policy", "vm: {cpus: 1, memory: 1 TB}\nwait_policy"),
+        ("[scheduler, pcores-pin]", "[{name: mine, selection: pcores}]"),
+        ("[scheduler, pcores-pin]", "[{name: a b, selection: pcores, tightness: pin}]"),
+    ],
+)
+def test_an_editor_marks_what_pinstudy_refuses(old: str, new: str) -> None:
+    text = STUDY.replace(old, new)
+
+    assert mistakes(text)
+    with pytest.raises(fastjsonschema.JsonSchemaValueException):
+        accepts(yaml.safe_load(text))
+
+
+def test_it_says_what_each_key_means() -> None:
+    def keys(schema: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any part of a schema
+        if isinstance(schema, list):
+            return [key for item in schema for key in keys(item)]
+        if not isinstance(schema, dict):
+            return []
+        own = list(schema["properties"].values()) if "properties" in schema else []
+        return own + [key for inner in schema.values() for key in keys(inner)]
+
+    found = keys(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+    assert len(found) > 80
+    assert [key for key in found if not key.get("description")] == []
