@@ -214,8 +214,8 @@ class Table(Kind):
             properties[key.name] = inner | ({"description": key.meaning} if key.meaning else {})
             if key.required:
                 required.append(key.name)
-        found = {"type": "object", "properties": properties, "additionalProperties": False}
-        return found | ({"required": required} if required else {})
+        found = {"title": self.declared.__name__, "type": "object", "properties": properties}
+        return found | {"required": required, "additionalProperties": False}
 
 
 class AsWritten(Table):

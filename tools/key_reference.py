@@ -28,26 +28,33 @@ _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 def study_schema() -> dict[str, Any]:
     """Return the JSON Schema of a study's file."""
+    tables: dict[str, Any] = {}
+    _shared(Table(Study, "a study").schema(), tables)
+    study: dict[str, Any] = tables.pop("Study")
     # A study is named as its file.
-    found = Table(Study, "a study").schema()
-    found["required"].remove("name")
-    head = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "A study of pinstudy"}
-    plain: dict[str, Any] = _without_links(head | found)
-    return plain
+    study["required"].remove("name")
+    head = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    return head | study | {"definitions": dict(sorted(tables.items()))}
 
 
-def _without_links(value: Any) -> Any:  # noqa: ANN401 - any part of a schema
-    """Return a schema whose descriptions have no links, which editors would show as they are."""
+def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any part of a schema
+    """Return a schema that refers to each table by its title; `tables` are given them.
+
+    Descriptions lose their links, which editors would show as they are written.
+    """
     if isinstance(value, list):
-        return [_without_links(item) for item in value]
+        return [_shared(item, tables) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: _LINK.sub(r"\1", inner)
-        if key == "description" and isinstance(inner, str)
-        else _without_links(inner)
-        for key, inner in value.items()
-    }
+    found = {key: _shared(inner, tables) for key, inner in value.items()}
+    described = {}
+    if isinstance(found.get("description"), str):
+        described = {"description": _LINK.sub(r"\1", found.pop("description"))}
+    if not isinstance(found.get("title"), str):
+        return found | described
+    tables[found["title"]] = found
+    # What stands beside a $ref is not looked at (draft 7, section 8.3).
+    return {"allOf": [{"$ref": f"#/definitions/{found['title']}"}]} | described
 
 
 def key_table(declared: type) -> str:
