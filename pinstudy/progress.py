@@ -49,9 +49,9 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
 class TerminalProgress:
     """Shows case, repetition and the time left; says at once when a run was not good."""
 
-    def __init__(self, outline: PlanSummary, look: Look | None = None) -> None:
+    def __init__(self, summary: PlanSummary, look: Look | None = None) -> None:
         """`look` is given each record after it was shown."""
-        study = outline.study
+        study = summary.study
         self._look = look
         self._of = f"/{study.repetitions}"
         if study.precision:
@@ -60,7 +60,7 @@ class TerminalProgress:
         if self._race:
             self._of = ""
         self._at_most = "at most " if study.precision or self._race else ""
-        self._total = outline.left
+        self._total = summary.left
         self._made = 0
         self._left_out: set[str] = set()
         self._bar: Any = None
@@ -118,7 +118,7 @@ class TerminalProgress:
         else:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None:
+    def eliminated(self, case: Case, out: Eliminated) -> None:
         """Say which case makes no more runs, and why."""
         worse_by = out.worse_by or 0.0
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""

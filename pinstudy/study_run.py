@@ -24,7 +24,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     """
     from pinstudy.progress import TerminalProgress
 
-    for line in session.describe_crashes:
+    for line in session.crashes:
         say(f"pinstudy: {line}", err=True)
     if session.aside:
         before, now = as_typed(session.aside), as_typed(session.folder)
@@ -33,7 +33,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     if not quiet:
         _say_what_will_be_done(session)
     try:
-        with TerminalProgress(session.outline, look) as progress:
+        with TerminalProgress(session.summary, look) as progress:
             session.run(progress)
     except KeyboardInterrupt:
         say("Nothing that was measured is lost; the same command continues.", err=True)
@@ -102,12 +102,12 @@ def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> Non
 
 
 def _say_what_will_be_done(session: Session) -> None:
-    workplace, outline = session.workplace, session.outline
+    machine, summary = session.machine, session.summary
     say("What was found")
-    print_columns((name, state, text) for name, state, text in workplace.findings())
+    print_columns((name, state, text) for name, state, text in machine.findings())
     say("What will be done")
-    outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
-    for line in [*outline.summary(), *outlooks]:
+    outlooks = [*machine.engine_outlook(summary.plan), *machine.governor_outlook(summary.plan)]
+    for line in [*summary.summary(), *outlooks]:
         say(f"  {line}")
 
 

@@ -33,7 +33,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "spent_s": advice.spent_s,
         "blocks": standing.blocks,
         "noise": standing.noise,
-        "ruled_out": [_out(out) for out in advice.outs],
+        "eliminated": [_out(out) for out in advice.outs],
         "left_out": [
             _case(candidate) | {"reason": reason}
             for reason, candidates in advice.left_out.items()
@@ -112,13 +112,13 @@ def _difference(difference: Difference | None) -> Mapping[str, Any] | None:
 
 
 def _out(out: Out) -> dict[str, Any]:
-    ruled_out = out.ruled_out
+    eliminated = out.eliminated
     return _case(out.candidate) | {
-        "why": ruled_out.why,
-        "after_block": ruled_out.block,
-        "worse_by": ruled_out.worse_by,
-        "p": ruled_out.p,
-        "reason": ruled_out.reason or None,
+        "why": eliminated.why,
+        "after_block": eliminated.block,
+        "worse_by": eliminated.worse_by,
+        "p": eliminated.p,
+        "reason": eliminated.reason or None,
     }
 
 

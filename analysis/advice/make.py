@@ -69,7 +69,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         why_no_reference=_why_no_reference(raced),
         warnings=tuple(warnings_of(standing, frame, drift)),
         entrants=len(raced.entrants) + raced.unseen,
-        no_time=sum(out.case_id not in candidates for out in standing.ruled_out),
+        no_time=sum(out.case_id not in candidates for out in standing.eliminated),
         made=len(raced.runs),
         spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
         for_now=mostly_disturbed(standing, frame),
@@ -107,14 +107,14 @@ def _candidates(cases: pd.DataFrame, raced: Raced) -> dict[str, Candidate]:
 
 
 def _outs(standing: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Out, ...]:
-    known = [out for out in standing.ruled_out if out.case_id in candidates]
+    known = [out for out in standing.eliminated if out.case_id in candidates]
     outs = [Out(candidates[out.case_id], out) for out in known]
     return tuple(sorted(outs, key=_nearness))
 
 
 def _nearness(out: Out) -> tuple[int, float]:
-    by = out.ruled_out.worse_by
-    why = out.ruled_out.why
+    by = out.eliminated.worse_by
+    why = out.eliminated.why
     return _WHYS.index(why) if why in _WHYS else len(_WHYS), math.inf if by is None else by
 
 

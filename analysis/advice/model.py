@@ -63,7 +63,7 @@ class Out:
     """A candidate that was ruled out, and how the race says it."""
 
     candidate: Candidate
-    ruled_out: Eliminated
+    eliminated: Eliminated
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Advice:
     @property
     def compared(self) -> int:
         """How many cases were compared with the reference: those that began, and did not fail."""
-        failed = sum(out.ruled_out.why in NOT_COMPARED for out in self.outs)
+        failed = sum(out.eliminated.why in NOT_COMPARED for out in self.outs)
         return max(0, self.entrants - 1 - self.no_time - failed)
 
     @property

@@ -26,15 +26,15 @@ def outs_table(advice: Advice) -> Table | None:
 
 
 def _out_row(out: Out) -> tuple[str, ...]:
-    ruled_out = out.ruled_out
-    why = WHYS.get(ruled_out.why, ruled_out.why)
+    eliminated = out.eliminated
+    why = WHYS.get(eliminated.why, eliminated.why)
     return (
         out.candidate.name,
-        NOTHING if ruled_out.worse_by is None else behind(ruled_out.worse_by),
-        str(ruled_out.block) if ruled_out.block else NOTHING,
+        NOTHING if eliminated.worse_by is None else behind(eliminated.worse_by),
+        str(eliminated.block) if eliminated.block else NOTHING,
         str(out.candidate.runs),
-        NOTHING if ruled_out.p is None else f"{ruled_out.p:.1g}",
-        one_line(f"{why}: {ruled_out.reason}" if ruled_out.reason else why),
+        NOTHING if eliminated.p is None else f"{eliminated.p:.1g}",
+        one_line(f"{why}: {eliminated.reason}" if eliminated.reason else why),
     )
 
 

@@ -243,7 +243,7 @@ def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
     """Return what was ruled out, a line a reason, the nearest to the best first."""
     groups: dict[str, list[Out]] = {}
     for out in advice.outs:
-        groups.setdefault(out.ruled_out.why, []).append(out)
+        groups.setdefault(out.eliminated.why, []).append(out)
     lines = [
         f"{_group(why, outs)} ({len(outs)}): {named([_short(out) for out in outs], most)}."
         for why, outs in groups.items()
@@ -261,7 +261,7 @@ def _group(why: str, outs: Sequence[Out]) -> str:
     """Return what cases that were ruled out for one reason have in common."""
     if why != "same threads":
         return _GROUPS.get(why, why)
-    started = outs[0].ruled_out.reason.partition(",")[0]
+    started = outs[0].eliminated.reason.partition(",")[0]
     return (
         f"It starts {started} whatever OMP_NUM_THREADS says; write {{threads}} where it takes the "
         "number. Cases that were told another one"
@@ -279,7 +279,7 @@ _GROUPS = {
 
 
 def _short(out: Out) -> str:
-    by = out.ruled_out.worse_by
+    by = out.eliminated.worse_by
     if by is None:
         return out.candidate.name
     return f"{out.candidate.name} ({behind(by)})"

@@ -22,7 +22,7 @@ def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -
     """Yield what speaks against the advice, a sentence each."""
     if standing.noise is not None and standing.noise > MOST_NOISE:
         differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
-        cut = sum(1 for out in standing.ruled_out if out.why == "far worse")
+        cut = sum(1 for out in standing.eliminated if out.why == "far worse")
         if cut:
             verb = "was" if cut == 1 else "were"
             differs += (

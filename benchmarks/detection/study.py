@@ -76,7 +76,7 @@ class Injector:
         """Nothing may be skipped here."""
         raise SystemExit(f"{case.label}: {reason}")
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None:
+    def eliminated(self, case: Case, out: Eliminated) -> None:
         """No case races here."""
 
     def ended(self, case: Case, saved: int) -> None:

@@ -29,18 +29,18 @@ from runners.study.machine import Machine
 SCHEDULES = ("dynamic", "guided", "static")
 
 
-def make_search(workplace: Machine, request: Request, environment: Mapping[str, str]) -> Search:
+def make_search(machine: Machine, request: Request, environment: Mapping[str, str]) -> Search:
     """Return the search for a request on a node, in the environment that its user has.
 
     A recorded node's users have none. Raises UserError for a request that the node cannot answer.
     """
-    node = workplace.node
+    node = machine.node
     topology = node.topology
-    _check_energy(workplace, request)
+    _check_energy(machine, request)
     program = look_at(request.program, environment)
-    has = environment if workplace.live else {}
+    has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    switch = workplace.governors()
+    switch = machine.governors()
     governors = choose_governors(
         request.governors,
         node.cpufreq,
@@ -49,7 +49,7 @@ def make_search(workplace: Machine, request: Request, environment: Mapping[str, 
     )
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
-        Ground(topology, workplace.tools, known, program.runtime),
+        Ground(topology, machine.tools, known, program.runtime),
         reference.threads,
         request.threads,
         _schedules(program, request, reference),
@@ -71,11 +71,11 @@ def _schedules(program: Program, request: Request, reference: Reference) -> list
     return [first, *(other for other in others if other not in (first, same))]
 
 
-def _check_energy(workplace: Machine, request: Request) -> None:
+def _check_energy(machine: Machine, request: Request) -> None:
     """Refuse a race for what cannot be measured here."""
-    if request.of not in ("energy", "edp") or not workplace.live:
+    if request.of not in ("energy", "edp") or not machine.live:
         return
-    (found,) = probe(workplace.node.root, workplace.live, ("energy",))
+    (found,) = probe(machine.node.root, machine.live, ("energy",))
     if found.state != "ok":
         raise UserError(
             f"--objective {request.of}: energy cannot be measured here: {found.why}; see "

@@ -19,7 +19,7 @@ from runners.records.placed_runs import PROVED, UNPROVED, verdict_of
 from runners.records.reader import read_records
 from runners.records.seen_team import seen_team
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
-from runners.study.race_course import standing_of
+from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
 _MOST_TOLD = 200
@@ -27,16 +27,17 @@ _MOST_TOLD = 200
 LONG_ENOUGH_S = 1.0
 
 
-def reference_problem(outline: PlanSummary, folder: Path) -> dict[str, Any] | None:
+def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | None:
     """Return the record of the run for which there is no reference; None when there is one."""
-    standing = standing_of(outline.plan, outline.history)
-    if standing.decision != "no reference":
-        return None
-    rule = outline.study.race
+    schedule, rule = summary.schedule, summary.study.race
+    assert isinstance(schedule, RaceSchedule)
     assert rule is not None
+    state = schedule.state
+    if state.decision != "no reference":
+        return None
     last = other = None
     for record in read_records(folder / "records"):
-        if record.get("case_id") == standing.reference:
+        if record.get("case_id") == state.reference:
             run = race_run(record, rule)
             if run.reason or not is_placed(run):
                 last = record

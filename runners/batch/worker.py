@@ -30,10 +30,10 @@ from runners.batch.submission import DONE, REFUSED, STOPPED, Submission, read_su
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import Eliminated
-from runners.study.assignment import Share
+from runners.study.assignment import Assignment
 from runners.study.history import read_history
-from runners.study.loop import Progress
 from runners.study.machine import open_machine, results_folder
+from runners.study.runner import Progress
 from runners.study.session import Session
 
 # What a job does before its worker starts, and after its last run, counts for its time limit too.
@@ -117,8 +117,8 @@ class _Told:
         self._file.keep(left=self._file.attempt.left - saved)
         self._shown.ended(case, saved)
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None:
-        self._shown.ruled_out(case, out)
+    def eliminated(self, case: Case, out: Eliminated) -> None:
+        self._shown.eliminated(case, out)
 
     def waiting(self, reason: str) -> None:
         self._shown.waiting(reason)
@@ -145,8 +145,8 @@ class WorkerSession:
                 f"`{self.submission.submit_again}`"
             )
         site = load_site(str(self.submission.site_file))
-        self.workplace = open_machine(Path("/"), self.submission.kinds, site)
-        node = self.workplace.node
+        self.machine = open_machine(Path("/"), self.submission.kinds, site)
+        node = self.machine.node
         who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
         fence = Fence(self.submission.fence)
         self._lanes, generation = claim_lanes(self.submission, self.worker, fence, who)
@@ -165,7 +165,7 @@ class WorkerSession:
         )
         self.file = AttemptFile(self.submission.attempts, attempt)
         self.file.tell()
-        share = Share(
+        assignment = Assignment(
             folder=target,
             blocks=frozenset(self.worker.blocks) if pool else None,
             pool=pool,
@@ -181,16 +181,16 @@ class WorkerSession:
                 # A node that is not like the others must not stop those that are.
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
                 fence.claim(_lane_of_all(self.submission), self.submission.number, who)
-            self.session = Session.begin(self.workplace, study, results, False, emulation, share)
+            self.session = Session.begin(self.machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.tell(ended=error.exit_status, reason=str(error))
             raise
-        outline = self.session.outline
+        summary = self.session.summary
         self.file.tell(
-            case_ids=tuple(case.case_id for case in outline.plan.cases),
-            runs=outline.runs,
-            left=outline.left,
-            left_s=outline.left_s,
+            case_ids=tuple(case.case_id for case in summary.plan.cases),
+            runs=summary.runs,
+            left=summary.left,
+            left_s=summary.left_s,
         )
 
     def run(self, progress: Progress) -> tuple[int, str]:
@@ -210,7 +210,7 @@ class WorkerSession:
         except UserError as error:
             self._ended(error.exit_status, str(error))
             raise
-        refused = len(told.refused) + len(self.session.outline.plan.left_out)
+        refused = len(told.refused) + len(self.session.summary.plan.left_out)
         self.file.keep(refused=refused)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")

@@ -118,7 +118,7 @@ class Race:
             decision=self._decision,
             reference=self.reference,
             best=self._best,
-            ruled_out=tuple(self._ruled_out),
+            eliminated=tuple(self._ruled_out),
             trial={
                 case_id: tuple(value.repetition for value in self._tried(case_id))
                 for case_id in ([self._best, self.reference] if self._best else [])

@@ -70,7 +70,7 @@ class RaceState:
     """How a race stands.
 
     `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
-    `reference`; None while all race, and when no other case is left. `ruled_out` are in the order
+    `reference`; None while all race, and when no other case is left. `eliminated` are in the order
     in which they were. `trial` has the repetitions, by case_id, of the runs of best and reference
     that decide: the best one's were made after it was chosen, so that they do not flatter it; of
     the reference some from before count as well. `p` is the probability of such a trial if there
@@ -82,7 +82,7 @@ class RaceState:
     decision: str
     reference: str
     best: str | None
-    ruled_out: tuple[Eliminated, ...]
+    eliminated: tuple[Eliminated, ...]
     trial: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     p: float | None = None
     looks: int = 0

@@ -12,7 +12,7 @@ def _nothing_stops(_expected_s: float | None) -> None:
 
 
 @dataclass(frozen=True)
-class Share:
+class Assignment:
     """What a session makes of a study, and where.
 
     `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
@@ -33,4 +33,4 @@ class Share:
     wait_for_node_s: float = 0.0
 
 
-ALL = Share()
+WHOLE_STUDY = Assignment()

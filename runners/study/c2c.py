@@ -40,7 +40,7 @@ from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.records.status import OK
-from runners.study.loop import Progress
+from runners.study.runner import NodeControl, Progress
 
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.
@@ -69,19 +69,17 @@ class ContendedLines:
     def make(
         self,
         witness: Path,
-        launch: Callable[[Case], Launch],
-        settle: Callable[[Case], str | None],
+        node: NodeControl,
         may_start: Callable[[float | None], None],
         progress: Progress,
     ) -> None:
         """Execute each case that is left once under `perf c2c record`, and write its file.
 
         Whether this node can is tried once; where it cannot, the reason is written instead, and
-        tried again by the next attempt. `settle` puts a case's governor in force or returns why it
-        cannot be; such a case stays left. A case whose execution fails has a file with the reason.
-        `may_start` raises StoppedError when no further execution must start. That and
-        KeyboardInterrupt pass through and leave no file of the execution that they ended. Raises
-        StudyError when a file cannot be written.
+        tried again by the next attempt. A case that cannot run now stays left, and one whose
+        execution fails has a file with the reason. `may_start` raises StoppedError when no further
+        execution must start. That and KeyboardInterrupt pass through and leave no file of the
+        execution that they ended. Raises StudyError when a file cannot be written.
         """
         if not self.left:
             return
@@ -95,12 +93,12 @@ class ContendedLines:
             return
         for number, case in enumerate(left := self.left, start=1):
             may_start(None)
-            if problem := settle(case):
+            if problem := node.settle(case):
                 progress.warned(f"no contended cache lines of {case.label} for now: {problem}")
                 continue
             progress.waiting(f"perf c2c, {number} of {plural(len(left), 'case')}: {case.label}")
             started_at = utc_now("milliseconds")
-            seen = self._sample(perf, trial.modes, witness, case, launch(case), may_start)
+            seen = self._sample(perf, trial.modes, witness, case, node.launch(case), may_start)
             head = {
                 "schema": SCHEMA,
                 "case_id": case.case_id,

@@ -30,7 +30,6 @@ from runners.records.reader import Part, read_part_progress
 from runners.records.status import FINAL
 from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
-from runners.study.course import pending_runs
 from runners.study.summary import PlanSummary
 
 SUFFIX = ".under-way"
@@ -170,7 +169,7 @@ class EndedAttempt:
         return kept, torn
 
 
-def describe_crashes(records: Path, node: Node, outline: PlanSummary) -> list[str]:
+def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[str]:
     """Return in lines how earlier attempts of a node ended, where they did not as they should.
 
     Raises UserError when a shard cannot be read.
@@ -180,11 +179,11 @@ def describe_crashes(records: Path, node: Node, outline: PlanSummary) -> list[st
         return []
     *earlier, newest = found
     lines = [ended.told("") for ended in earlier]
-    planned = next(pending_runs(outline.plan, outline.history), None)
+    planned = next(summary.schedule.pending(), None)
     if planned is None:
         return [*lines, newest.told(" after its last run")]
-    case = next(case for case in outline.plan.cases if case.case_id == planned.case_id)
-    where = f" before run {outline.done + 1} of {outline.runs} ({case.label}) was recorded"
+    case = next(case for case in summary.plan.cases if case.case_id == planned.case_id)
+    where = f" before run {summary.done + 1} of {summary.runs} ({case.label}) was recorded"
     return [*lines, f"{newest.told(where)}, that one is made again"]
 
 

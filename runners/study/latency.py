@@ -17,7 +17,7 @@ from runners.latency.measure import (
 )
 from runners.latency.pairs import plan_pairs
 from runners.node.node import Node
-from runners.study.loop import Progress
+from runners.study.runner import Progress
 
 # A file of more is not read to know its boot; 1024 CPUs with 30 samples of each pair take less.
 MAX_BYTES = 2**28

@@ -20,7 +20,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
 from runners.settings.governor import Governors
-from runners.study.assignment import ALL, Share
+from runners.study.assignment import WHOLE_STUDY, Assignment
 from runners.study.history import History, read_history
 from runners.study.programs import StudyPrograms
 from runners.study.summary import PlanSummary
@@ -89,16 +89,20 @@ class Machine:
             by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
         return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
 
-    def outline(self, study: Study, results: Path, share: Share = ALL) -> PlanSummary:
-        """Return the plan, or a share of it, together with what earlier attempts have done."""
+    def summary(
+        self, study: Study, results: Path, assignment: Assignment = WHOLE_STUDY
+    ) -> PlanSummary:
+        """Return the plan, or what is assigned of it, with what earlier attempts have done."""
         from runners.measure.energy.source import may_have_energy
 
-        folder = share.folder or results_folder(results, study, self.node)
+        folder = assignment.folder or results_folder(results, study, self.node)
         history = History(study.precision, race=study.race)
         if self.live and folder.is_dir():
             node = self.node
-            history = read_history(folder, study, node.digest, node.node_id, share.pool, node.facts)
-        plan = replace(self.plan(study), blocks=share.blocks)
+            history = read_history(
+                folder, study, node.digest, node.node_id, assignment.pool, node.facts
+            )
+        plan = replace(self.plan(study), blocks=assignment.blocks)
         if history.programs:
             self.programs_of(plan).check_earlier(folder, history.programs)
         of = study.precision.of if study.precision else ()
@@ -106,12 +110,12 @@ class Machine:
         energy = needed and may_have_energy(self.node.root)
         return PlanSummary(plan, history, partial(self.launch, plan), energy)
 
-    def describe_crashes(self, study: Study, results: Path, outline: PlanSummary) -> list[str]:
+    def describe_crashes(self, study: Study, results: Path, summary: PlanSummary) -> list[str]:
         """Return in lines how attempts at a study ended here that could not say so themselves."""
         from runners.study.crash_notice import describe_crashes
 
         folder = results_folder(results, study, self.node)
-        return describe_crashes(folder / "records", self.node, outline) if self.live else []
+        return describe_crashes(folder / "records", self.node, summary) if self.live else []
 
     def governors(self) -> Governors:
         """Return the switch for this node's governors."""

@@ -20,7 +20,7 @@ from runners.node.node import Node
 from runners.plan.case import Case
 
 
-class Fitting:
+class Preflight:
     """Looks before each run whether its case fits the node as it was when the study began."""
 
     def __init__(self, node: Node) -> None:
@@ -30,19 +30,19 @@ class Fitting:
         self._own = os.sched_getaffinity(0)
         self._began = switchable(node.facts)
 
-    def why_not(self, case: Case) -> str | None:
+    def problem(self, case: Case) -> str | None:
         """Return why not, with node, wanted and found; None when all of its CPUs can be used."""
-        problem = self._why_changed() or self._why_offline(case) or self._why_not_allowed(case)
+        problem = self._changed() or self._offline(case) or self._not_allowed(case)
         return f"node {self._node.node_id}: {problem}" if problem else None
 
-    def _why_changed(self) -> str:
+    def _changed(self) -> str:
         """Return what of the whole node was switched since the study began."""
         then, now = self._began, switchable(self._tree)
         changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
         told = "; ".join(changed)
         return f"it has changed since the study began: {told}; put it back" if changed else ""
 
-    def _why_offline(self, case: Case) -> str:
+    def _offline(self, case: Case) -> str:
         """Return which CPUs of the case's cores, SMT siblings included, are not there any more."""
         online = self._tree.cpulist(f"{CPUS}/online")
         if isinstance(online, Unavailable):
@@ -62,7 +62,7 @@ class Fitting:
             f"SMT siblings; bring back what is missing (`{back}`)"
         )
 
-    def _why_not_allowed(self, case: Case) -> str:
+    def _not_allowed(self, case: Case) -> str:
         may_use = os.sched_getaffinity(0)
         if not may_use.issuperset(case.host_mask):
             may_use = _regained(may_use, self._own)

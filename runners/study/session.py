@@ -1,11 +1,10 @@
-"""One attempt at a study at a workplace: from the plan to the records of a results folder."""
+"""One attempt at a study on a machine: from the plan to the records of a results folder."""
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,24 +31,53 @@ from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
 from runners.settings.recovery import told_problems
-from runners.study.assignment import ALL, Share
+from runners.study.assignment import WHOLE_STUDY, Assignment
 from runners.study.crash_notice import AttemptMarker, describe_crashes
-from runners.study.loop import Bench, Progress, run_study, set_aside
 from runners.study.machine import APPS, STUDY_FILE, Machine, results_folder
 from runners.study.precision import repetition_rule
-from runners.study.preflight import Fitting
+from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
-from runners.study.race_course import entrants_of, limited
 from runners.study.record import Origin
+from runners.study.runner import Progress, Runner
 from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:
+    from base.reading import Reading
     from runners.execution.collectors import Collectors
     from runners.plan.case import Case
+    from runners.plan.command_line import Launch
     from runners.study.c2c import ContendedLines
 
-# Makes the node ready for a case, or says why that is not possible.
-Settle = Callable[["Case"], "str | None"]
+
+@dataclass
+class MachineControl:
+    """What is done on the machine before and after the runs of a case.
+
+    `programs` are None as long as nothing but executions beside the runs is made.
+    """
+
+    summary: PlanSummary
+    machine: Machine
+    governors: Governors
+    preflight: Preflight
+    programs: StudyPrograms | None = None
+
+    def launch(self, case: Case) -> Launch:
+        """Return the case's launch line."""
+        return self.summary.launch(case)
+
+    def settle(self, case: Case) -> str | None:
+        """Make the node ready for a case; return why that is not possible."""
+        return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
+
+    def state(self, case: Case) -> Reading:
+        """Read what is in force."""
+        return read_state(self.machine.node, case.host_cpus)
+
+    def program(self, case: Case) -> Reading:
+        """Return of which program a run is; raises ProgramChangedError when it is another one."""
+        assert self.programs
+        return self.programs.measured(case)
 
 
 @dataclass
@@ -57,55 +85,55 @@ class Session:
     """One attempt at a study: what it runs and where it writes.
 
     `read` is what there was of the shards when they were read; `aside` is where earlier results
-    were moved to begin anew. `describe_crashes` says in lines how
-    earlier attempts ended that could not say so themselves. `left_changed` says after a run which
-    settings could not be put back; empty when all were.
+    were moved to begin anew. `crashes` says in lines how earlier attempts ended that could not say
+    so themselves. `left_changed` says after a run which settings could not be put back; empty when
+    all were.
     """
 
-    workplace: Machine
-    outline: PlanSummary
+    machine: Machine
+    summary: PlanSummary
     folder: Path
-    share: Share = ALL
+    assignment: Assignment = WHOLE_STUDY
     aside: Path | None = None
     read: list[Part] = field(default_factory=list)
-    describe_crashes: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
     left_changed: str = ""
 
     @classmethod
     def begin(
         cls,
-        workplace: Machine,
+        machine: Machine,
         study: Study,
         results: Path,
         fresh: bool,
         allow_emulation: bool = False,
-        share: Share = ALL,
+        assignment: Assignment = WHOLE_STUDY,
     ) -> Session:
         """Look at the node, the plan and earlier results; nothing is run yet.
 
         `allow_emulation` accepts guests whose times are not this node's. Of several workers each
-        has its `share` of the study. Raises UserError when
-        earlier results do not fit or guests cannot be had, StudyError when nothing can run here.
+        has an `assignment`. Raises UserError when earlier results do not fit or guests cannot be
+        had, StudyError when nothing can run here.
         """
-        if not workplace.live:
-            root = workplace.node.root
+        if not machine.live:
+            root = machine.node.root
             raise UserError(
                 f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
                 f"`pinstudy plan {as_typed(study.path)} --sysroot {as_typed(root)}`"
             )
         if study.vm:
-            check_emulation(workplace.without_kvm, allow_emulation)
-        folder = share.folder or results_folder(results, study, workplace.node)
+            check_emulation(machine.without_kvm, allow_emulation)
+        folder = assignment.folder or results_folder(results, study, machine.node)
         aside = set_aside(folder) if fresh else None
         read = parts_of(folder / "records")
-        outline = workplace.outline(study, results, share)
-        if not outline.plan.cases:
-            reasons = dict.fromkeys(item.reason for item in outline.plan.left_out)
+        summary = machine.summary(study, results, assignment)
+        if not summary.plan.cases:
+            reasons = dict.fromkeys(item.reason for item in summary.plan.left_out)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
-        if study.race:
-            entrants_of(outline.plan)
-        told = describe_crashes(folder / "records", workplace.node, outline)
-        return cls(workplace, outline, folder, share, aside, read, told)
+        # A race that cannot begin here is told of before anything is changed.
+        assert summary.schedule
+        crashes = describe_crashes(folder / "records", machine.node, summary)
+        return cls(machine, summary, folder, assignment, aside, read, crashes)
 
     def run(self, progress: Progress) -> None:
         """Make every run that is left; each is recorded before the next one starts.
@@ -116,68 +144,61 @@ class Session:
         left running cannot be ended.
         """
         lines = self._contended_lines()
-        if not (self.outline.left or lines.left):
-            if self.outline.study.race:
+        if not (self.summary.left or lines.left):
+            if self.summary.study.race:
                 # It may have ended because it is given less now, of which no record tells.
                 self._keep_study()
             return
-        with NodeLock(self.workplace.node.root, self.share.wait_for_node_s):
+        node = self.machine.node
+        with NodeLock(node.root, self.assignment.wait_for_node_s):
             for line in end_orphans():
                 progress.warned(line)
-            governors = self.workplace.governors()
-            settle = partial(self._settle, Fitting(self.workplace.node), governors)
+            governors = self.machine.governors()
+            control = MachineControl(self.summary, self.machine, governors, Preflight(node))
             try:
-                with AttemptMarker(Tree(self.workplace.node.root)) as under_way:
-                    if self.outline.left:
-                        self._run(progress, settle, under_way)
-                    lines.make(
-                        self._witness(),
-                        self.outline.launch,
-                        settle,
-                        self.share.may_start,
-                        progress,
-                    )
+                with AttemptMarker(Tree(node.root)) as under_way:
+                    if self.summary.left:
+                        self._run(progress, control, under_way)
+                    lines.make(self._witness(), control, self.assignment.may_start, progress)
             finally:
                 self._restore(governors)
-
-    @staticmethod
-    def _settle(fitting: Fitting, governors: Governors, case: Case) -> str | None:
-        """Make the node ready for a case; return why that is not possible."""
-        return fitting.why_not(case) or governors.settle(case.governor, case.host_cpus)
 
     def raise_if_failed(self) -> None:
         """Raise StudyError when settings stay changed, or the study has not a single good run."""
         if self.left_changed:
             raise StudyError(self.left_changed)
-        if not self.outline.history.times:
+        if not self.summary.history.times:
             raise StudyError(
-                f"no run of study {self.outline.study.name} was good; {self.folder / 'records'} "
+                f"no run of study {self.summary.study.name} was good; {self.folder / 'records'} "
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, settle: Settle, under_way: AttemptMarker) -> None:
-        node = self.workplace.node
-        share = self.share
-        shard = Shard(self.folder / "records", node.node_id, share.attempt, share.fenced)
+    def _run(self, progress: Progress, control: MachineControl, under_way: AttemptMarker) -> None:
+        node, assignment = self.machine.node, self.assignment
+        records = self.folder / "records"
+        shard = Shard(records, node.node_id, assignment.attempt, assignment.fenced)
         under_way.begin(shard.path, node.node_id)
         engine: Engine | None = None
         try:
             self._catch_up()
-            programs = self.workplace.programs_of(self.outline.plan)
-            programs.check_earlier(self.folder, self.outline.history.programs)
+            programs = self.machine.programs_of(self.summary.plan)
+            control.summary, control.programs = self.summary, programs
+            programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_sources()
             programs.keep(self.folder)
             self._measure_latency(progress)
             collectors = self._collectors()
             engine = self._engine(collectors, shard.attempt)
-            run_study(
-                self.outline.plan,
-                self.outline.history,
+            Runner(
+                self.summary.schedule,
                 shard,
                 self._origin(shard.attempt),
-                self._bench(engine, collectors, programs, settle),
+                control,
+                engine,
+                collectors,
+                assignment,
                 progress,
-            )
+            ).run()
         finally:
             if engine:
                 engine.close()
@@ -186,22 +207,22 @@ class Session:
     def _catch_up(self) -> None:
         """Read what another attempt has still recorded before this one's shard fenced it."""
         if parts_of(self.folder / "records") != self.read:
-            share = replace(self.share, folder=self.folder)
-            self.outline = self.workplace.outline(self.outline.study, self.folder, share)
+            assignment = replace(self.assignment, folder=self.folder)
+            self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
 
     def _measure_latency(self, progress: Progress) -> None:
-        if self.outline.study.latency:
+        if self.summary.study.latency:
             # Imported here for the reason in _collectors.
             from runners.study.latency import measure_once_a_boot
 
-            which, node = self.outline.study.latency, self.workplace.node
+            which, node = self.summary.study.latency, self.machine.node
             measure_once_a_boot(node, which, self.folder, progress)
 
     def _contended_lines(self) -> ContendedLines:
         # Imported here for the reason in _collectors.
         from runners.study.c2c import FOLDER, ContendedLines
 
-        return ContendedLines(self.outline.plan, self.workplace.node, self.folder / FOLDER)
+        return ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
 
     def _restore(self, governors: Governors) -> None:
         done = governors.restore()
@@ -209,7 +230,7 @@ class Session:
             self.left_changed = told_problems(governors.journal, done.entry, done.problems)
 
     def _origin(self, attempt: int) -> Origin:
-        study, node = self.outline.study, self.workplace.node
+        study, node = self.summary.study, self.machine.node
         return Origin(
             study=study.name,
             study_digest=study.digest,
@@ -221,54 +242,36 @@ class Session:
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
             node=node.facts.get("node"),
             repetition_rule=self._repetition_rule(),
-            pool=self.share.pool or None,
+            pool=self.assignment.pool or None,
             program_uid=invoking_uid(),
             study_file=None if study.spread else study_argument(study),
         )
 
     def _repetition_rule(self) -> dict[str, Any] | None:
-        rule = repetition_rule(self.outline.study)
+        rule = repetition_rule(self.summary.study)
         if rule and "race" in rule:
             # Of cases that there is no time for, nothing else is recorded.
-            rule["race"]["cases"] = len(self.outline.plan.cases)
+            rule["race"]["cases"] = len(self.summary.plan.cases)
         return rule
 
     def _collectors(self) -> Collectors:
         # Imported here, as in findings: planning needs none of what measures.
         from runners.execution.collectors import Collectors
 
-        plan, place = self.outline.plan, self.workplace
+        plan, place = self.summary.plan, self.machine
         return Collectors(plan.study, place.node, self._witness(), plan.programs, place.tools)
 
     def _engine(self, collectors: Collectors, attempt: int) -> Engine:
-        study = self.outline.study
+        study = self.summary.study
         if study.vm is None:
             return LocalEngine(collectors)
         from runners.vm.engine import open_engine
 
         consoles = self.folder / "consoles"
-        return open_engine(study.vm, self.workplace.without_kvm, collectors, consoles, attempt)
-
-    def _bench(
-        self, engine: Engine, collectors: Collectors, programs: StudyPrograms, settle: Settle
-    ) -> Bench:
-        return Bench(
-            launch=self.outline.launch,
-            program=programs.measured,
-            execute=engine.execute,
-            collect=engine.measured,
-            settle=settle,
-            may_start=self.share.may_start,
-            state=lambda case: read_state(self.workplace.node, case.host_cpus),
-            idle=collectors.idle,
-            baselines=collectors.baselines,
-            gate=collectors.gate,
-            warnings=collectors.warnings,
-            limited=partial(limited, self.outline.plan, self.outline.history),
-        )
+        return open_engine(study.vm, self.machine.without_kvm, collectors, consoles, attempt)
 
     def _witness(self) -> Path:
-        emulated = self.workplace.emulates(self.outline.study)
+        emulated = self.machine.emulates(self.summary.study)
         witness = find_emulated_program(WITNESS) if emulated else find_program(WITNESS)
         if witness is None:
             remedy = for_guests() if emulated else for_programs()
@@ -277,16 +280,29 @@ class Session:
 
     def _keep_study(self) -> None:
         """Put the files that say what is run beside the records, as they were read."""
-        study = self.outline.study
+        study = self.summary.study
         write_atomically(self.folder / STUDY_FILE, study.source)
         for app in {choice.app.name: choice.app for choice in study.apps}.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
 
     def _keep_sources(self) -> None:
         """Put what is run, and the node's facts and picture, beside the records."""
-        node = self.workplace.node
+        node = self.machine.node
         self._keep_study()
         absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))
         facts = node.facts | {"unavailable": absent}
         text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
         write_atomically(self.folder / "nodes" / f"{node.digest}.json", text.encode())
+
+
+def set_aside(folder: Path) -> Path | None:
+    """Rename a results folder so that a fresh one can take its place; return its new name."""
+    if not folder.exists():
+        return None
+    stamp = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%S")
+    for number in range(1000):
+        aside = folder.with_name(f"{folder.name}.{stamp}" + (f"-{number}" if number else ""))
+        if not aside.exists():
+            folder.rename(aside)
+            return aside
+    raise StudyError(f"{folder}: cannot be set aside; rename it by hand")

@@ -21,9 +21,10 @@ from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_said
-from runners.study.course import forecast, minimum_pending_runs, pending_runs
+from runners.study.forecast import forecast_of
 from runners.study.history import History
 from runners.study.precision import CasePrecision, percent, repetition_rule, said
+from runners.study.schedule import Schedule, schedule_of
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,7 @@ class PlanSummary:
     @property
     def done(self) -> int:
         """How many of them were made already."""
-        if self.study.race:
-            return len(self.history.race_runs)
-        if self.study.precision is None:
-            return len(self.plan.runs) - self.left
-        return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
+        return self.schedule.done
 
     @property
     def left(self) -> int:
@@ -82,17 +79,22 @@ class PlanSummary:
         """How many idle baselines will be measured among the runs that are left, at most."""
         return self._baselines(self._most)
 
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Which runs are left; raises StudyError for a race that cannot begin here."""
+        return schedule_of(self.plan, self.history)
+
     # To know what is left of a race is to simulate it.
     @cached_property
     def _most(self) -> list[PlannedRun]:
-        return list(pending_runs(self.plan, self.history))
+        return list(self.schedule.pending())
 
     @cached_property
     def _fewest(self) -> list[PlannedRun]:
-        return minimum_pending_runs(self.plan, self.history)
+        return self.schedule.needed(self._most)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
-        expected_s = forecast(self.plan.cases, left, self.history).left_s
+        expected_s = forecast_of(self.schedule, left).left_s
         runs_s = self.history.within_race_s(expected_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
         return None if runs_s is None else runs_s + self._baselines(left) * one_s
@@ -139,7 +141,7 @@ class PlanSummary:
         return precision_lines(self.plan, self.history)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the whole outline as plain data, tables and rows in the order of the study."""
+        """Return all of it as plain data, tables and rows in the order of the study."""
         done, most = self.done, self._most
         fewest = self._fewest if self._may_end_early else most
         return {

@@ -22,10 +22,13 @@ from runners.node.state import read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
+from runners.study.assignment import WHOLE_STUDY
 from runners.study.crash_notice import AttemptMarker
 from runners.study.history import read_history
-from runners.study.loop import Bench, run_study
 from runners.study.record import Origin
+from runners.study.runner import Runner
+from runners.study.schedule import schedule_of
+from tests.runners.study.made_node import MadeNode
 from tests.runners.study.test_energy import Quiet, launch_of, study_of
 
 
@@ -49,20 +52,24 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
         shard = Shard(folder / "records", "node1")
         under_way.begin(shard.path, "node1")
         history = read_history(folder, study, "n1")
-        bench = Bench(
-            launch=lambda case: launch_of(plan, case),
-            execute=LocalEngine(collectors).execute,
-            collect=collectors.measured,
-            settle=lambda case: governors.settle(case.governor, (0, 1, 2, 3)),
-            may_start=lambda _: None,
-            state=lambda _: read_state(set_node, (0, 1, 2, 3)),
-            idle=collectors.idle,
-            baselines=collectors.baselines,
+        control = MadeNode(
+            lambda case: launch_of(plan, case),
+            lambda case: governors.settle(case.governor, (0, 1, 2, 3)),
+            lambda _: read_state(set_node, (0, 1, 2, 3)),
         )
         origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
         print("started", flush=True)
         try:
-            run_study(plan, history, shard, origin, bench, Quiet())
+            Runner(
+                schedule_of(plan, history),
+                shard,
+                origin,
+                control,
+                LocalEngine(collectors),
+                collectors,
+                WHOLE_STUDY,
+                Quiet(),
+            ).run()
         finally:
             governors.restore()
             shard.close()

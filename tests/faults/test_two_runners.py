@@ -98,14 +98,14 @@ def test_what_another_has_recorded_since_the_plan_was_made_is_not_made_again(
 ) -> None:
     trial = Trial(tmp_path, 2)
     study = load_study(str(tmp_path / "trial.yaml"))
-    workplace = open_machine(Path("/"), None)
+    machine = open_machine(Path("/"), None)
     late, early = (
-        Session.begin(workplace, study, tmp_path / "results", fresh=False) for _ in range(2)
+        Session.begin(machine, study, tmp_path / "results", fresh=False) for _ in range(2)
     )
-    assert late.outline.left == trial.runs
+    assert late.summary.left == trial.runs
     early.run(Quiet())
     trial.assert_complete()
     late.run(Quiet())
-    assert late.outline.left == 0
+    assert late.summary.left == 0
     assert trial.starts() == trial.runs
     trial.assert_complete()

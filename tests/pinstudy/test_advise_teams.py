@@ -83,7 +83,7 @@ def test_threads_that_are_the_same_whatever_was_told_race_once(tmp_path: Path) -
     build(tmp_path, TWO_THREADS)
     asked = ("--runs", "10", "--threads", "1,2")
     _, advice = told(tmp_path, *asked, OMP_NUM_THREADS="2")
-    same = [out for out in advice["ruled_out"] if out["why"] == "same threads"]
+    same = [out for out in advice["eliminated"] if out["why"] == "same threads"]
     assert {out["threads"] for out in same} == {1}
     shown = pinstudy(tmp_path, "advise", *asked, "./program", OMP_NUM_THREADS="2").stdout
     in_vain = "It starts 2 threads whatever OMP_NUM_THREADS says; write {threads} where it takes"

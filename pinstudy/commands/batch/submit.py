@@ -165,8 +165,8 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
     asked = prepared.asked
-    outline = open_machine(sysroot, asked.kinds, asked.site).outline(study, asked.results)
-    total_s = outline.left_s
+    summary = open_machine(sysroot, asked.kinds, asked.site).summary(study, asked.results)
+    total_s = summary.left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
     if prepared.spread.how == SPLIT:

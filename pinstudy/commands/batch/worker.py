@@ -30,16 +30,16 @@ def command(submission: Path, number: int) -> None:
     from runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
-    for line in session.session.describe_crashes:
+    for line in session.session.crashes:
         say(f"pinstudy: {line}", err=True)
     say("What was found")
-    print_columns((name, state, text) for name, state, text in session.workplace.findings())
+    print_columns((name, state, text) for name, state, text in session.machine.findings())
     say("What will be done")
-    outline, place = session.session.outline, session.workplace
-    outlooks = [*place.engine_outlook(outline.plan), *place.governor_outlook(outline.plan)]
-    for line in [*outline.summary(), *outlooks]:
+    summary, place = session.session.summary, session.machine
+    outlooks = [*place.engine_outlook(summary.plan), *place.governor_outlook(summary.plan)]
+    for line in [*summary.summary(), *outlooks]:
         say(f"  {line}")
-    with TerminalProgress(outline) as progress:
+    with TerminalProgress(summary) as progress:
         status, said = session.run(progress)
     say(f"pinstudy: {said}", err=True)
     sys.exit(status)

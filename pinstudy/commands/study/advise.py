@@ -127,19 +127,19 @@ def command(
         objective, metric, better, within, runs, margin, threads, schedules, governors, check, limit
     )
     request = make_request(options, program)
-    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
-    search = make_search(workplace, request, os.environ)
+    machine = open_machine(sysroot, kinds, load_site(site) if site else None)
+    search = make_search(machine, request, os.environ)
     if plan:
         _show_plan(search, search.path(results), as_json)
         return
-    session = _search(workplace, search, results, fresh, as_json)
-    problem = reference_problem(session.outline, session.folder)
+    session = _search(machine, search, results, fresh, as_json)
+    problem = reference_problem(session.summary, session.folder)
     if problem and (as_it_is := as_it_starts(search, problem)):
         in_vain = told_in_vain(as_it_is.starts or 0, search.reference.threads)
         say(f"pinstudy: {in_vain}. Thread counts do not race: once more with that one", err=True)
-        search = make_search(workplace, as_it_is, os.environ)
-        session = _search(workplace, search, results, fresh, as_json)
-        problem = reference_problem(session.outline, session.folder)
+        search = make_search(machine, as_it_is, os.environ)
+        session = _search(machine, search, results, fresh, as_json)
+        problem = reference_problem(session.summary, session.folder)
     if problem:
         if as_json:
             show_advice(session.folder, False, as_json)
@@ -148,9 +148,7 @@ def command(
     session.raise_if_failed()
 
 
-def _search(
-    workplace: Machine, search: Search, results: Path, fresh: bool, as_json: bool
-) -> Session:
+def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_json: bool) -> Session:
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
@@ -162,7 +160,7 @@ def _search(
     path, told = write_search(search, results, fresh)
     for line in told:
         say(f"pinstudy: {line}", err=True)
-    session = Session.begin(workplace, load_study(path), results, fresh)
+    session = Session.begin(machine, load_study(path), results, fresh)
     if not as_json:
         _show_search(search)
     look = partial(check_start, search.request)

@@ -32,20 +32,20 @@ def command(
     from configs.library import load_site, load_study
     from runners.study.machine import open_machine
 
-    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
+    machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     asked = load_study(study)
-    outline = workplace.outline(asked, results)
-    for line in workplace.describe_crashes(asked, results, outline):
+    summary = machine.summary(asked, results)
+    for line in machine.describe_crashes(asked, results, summary):
         say(f"pinstudy: {line}", err=True)
     if as_json:
-        print_json(outline.as_json())
+        print_json(summary.as_json())
         return
-    for table in outline.tables():
+    for table in summary.tables():
         say(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    outlooks = [*workplace.engine_outlook(outline.plan), *workplace.governor_outlook(outline.plan)]
-    for line in [*outline.summary(), *outlooks]:
+    outlooks = [*machine.engine_outlook(summary.plan), *machine.governor_outlook(summary.plan)]
+    for line in [*summary.summary(), *outlooks]:
         say(line)
 
 

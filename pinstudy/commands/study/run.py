@@ -58,10 +58,10 @@ def command(
 
     asked = load_study(study, repetitions)
     check_is_run_here(asked, study)
-    workplace = open_machine(sysroot, kinds, load_site(site) if site else None)
-    session = Session.begin(workplace, asked, results, fresh, allow_emulation)
+    machine = open_machine(sysroot, kinds, load_site(site) if site else None)
+    session = Session.begin(machine, asked, results, fresh, allow_emulation)
     make_runs(session)
-    for line in session.outline.precision_lines():
+    for line in session.summary.precision_lines():
         say(line)
     show_outcome(session.folder, report)
     session.raise_if_failed()

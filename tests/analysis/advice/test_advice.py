@@ -172,7 +172,7 @@ def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) 
 
 def test_what_was_ruled_out_stands_with_why_the_nearest_first(tmp_path: Path) -> None:
     found = advice(tmp_path, replace(GAIN, failing=frozenset([2])))
-    whys = [out.ruled_out.why for out in found.outs]
+    whys = [out.eliminated.why for out in found.outs]
     assert whys.index("worse") < whys.index("far worse") < whys.index("failed")
     lines = "\n".join(outs_in_short(found))
     assert "Far worse than the best after one run (1): 4 threads, ecores-pin" in lines

@@ -99,7 +99,7 @@ def test_nothing_is_ruled_out_after_one_disturbed_run(cut: bool) -> None:
 
     standing, blocks = run_race([REFERENCE, "good", "other", "slow"], answer)
     assert ("good", 2) in blocks[1]
-    assert not any(out.case_id == "good" and out.block == 1 for out in standing.ruled_out)
+    assert not any(out.case_id == "good" and out.block == 1 for out in standing.eliminated)
 
 
 def test_a_quiet_run_that_is_far_behind_is_enough_on_the_same_node() -> None:

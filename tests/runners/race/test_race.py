@@ -47,7 +47,7 @@ def run_race(
 
 def out_of(standing: RaceState) -> dict[str, Eliminated]:
     """Return who was ruled out, by case."""
-    return {one.case_id: one for one in standing.ruled_out}
+    return {one.case_id: one for one in standing.eliminated}
 
 
 def test_a_case_far_behind_makes_one_run_and_the_best_is_tried_against_the_reference() -> None:
@@ -204,7 +204,7 @@ def test_where_time_is_short_the_last_ones_do_not_begin() -> None:
     begun = {case_id for case_id, _ in race.next_block()}
     assert begun == {REFERENCE, *(f"c{n}" for n in range(len(begun) - 1))}
     assert 5 < len(begun) < 15
-    out = race.standing().ruled_out
+    out = race.standing().eliminated
     assert {one.why for one in out} == {"no time"}
     assert len(out) + len(begun) == 21
 
@@ -215,7 +215,7 @@ def test_the_runs_given_are_kept_however_many_cases_there_are(runs: int, cases: 
     standing, _ = run_race(names, steady(**dict.fromkeys(names, 1.0)), Rule(runs=runs))
     assert standing.runs <= runs
     assert standing.trial
-    left = [one.case_id for one in standing.ruled_out if one.why == "no time"]
+    left = [one.case_id for one in standing.eliminated if one.why == "no time"]
     assert left == names[max(2, runs - 6) :]
 
 
@@ -275,9 +275,9 @@ def test_whatever_happens_it_ends_within_its_runs_and_never_runs_what_is_out(
     assert standing.runs <= max(standing.most_runs, cases)
     assert all("0" in {case_id for case_id, _ in block} for block in blocks)
     for number, block in enumerate(blocks, 1):
-        gone = {one.case_id for one in standing.ruled_out if one.block < number}
+        gone = {one.case_id for one in standing.eliminated if one.block < number}
         assert gone.isdisjoint(case_id for case_id, _ in block)
-    assert {one.why for one in standing.ruled_out} <= set(WHYS)
+    assert {one.why for one in standing.eliminated} <= set(WHYS)
 
 
 @given(st.integers(0, 10_000), st.data())
@@ -291,6 +291,6 @@ def test_who_knows_a_part_of_the_runs_stands_where_the_race_stood_then(
     known = data.draw(st.integers(0, len(found.runs)))
     part: Mapping[Key, RaceRun] = dict(list(found.runs.items())[:known])
     standing = replay(node.case_ids, Rule(), part)
-    assert standing.ruled_out == found.standing.ruled_out[: len(standing.ruled_out)]
+    assert standing.eliminated == found.standing.eliminated[: len(standing.eliminated)]
     if known < len(found.runs):
         assert standing.decision == "unfinished"

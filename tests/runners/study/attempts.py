@@ -8,8 +8,8 @@ from typing import Any
 
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.study.course import pending_runs
 from runners.study.history import History
+from runners.study.schedule import Schedule, schedule_of
 
 
 def attempt(
@@ -26,7 +26,7 @@ def attempt(
     cannot be run in it.
     """
     records = list(before)
-    for planned in pending_runs(plan, history):
+    for planned in schedule_of(plan, history).pending():
         if planned.case_id in impossible:
             history.skipped.add(planned.key)
             continue
@@ -35,3 +35,8 @@ def attempt(
         records.append(json.loads(json.dumps(record(planned))))
         history.add(records[-1])
     return records
+
+
+def minimum(schedule: Schedule) -> list[PlannedRun]:
+    """Return the runs that a schedule surely makes still."""
+    return schedule.needed(list(schedule.pending()))

@@ -26,6 +26,7 @@ from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
 from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STORE
+from tests.runners.study.made_node import MadeNode
 from tests.tools import ROOT
 
 NODE = open_node(Path("/"))
@@ -49,7 +50,7 @@ class Told:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
+    def eliminated(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 
@@ -107,7 +108,7 @@ def make(
         return replace(first, program=program)
 
     told = Told()
-    lines.make(witness, launch, settle, lambda _: None, told)
+    lines.make(witness, MadeNode(launch, settle), lambda _: None, told)
     return told
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from base.reading import Reading
 from configs.app import App, Variant
 from configs.repetitions import Precision
 from configs.study import AppChoice, Baseline, Study
@@ -30,11 +29,14 @@ from runners.plan.plan import Plan, make_plan
 from runners.race.state import Eliminated
 from runners.records.reader import read_records
 from runners.records.shard import Shard
+from runners.study.assignment import WHOLE_STUDY
 from runners.study.history import read_history
-from runners.study.loop import Bench, run_study
 from runners.study.record import Origin
+from runners.study.runner import Runner
+from runners.study.schedule import schedule_of
 from tests.runners import cases
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.runners.study.made_node import MadeNode
 from tests.wait import HANG_S, until
 
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
@@ -60,7 +62,7 @@ class Quiet:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
+    def eliminated(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None:
         self.saved[case.mapping.name] = saved
@@ -133,22 +135,20 @@ def run(
     collectors = Collectors(study, node, witness, plan.programs, {})
     history = read_history(folder, study, "n1")
     shard = Shard(folder / "records", "node1")
-    bench = Bench(
-        launch=lambda case: launch_of(plan, case),
-        execute=LocalEngine(collectors).execute,
-        collect=collectors.measured,
-        settle=lambda _: None,
-        may_start=lambda _: None,
-        state=lambda _: Reading({"governor_read": "powersave"}),
-        idle=collectors.idle,
-        baselines=collectors.baselines,
-        gate=collectors.gate,
-        warnings=collectors.warnings,
-        clocks=clocks or ClockWatch(),
-    )
     origin = Origin(study.name, study.digest, 1, "node1", "n1", "b", shard.attempt, False)
+    runner = Runner(
+        schedule_of(plan, history),
+        shard,
+        origin,
+        MadeNode(lambda case: launch_of(plan, case)),
+        LocalEngine(collectors),
+        collectors,
+        WHOLE_STUDY,
+        progress or Quiet(),
+        clocks or ClockWatch(),
+    )
     try:
-        run_study(plan, history, shard, origin, bench, progress or Quiet())
+        runner.run()
     finally:
         shard.close()
 

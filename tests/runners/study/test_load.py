@@ -13,14 +13,11 @@ from typing import Any
 
 import pytest
 
-from base.reading import Reading
 from configs.app import Size
 from configs.repetitions import Precision
 from configs.study import AppChoice, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
-from runners.measure.energy.idle import Baselines
-from runners.measure.energy.source import no_energy
 from runners.node.topology import flat_topology
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -28,15 +25,17 @@ from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
+from runners.study.assignment import WHOLE_STUDY
 from runners.study.history import History
-from runners.study.loop import Bench, run_study
 from runners.study.record import Origin
+from runners.study.runner import Runner
+from runners.study.schedule import schedule_of
 from runners.study.summary import PlanSummary
 from tests.runners import cases
+from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween
 
 LAUNCH = Launch((), ("program",), {}, {}, ())
 SEEN = Observation(Ending(0, 1.0, 0.9, 0.1, 0), False, "", "", (), 1, "", "", ())
-STATE = Reading({"governor_read": "powersave"})
 ORIGIN = Origin("demo", "d", 1, "node1", "n1", "boot", 1, False)
 
 
@@ -65,7 +64,7 @@ class Calls:
 
     def skipped(self, case: Case, reason: str) -> None: ...
 
-    def ruled_out(self, case: Case, out: Eliminated) -> None: ...
+    def eliminated(self, case: Case, out: Eliminated) -> None: ...
 
     def ended(self, case: Case, saved: int) -> None: ...
 
@@ -91,17 +90,17 @@ def plan_of(study: Study) -> Plan:
     return make_plan(study, flat_topology(4), Path, ("taskset",), lambda *_: None)
 
 
-def bench() -> Bench:
-    """Return a bench on which every run takes a second and nothing is measured."""
-    return Bench(
-        launch=lambda _: LAUNCH,
-        execute=lambda *_: SEEN,
-        collect=lambda *_: [],
-        settle=lambda _: None,
-        may_start=lambda _: None,
-        state=lambda _: STATE,
-        idle=lambda _: [],
-        baselines=Baselines(None, no_energy("nobody asked")),
+def runner(plan: Plan, history: History, shard: Shard, progress: Calls) -> Runner:
+    """Return what makes a plan's runs where every run takes a second and nothing is measured."""
+    return Runner(
+        schedule_of(plan, history),
+        shard,
+        ORIGIN,
+        MadeNode(lambda _: LAUNCH),
+        MadeEngine(SEEN),
+        NothingBetween(),
+        WHOLE_STUDY,
+        progress,
     )
 
 
@@ -112,7 +111,7 @@ def test_the_last_runs_call_no_more_functions_than_the_first(
     plan = plan_of(study_of(1, 100, precision))
     shard = Shard(tmp_path / "records", "node1")
     with Calls() as calls:
-        run_study(plan, History(precision), shard, ORIGIN, bench(), calls)
+        runner(plan, History(precision), shard, calls).run()
     shard.close()
     made = calls.of_runs[1:]
     assert len(made) == len(plan.cases) * 100 - 1
@@ -145,7 +144,7 @@ def test_a_run_leaves_little_in_memory(tmp_path: Path) -> None:
     history, progress = History(), Memory()
     tracemalloc.start()
     try:
-        run_study(plan, history, shard, ORIGIN, bench(), progress)
+        runner(plan, history, shard, progress).run()
         grown = progress.in_use() - progress.at_first
     finally:
         tracemalloc.stop()

@@ -11,7 +11,7 @@ import pytest
 
 from base.errors import UserError
 from runners.node.node import Node, open_node, whole_node
-from runners.study.preflight import Fitting
+from runners.study.preflight import Preflight
 from tests.runners.cases import case
 from tests.trees import CPU, Machine, build_tree, write
 
@@ -28,7 +28,7 @@ def node() -> Iterator[Node]:
 
 def test_a_case_on_the_cpus_of_this_process_fits(node: Node) -> None:
     cpu = min(os.sched_getaffinity(0))
-    assert Fitting(node).why_not(case(cpus=(cpu,))) is None
+    assert Preflight(node).problem(case(cpus=(cpu,))) is None
 
 
 def test_a_missing_cpu_is_named_with_node_wanted_and_found(node: Node) -> None:
@@ -37,7 +37,7 @@ def test_a_missing_cpu_is_named_with_node_wanted_and_found(node: Node) -> None:
     if len(node.topology.online) < 2:
         pytest.skip("needs 2 CPUs")
     other = next(other for other in sorted(node.topology.online) if other != cpu)
-    refused = Fitting(node).why_not(case(cpus=(cpu, other)))
+    refused = Preflight(node).problem(case(cpus=(cpu, other)))
     assert refused is not None
     assert f"node {node.node_id}: this process may use CPUs {cpu}, the case needs" in refused
     assert f"missing: {other}" in refused
@@ -47,10 +47,10 @@ def test_a_cpu_that_was_lost_while_it_was_offline_is_taken_back(node: Node) -> N
     own = os.sched_getaffinity(0)
     if len(own) < 2:
         pytest.skip("needs 2 CPUs")
-    fitting = Fitting(node)
+    preflight = Preflight(node)
     # As the kernel leaves a mask that was set while the others were offline.
     os.sched_setaffinity(0, {min(own)})
-    assert fitting.why_not(case(cpus=tuple(own))) is None
+    assert preflight.problem(case(cpus=tuple(own))) is None
     assert os.sched_getaffinity(0) == own
 
 
@@ -69,25 +69,25 @@ ON_THE_FIRST = case(cpus=(min(os.sched_getaffinity(0)),))
 
 
 def test_a_cpu_that_went_offline_stops_its_cases_and_no_others(recorded: Node) -> None:
-    fitting = Fitting(recorded)
+    preflight = Preflight(recorded)
     write(recorded.root, f"{CPU}/online", "0-1")
-    told = fitting.why_not(case(cpus=(2,)))
+    told = preflight.problem(case(cpus=(2,)))
     assert told is not None
     assert "CPU 2 is offline" in told
     assert "`echo 1 > /sys/devices/system/cpu/cpu2/online`" in told
     assert "batch" not in told
-    assert fitting.why_not(ON_THE_FIRST) is None
+    assert preflight.problem(ON_THE_FIRST) is None
     write(recorded.root, f"{CPU}/online", "0-2")
-    assert "offline" not in (fitting.why_not(case(cpus=(2,))) or "")
+    assert "offline" not in (preflight.problem(case(cpus=(2,))) or "")
 
 
 @pytest.mark.skipif(0 not in os.sched_getaffinity(0), reason="the tree's first CPU is CPU 0")
 def test_a_case_does_not_run_without_the_sibling_that_it_began_with(recorded: Node) -> None:
-    fitting = Fitting(recorded)
-    assert fitting.why_not(ON_THE_FIRST) is None
+    preflight = Preflight(recorded)
+    assert preflight.problem(ON_THE_FIRST) is None
     write(recorded.root, f"{CPU}/online", "0,2")
     write(recorded.root, f"{CPU}/smt/control", "off")
-    told = fitting.why_not(ON_THE_FIRST)
+    told = preflight.problem(ON_THE_FIRST)
     assert told is not None
     assert "CPU 1 is offline" in told
     assert "`echo on > /sys/devices/system/cpu/smt/control`" in told
@@ -104,12 +104,12 @@ def test_a_case_does_not_run_without_the_sibling_that_it_began_with(recorded: No
 def test_no_case_runs_while_what_concerns_the_whole_node_is_switched(
     recorded: Node, path: str, text: str, told: str
 ) -> None:
-    fitting = Fitting(recorded)
+    preflight = Preflight(recorded)
     before = (recorded.root / path).read_text()
     write(recorded.root, path, text)
-    assert told in (fitting.why_not(ON_THE_FIRST) or "")
+    assert told in (preflight.problem(ON_THE_FIRST) or "")
     write(recorded.root, path, before)
-    assert fitting.why_not(ON_THE_FIRST) is None
+    assert preflight.problem(ON_THE_FIRST) is None
 
 
 def test_likwid_pin_is_refused_inside_a_restricted_set(node: Node) -> None:
@@ -117,11 +117,11 @@ def test_likwid_pin_is_refused_inside_a_restricted_set(node: Node) -> None:
         pytest.skip("needs 2 CPUs")
     cpu = min(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cpu})
-    fitting = Fitting(node)
-    refused = fitting.why_not(case(cpus=(cpu,), mechanism="likwid-pin"))
+    preflight = Preflight(node)
+    refused = preflight.problem(case(cpus=(cpu,), mechanism="likwid-pin"))
     assert refused is not None
     assert "takes CPU numbers as logical ones" in refused
-    assert fitting.why_not(case(cpus=(cpu,), mechanism="omp-places")) is None
+    assert preflight.problem(case(cpus=(cpu,), mechanism="omp-places")) is None
 
 
 def test_a_whole_node_has_all_its_cpus_but_the_reserved_ones(node: Node) -> None:

@@ -13,10 +13,8 @@ from configs.library import load_study
 from configs.repetitions import Precision, Race
 from configs.study import Baseline, Study
 from runners.plan.order import PlannedRun
-from runners.plan.plan import Plan
-from runners.study.course import pending_runs
-from runners.study.history import History
 from runners.study.machine import open_machine
+from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
@@ -40,7 +38,7 @@ def with_energy(folder: Path) -> Path:
 
 
 def outline(root: Path, study: Study) -> PlanSummary:
-    return open_machine(root, None).outline(study, root / "results")
+    return open_machine(root, None).summary(study, root / "results")
 
 
 def test_baselines_are_counted_by_governor_and_their_time_is_forecast(tmp_path: Path) -> None:
@@ -125,11 +123,12 @@ def test_the_rest_of_a_race_is_simulated_once(
 ) -> None:
     simulated: list[object] = []
 
-    def counted(plan: Plan, history: History) -> Iterator[PlannedRun]:
-        simulated.append(plan)
-        return pending_runs(plan, history)
+    def counted(schedule: RaceSchedule) -> Iterator[PlannedRun]:
+        simulated.append(schedule)
+        return pending(schedule)
 
-    monkeypatch.setattr("runners.study.summary.pending_runs", counted)
+    pending = RaceSchedule.pending
+    monkeypatch.setattr(RaceSchedule, "pending", counted)
     found = outline(
         with_energy(tmp_path), paper(race=Race("time"), baseline=Baseline(10.0), warmup=1)
     )

@@ -19,10 +19,10 @@ from configs.repetitions import Precision
 from runners.plan.case import Case, Vcpus
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
-from runners.study.course import minimum_pending_runs, pending_runs
 from runners.study.history import History
+from runners.study.schedule import schedule_of
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
-from tests.runners.study.attempts import attempt
+from tests.runners.study.attempts import attempt, minimum
 
 MOST = 14
 
@@ -213,12 +213,12 @@ def test_what_is_left_is_between_what_was_said(world: World, cut: int) -> None:
     history = read(before, world.plan.study.precision)
     left = len(world.uncut) - len(before)
     assert (
-        len(minimum_pending_runs(world.plan, history))
+        len(minimum(schedule_of(world.plan, history)))
         <= left
-        <= len(list(pending_runs(world.plan, history)))
+        <= len(list(schedule_of(world.plan, history).pending()))
     )
     if left:
-        assert minimum_pending_runs(world.plan, history)
+        assert minimum(schedule_of(world.plan, history))
 
 
 @given(WORLDS)
@@ -227,7 +227,7 @@ def test_steady_cases_make_the_fewest_runs_and_failing_ones_the_most(world: Worl
     assert asked
     steady = replace(world, deviation=0.0, failing=0.0)
     assert set(steady.repetitions().values()) == {asked.least}
-    fewest = minimum_pending_runs(steady.plan, History())
+    fewest = minimum(schedule_of(steady.plan, History()))
     assert sorted(keys(steady.uncut)) == sorted(planned.key for planned in fewest)
     failing = replace(world, failing=1.0)
     assert set(failing.repetitions().values()) == {MOST}
@@ -238,7 +238,11 @@ def test_a_plain_number_is_made_whatever_the_times_are(world: World) -> None:
     plan = plan_of("randomised-blocks", world.seed, None, guests=False)
     plain = replace(world, plan=plan)
     assert keys(plain.uncut) == [planned.key for planned in plan.runs]
-    assert minimum_pending_runs(plan, History()) == list(pending_runs(plan, History())) == plan.runs
+    assert (
+        minimum(schedule_of(plan, History()))
+        == list(schedule_of(plan, History()).pending())
+        == plan.runs
+    )
 
 
 def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
@@ -254,7 +258,7 @@ def test_a_baseline_that_lacks_its_run_of_a_block_may_still_need_more() -> None:
                 if block == 3 and planned.case_id != baseline:
                     before[-1]["status"] = "failed"
     history = read(before, plan.study.precision)
-    left = Counter(planned.case_id for planned in pending_runs(plan, history))
+    left = Counter(planned.case_id for planned in schedule_of(plan, history).pending())
     assert left == {baseline: MOST - 3}
 
 

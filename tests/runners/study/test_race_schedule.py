@@ -18,11 +18,10 @@ from runners.plan.case import LeftOut
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_runs
-from runners.study.course import minimum_pending_runs, pending_runs
 from runners.study.history import History
-from runners.study.race_course import entrants_of, limited, shuffled, standing_of
+from runners.study.schedule import RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study
-from tests.runners.study.attempts import attempt
+from tests.runners.study.attempts import attempt, minimum
 
 MEANS = (1.3, 1.0, 1.1, 1.6, 2.6)
 CASES = tuple(
@@ -34,6 +33,11 @@ def plan_of(rule: Race | None = None, warmup: int = 1) -> Plan:
     """Return a plan of five cases that race."""
     asked = study(race=rule or Race(), repetitions=10000, warmup=warmup)
     return Plan(asked, CASES, (), {})
+
+
+def schedule_of(plan: Plan, history: History) -> RaceSchedule:
+    assert plan.study.race
+    return RaceSchedule(plan, history, plan.study.race)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ class World:
         history = self.history(before)
         return attempt(self.plan, history, self.record, before, at_most, impossible)
 
+    def schedule(self, records: Sequence[dict[str, Any]]) -> RaceSchedule:
+        """Return what the race still needs after these records."""
+        return schedule_of(self.plan, self.history(records))
+
     def history(self, records: Sequence[dict[str, Any]]) -> History:
         """Return what is known by these records."""
         history = History(race=self.plan.study.race)
@@ -87,7 +95,7 @@ def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: l
 
 def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
     world = World(plan_of(warmup=2), 1)
-    planned = list(pending_runs(world.plan, world.history([])))
+    planned = list(world.schedule([]).pending())
     assert [(run.case_id, run.block) for run in planned[:2]] == [(CASES[0].case_id, 0)] * 2
     assert {run.case_id for run in planned[2:7]} == {case.case_id for case in CASES}
     assert [run.order for run in planned] == list(range(len(planned)))
@@ -105,13 +113,13 @@ def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
 
     records = attempt(world.plan, world.history([]), record, [], None, ())
     assert [(made["warmup"], made["repetition"]) for made in records] == [(True, 1), (True, 2)]
-    assert standing_of(world.plan, world.history(records)).decision == "no reference"
+    assert world.schedule(records).state.decision == "no reference"
     # Who stops between them makes the second one then, and who finds it proved goes on.
-    assert next(pending_runs(world.plan, world.history(records[:1]))).key == (
+    assert next(world.schedule(records[:1]).pending()).key == (
         CASES[0].case_id, True, 2,
     )  # fmt: skip
     proved = [records[0], records[1] | {"race_seen": {"placement": "proved"}}]
-    assert next(pending_runs(world.plan, world.history(proved))).block == 1
+    assert next(world.schedule(proved).pending()).block == 1
 
 
 def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
@@ -131,10 +139,10 @@ def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -
 def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
     world = World(plan_of(), 5)
     records = world.made()
-    standing = standing_of(world.plan, world.history(records))
+    standing = world.schedule(records).state
     assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
     assert len(records) - 1 == standing.runs < standing.most_runs
-    assert list(pending_runs(world.plan, world.history(records))) == []
+    assert list(world.schedule(records).pending()) == []
 
 
 def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
@@ -149,8 +157,8 @@ def test_what_is_expected_at_most_and_at_least_is_so() -> None:
     world = World(plan_of(), 8)
     history = world.history([])
     most, fewest = (
-        list(pending_runs(world.plan, history)),
-        minimum_pending_runs(world.plan, history),
+        list(schedule_of(world.plan, history).pending()),
+        minimum(schedule_of(world.plan, history)),
     )
     made = len(world.made())
     assert len(fewest) == 1 + len(CASES)
@@ -164,8 +172,8 @@ def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, 
     records = world.made((), cut)
     history = world.history(records)
     left = len(world.made(records)) - len(records)
-    assert len(minimum_pending_runs(world.plan, history)) <= left
-    assert left <= len(list(pending_runs(world.plan, history)))
+    assert len(minimum(schedule_of(world.plan, history))) <= left
+    assert left <= len(list(schedule_of(world.plan, history).pending()))
 
 
 def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
@@ -174,28 +182,25 @@ def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
     records = world.made((), None, {best})
     assert all(record["case_id"] != best for record in records)
     records = world.made(records)
-    standing = standing_of(world.plan, world.history(records))
+    standing = world.schedule(records).state
     assert (standing.decision, standing.best) == ("gain", best)
 
 
 def test_a_first_run_is_ended_when_it_takes_much_longer_than_the_shortest_one() -> None:
     world = World(plan_of(), 4)
     first, second = CASES[0], CASES[1]
-    history = world.history([])
     one = PlannedRun(1, 1, second.case_id, 1, False)
-    assert limited(world.plan, history, second, one).app.limit_s == 10
+    assert world.schedule([]).limited(second, one).app.limit_s == 10
     history = world.history(world.made((), 1))
+    schedule = schedule_of(world.plan, history)
     shortest_s = min(run.elapsed_s for run in history.race_runs.values())
-    limit_s = limited(world.plan, history, second, one).app.limit_s
-    assert limit_s == pytest.approx(2 * shortest_s)
-    assert limited(world.plan, history, second, one).case_id == second.case_id
+    assert schedule.limited(second, one).app.limit_s == pytest.approx(2 * shortest_s)
+    assert schedule.limited(second, one).case_id == second.case_id
     # The reference is never cut, nor a case that goes on.
-    assert (
-        limited(world.plan, history, first, one._replace(case_id=first.case_id)).app.limit_s == 10
-    )
-    assert limited(world.plan, history, second, one._replace(repetition=2)).app.limit_s == 10
-    by_energy = plan_of(Race(of="energy"))
-    assert limited(by_energy, history, second, one).app.limit_s == 10
+    assert schedule.limited(first, one._replace(case_id=first.case_id)).app.limit_s == 10
+    assert schedule.limited(second, one._replace(repetition=2)).app.limit_s == 10
+    by_energy = schedule_of(plan_of(Race(of="energy")), history)
+    assert by_energy.limited(second, one).app.limit_s == 10
 
 
 def test_what_promises_most_comes_first_and_the_reference_before_all() -> None:

@@ -1,0 +1,233 @@
+"""A study on its way: makes the runs that are left, and records each.
+
+Everything known about progress is in the records themselves; a second start reads them and makes
+what is missing, in the order that the seed gave from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from base.errors import StoppedError
+from base.reading import Reading
+from base.shortage import ShortageError
+from base.units import duration, utc_now
+from runners.execution.engine import Engine
+from runners.execution.shutdown import execute_unless_shutting_down
+from runners.execution.witness import LaunchError
+from runners.measure.conditions.cooldown import Gate
+from runners.measure.conditions.suspend import ClockWatch
+from runners.measure.energy.idle import Baselines
+from runners.plan.case import Case, LeftOut
+from runners.plan.command_line import Launch
+from runners.plan.order import PlannedRun
+from runners.race.state import Eliminated
+from runners.records.shard import Shard
+from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
+from runners.study.assignment import Assignment
+from runners.study.forecast import RemainingWork
+from runners.study.programs import ProgramChangedError
+from runners.study.record import (
+    Origin,
+    baseline_record,
+    left_out_record,
+    run_record,
+    unfinished_record,
+)
+from runners.study.schedule import Listener, Schedule
+
+
+class Progress(Protocol):
+    """What a user is told while a study runs."""
+
+    def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
+        """A run is about to start; `left_s` is the expected time of all that is left.
+
+        Where a precision is asked for, it is the time that is left at most.
+        """
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        """A run's record is on the disk."""
+
+    def skipped(self, case: Case, reason: str) -> None:
+        """A run is not made, because its case cannot run now, for this reason."""
+
+    def ended(self, case: Case, saved: int) -> None:
+        """A case makes no more runs, `saved` fewer than at most: it is known precisely enough."""
+
+    def eliminated(self, case: Case, out: Eliminated) -> None:
+        """A case that races makes no more runs, for this reason."""
+
+    def waiting(self, reason: str) -> None:
+        """The next run is put off, for this reason."""
+
+    def warned(self, warning: str) -> None:
+        """Something about the node will disturb the runs that follow."""
+
+
+class NodeControl(Protocol):
+    """What is done on the node before and after the runs of a case."""
+
+    def launch(self, case: Case) -> Launch:
+        """Return the case's launch line."""
+
+    def settle(self, case: Case) -> str | None:
+        """Put the case's governor in force, or return why the case cannot be run now."""
+
+    def state(self, case: Case) -> Reading:
+        """Read what is in force."""
+
+    def program(self, case: Case) -> Reading:
+        """Return of which program a run is; raises ProgramChangedError when it is another one."""
+
+
+class BetweenRuns(Protocol):
+    """What is measured, waited for and told between runs.
+
+    `gate` is what a run waits for, `warnings` are lines that a user should see before the first
+    run; `baselines` say when the idle node is due to be measured.
+    """
+
+    baselines: Baselines
+    gate: Gate | None
+    warnings: tuple[str, ...]
+
+    def idle(self, case: Case) -> list[Reading]:
+        """Measure the node without a program, under the case's governor."""
+
+
+@dataclass
+class Runner:
+    """Makes the runs of a schedule one by one: each is recorded before the next one starts.
+
+    `clocks` notice that the node's clock is set or the node sleeps.
+    """
+
+    schedule: Schedule
+    shard: Shard
+    origin: Origin
+    node: NodeControl
+    engine: Engine
+    collectors: BetweenRuns
+    assignment: Assignment
+    progress: Progress
+    clocks: ClockWatch = field(default_factory=ClockWatch)
+
+    def run(self) -> None:
+        """Make every run that is left; returns when all are recorded.
+
+        A launcher that refuses is one failed run. Raises StudyError when a record cannot be written
+        or the host is short of what a run needs, StoppedError when no further run must start.
+        KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
+        """
+        plan = self.schedule.plan
+        self._record_left_out(plan.left_out)
+        for warning in self.collectors.warnings:
+            self.progress.warned(warning)
+        cases = {case.case_id: case for case in plan.cases}
+        remaining = RemainingWork(self.schedule)
+
+        def ended(case_id: str) -> None:
+            if saved := remaining.ended(case_id):
+                self.progress.ended(cases[case_id], saved)
+
+        def eliminated(one: Eliminated) -> None:
+            self.progress.eliminated(cases[one.case_id], one)
+
+        for planned in self.schedule.pending(Listener(ended, eliminated)):
+            remaining.begins(planned)
+            self._make(planned, cases[planned.case_id], remaining)
+            remaining.made(planned)
+        self._look_at_clocks()
+
+    def _make(self, planned: PlannedRun, case: Case, remaining: RemainingWork) -> None:
+        """Make a run, or record why it cannot be made now."""
+        self.assignment.may_start(remaining.one_s(planned.case_id))
+        if problem := self.node.settle(case):
+            self._record_left_out([LeftOut.of(case, problem)])
+            self.schedule.history.skipped.add(planned.key)
+            self.progress.skipped(case, problem)
+            return
+        # A hot package leaks: its idle power would be taken for too much.
+        waited = self._wait_to_cool()
+        baselines = self.collectors.baselines
+        self._measure_idle(planned, case)
+        left_s, idle_s = remaining.left_s, baselines.left_s(remaining.under)
+        self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
+        self._look_at_clocks()
+        record = self._execute(planned, self.schedule.limited(case, planned), waited)
+        self.schedule.history.add(record)
+        self.progress.finished(record)
+        baselines.run_made(case.governor)
+
+    def _look_at_clocks(self) -> None:
+        for line in self.clocks.look():
+            self.progress.warned(line)
+
+    def _wait_to_cool(self) -> Reading:
+        gate = self.collectors.gate
+        if gate is None:
+            return Reading()
+        gate.resume(self.schedule.history.temperature_reference_c)
+        return gate.wait(self.progress.waiting)
+
+    def _measure_idle(self, before: PlannedRun, case: Case) -> None:
+        """Record the idle power under the case's governor, which is in force, if it is due."""
+        due_s = self.collectors.baselines.due_s(case.governor)
+        if due_s is None:
+            return
+        self.progress.waiting(f"idle baseline, {duration(due_s)}, governor {case.governor}")
+        started_at = utc_now("milliseconds")
+        collected = [self.node.state(case), *self.collectors.idle(case)]
+        self.shard.append(baseline_record(self.origin, before, case, started_at, due_s, collected))
+
+    def _execute(self, planned: PlannedRun, case: Case, waited: Reading) -> dict[str, Any]:
+        """Make a run and return its record, which is on the disk."""
+        started_at = utc_now("milliseconds")
+        launch, program = self.node.launch(case), self.node.program(case)
+
+        def unfinished(status: str, reason: str) -> dict[str, Any]:
+            record = unfinished_record(self.origin, planned, case, started_at, status, reason)
+            record |= program.fields
+            self.shard.append(record)
+            return record
+
+        before = self.node.state(case)
+        began = self.clocks.now()
+        try:
+            seen = execute_unless_shutting_down(
+                lambda: self.engine.execute(case, launch), self.assignment.may_start
+            )
+            if slept_s := self.clocks.now().slept_since(began):
+                reason = f"the node slept for {duration(slept_s)} meanwhile"
+                seen = replace(seen, objection=seen.objection or (SUSPENDED, reason))
+            collected = [waited, self.clocks.measured(), program, *self.engine.measured(case, seen)]
+            after = self.node.state(case)
+            # A run during which its program changed may be of either.
+            self.node.program(case)
+        except (KeyboardInterrupt, StoppedError):
+            unfinished(INTERRUPTED, "stopped by the user or a signal while it ran")
+            raise
+        except ShortageError as error:
+            unfinished(INTERRUPTED, error.problem)
+            raise
+        except ProgramChangedError as error:
+            unfinished(INTERRUPTED, str(error))
+            raise
+        except LaunchError as error:
+            return unfinished(FAILED, str(error))
+        states = (before, after)
+        record = run_record(self.origin, planned, case, launch, seen, started_at, states, collected)
+        record |= self.schedule.history.known_with(record)
+        self.shard.append(record)
+        return record
+
+    def _record_left_out(self, left_out: Iterable[LeftOut]) -> None:
+        history = self.schedule.history
+        for order, item in enumerate(left_out):
+            if (item.case_id, item.reason) not in history.left_out:
+                record = left_out_record(self.origin, item, order)
+                self.shard.append(record)
+                history.add(record)
