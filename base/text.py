@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
+# What a command or a file says in a message.
+MAX_LINE_CHARACTERS = 600
 # Programs are built with -march=native unless told otherwise.
 _MEANS = {
     signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
@@ -49,15 +51,21 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return folded[found[0]] if found else None
 
 
-def printable(text: str) -> str:
-    """Return a text with its lines, and U+FFFD for each other character that is not printed.
+def printable(text: str, kept: str = "\n\t") -> str:
+    """Return a text with U+FFFD for each character that is not printed, but for those `kept`.
 
     Such characters command a terminal, turn the order in which a line is read, or are parts of
     names that are no UTF-8.
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    return "".join(c if c.isprintable() or c in kept else "\ufffd" for c in text)
+
+
+def one_line(text: str, most: int = MAX_LINE_CHARACTERS) -> str:
+    """Return a text of lines as one that is printed, cut after so many characters."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= most else line[:most] + "…"
 
 
 def plural(count: int, what: str) -> str:

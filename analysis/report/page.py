@@ -38,6 +38,7 @@ from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.written import write_file
 from base.errors import UserError
+from base.text import printable
 
 FILE = "report.html"
 _HERE = Path(__file__).parent
@@ -310,11 +311,9 @@ def _by_governor(verdicts: Sequence[Verdict]) -> list[tuple[str, list[Verdict]]]
 
 def _visible(value: object) -> object:
     """Return a text with its control characters made visible, bidirectional ones too."""
-    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
+    if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value
-    )
+    return printable(value, kept="\n")
 
 
 def _unbroken(sentence: str) -> Markup:

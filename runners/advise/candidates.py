@@ -15,13 +15,8 @@ from base.text import plural
 from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
-from runners.plan.selection import (
-    CannotMapError,
-    check_mechanism,
-    choose_mechanism,
-    describe,
-    resolve_cpus,
-)
+from runners.plan.mechanism import check_mechanism, choose_mechanism
+from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
 # A block of so many runs can be made in the minutes that a user gives.
 MOST_CANDIDATES = 56

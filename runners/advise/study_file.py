@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from base.errors import UserError
+from base.text import one_line
 from configs.app import kind_of
 from configs.schema.document import MAX_BYTES
 from runners.advise.candidates import Field, Group
@@ -74,7 +75,7 @@ def make_study_file(
     }
     digits = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
     document = {
-        "title": _cut(f"How is {name} run best here?"),
+        "title": one_line(f"How is {name} run best here?"),
         "apps": [_entry(app, program, group) for group in field.groups],
         "governors": list(governors),
         "repetitions": {"race": race},
@@ -152,7 +153,7 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
     arguments, of_size = _split(request)
     app: Document = {
         "name": name,
-        "title": _cut(request.typed),
+        "title": one_line(request.typed),
         "variants": {_variant(program): {"program": str(program.path), "runtime": program.runtime}},
         "sizes": {SIZE: {"arguments": of_size}},
         "arguments": arguments,
@@ -227,12 +228,6 @@ def _variant(program: Program) -> str:
 def _seconds(seconds: float) -> str:
     # Nine digits are what a duration may have.
     return f"{max(seconds, 1e-9):.9f}".rstrip("0").rstrip(".") + " s"
-
-
-def _cut(text: str) -> str:
-    """Return a text that can be a title."""
-    whole = "".join(c if c.isprintable() else "\ufffd" for c in text)
-    return whole if len(whole) <= _MOST_TITLE else f"{whole[:_MOST_TITLE]}…"
 
 
 def _shape(topology: Topology) -> Document:

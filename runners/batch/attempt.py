@@ -17,6 +17,7 @@ from typing import Any
 from base.errors import StudyError
 from base.files import write_atomically
 from base.json_files import read_object, structured
+from base.text import one_line
 from base.units import utc_now
 
 # The environment variables in which the systems name a job; for people, it identifies nothing.
@@ -86,7 +87,7 @@ class AttemptFile:
 def job_of(environment: Mapping[str, str]) -> str:
     """Return what the batch system calls the job; empty outside of one."""
     named = next((environment[name] for name in _JOB_NAMES if name in environment), "")
-    return "".join(c if c.isprintable() else "?" for c in named)[:_MAX_CHARACTERS]
+    return one_line(named, _MAX_CHARACTERS)
 
 
 def read_attempts(folder: Path) -> list[Attempt]:

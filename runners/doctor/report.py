@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from base.text import printable
 from runners.doctor.capability import AskedNode, Capability, State, worst_first
 from runners.doctor.conditions import probe_daemons, probe_temperatures, probe_throttling
 from runners.doctor.cpus import (
@@ -88,12 +89,11 @@ def probe(
     wanted = NAMES if names is None else tuple(names)
     node = AskedNode(root, live, declared)
     return tuple(
-        replace(found, reason=_shown(found.reason), optional=found.optional or name in OPTIONAL)
+        replace(
+            found,
+            reason=printable(" ".join(found.reason.split())),
+            optional=found.optional or name in OPTIONAL,
+        )
         for name in wanted
         for found in _PROBES[name](node)
     )
-
-
-def _shown(reason: str) -> str:
-    """Return a reason as one line for a terminal: files and commands may have said anything."""
-    return "".join(c if c.isprintable() else "�" for c in " ".join(reason.split()))

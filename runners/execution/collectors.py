@@ -34,7 +34,7 @@ from runners.measure.perf.pmus import events_by_pmu, kinds_of_pmus, read_core_pm
 from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
-from runners.plan.selection import needed_tool
+from runners.plan.mechanism import needed_tool
 
 
 class Collectors:

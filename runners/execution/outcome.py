@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from base.patterns import Spans, TooSlowError, last_match, matches
-from base.text import ended_by
+from base.text import ended_by, printable
 from runners.execution.execute import Observation
 from runners.execution.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case
@@ -163,8 +163,7 @@ def _number(printed: str, where: Spans) -> float | str:
 
 def stderr_tail(stderr: str) -> str:
     """Return the end of what the program wrote to stderr, without control characters."""
-    tail = stderr[-STDERR_TAIL_CHARACTERS:]
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in tail).strip()
+    return printable(stderr[-STDERR_TAIL_CHARACTERS:], kept="\n").strip()
 
 
 def _stream(seen: Observation, name: str) -> str:

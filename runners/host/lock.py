@@ -23,6 +23,9 @@ from types import TracebackType
 
 from base.command import ask
 from base.errors import StoppedError
+from base.text import one_line
+from runners.host.processes import read_task, tick_s
+from runners.host.tree import Tree
 
 _MAX_COMMAND_CHARACTERS = 120
 _MAX_COMMAND_BYTES = 4096
@@ -242,13 +245,10 @@ def _command(pid: int) -> str:
     # never answers.
     cmdline = ["head", "-c", str(_MAX_COMMAND_BYTES), f"/proc/{pid}/cmdline"]
     text = ask(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
-    try:
-        # proc(5): the name, in parentheses, may hold blanks; starttime is the 20th field after it.
-        ticks = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
+    task = read_task(Tree(Path("/")), pid)
+    if task is None:
         return ""
-    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - task.started * tick_s()
     started = time.localtime(time.time() - age_s)
-    text = " ".join(text.rstrip("\0").split("\0"))
-    shown = "".join(c if c.isprintable() else "?" for c in text)[:_MAX_COMMAND_CHARACTERS]
+    shown = one_line(text.replace("\0", " "), _MAX_COMMAND_CHARACTERS)
     return f", since {time.strftime('%Y-%m-%d %H:%M', started)}: {shown}"

@@ -53,6 +53,12 @@ def parse_task(text: str) -> Task | None:
     return Task(pid, command, parent, user + system, started, cpu)
 
 
+def read_task(tree: Tree, pid: int) -> Task | None:
+    """Return a process as it is now, or None when there is none of this number."""
+    text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
+    return None if isinstance(text, Unavailable) else parse_task(text)
+
+
 def has_ended(text: str) -> bool:
     """Return whether a stat file is of a process that only waits for its parent to look."""
     return text.rpartition(") ")[2][:1] in ("Z", "X")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from base.command import ask
 from base.files import read_given
+from base.text import one_line
 
 # The folder of the packages: a checkout, or PREFIX/lib/pinstudy.
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,5 +172,4 @@ def ask_version(path: str) -> str | None:
 
 
 def _one_line(lines: list[str]) -> str | None:
-    text = "; ".join(lines)
-    return "".join(c for c in text if c.isprintable())[:MAX_CHARACTERS] or None
+    return one_line("; ".join(lines), MAX_CHARACTERS) or None

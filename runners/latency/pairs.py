@@ -16,7 +16,7 @@ from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import plural, shown
 from base.units import duration
-from runners.node.topology import Topology
+from runners.node.topology import Topology, sharing
 
 Pair = tuple[int, int]
 
@@ -134,8 +134,7 @@ def parse_pairs(text: str) -> list[Pair]:
 def relations(topology: Topology) -> Callable[[int, int], str]:
     """Return the function that says how near two different CPUs are, in a word of RELATIONS."""
     core = _group_of(core.cpus for core in topology.cores)
-    l2 = _group_of(cache.cpus for cache in topology.caches if cache.level == 2)
-    l3 = _group_of(cache.cpus for cache in topology.caches if cache.level == 3)
+    l2, l3 = (_group_of(sharing(topology.caches, level)) for level in (2, 3))
     numa = _group_of(node.cpus for node in topology.numa)
     package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
     shared = ((SIBLINGS, core), (SHARED_L2, l2), (SHARED_L3, l3))

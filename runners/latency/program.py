@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
-from base.text import ended_by
+from base.text import ended_by, one_line
 from runners.latency.pairs import Pair
 
 PROGRAM = "pingpong-pthreads"
@@ -104,5 +104,5 @@ class Measuring:
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
         last = lines[-1].removeprefix("pingpong: ") if lines else ""
         ended = ended_by(-status) if status < 0 else f"exit status {status}"
-        said = "".join(c for c in last if c.isprintable())[:_MAX_REASON_CHARACTERS]
+        said = one_line(last, _MAX_REASON_CHARACTERS)
         return f"{said} ({ended})" if said else ended

@@ -84,6 +84,11 @@ class Topology:
         return len(self.kinds) > 1
 
 
+def sharing(caches: Iterable[Cache], level: int) -> list[tuple[int, ...]]:
+    """Return the CPUs of each cache of a level, instruction caches left out."""
+    return [cache.cpus for cache in caches if cache.level == level and cache.type != "Instruction"]
+
+
 def with_siblings(cores: Iterable[Core], cpus: Iterable[int]) -> tuple[int, ...]:
     """Return these CPUs and their SMT siblings, ascending."""
     used = set(cpus)

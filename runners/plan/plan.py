@@ -16,8 +16,9 @@ from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, LeftOut, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE
+from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.order import PlannedRun, plan_groups
-from runners.plan.selection import CannotMapError, check_mechanism, choose_mechanism, resolve_cpus
+from runners.plan.selection import CannotMapError, resolve_cpus
 
 # Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
 GovernorProblem = Callable[[str, tuple[int, ...]], str | None]

@@ -14,10 +14,8 @@ from itertools import zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.app import App
-from configs.mapping import EXPRESSED_BY, PAIRS, PINS_ONE_THREAD, Mapping
-from runners.host.software import for_tools
-from runners.node.topology import Core, Topology
+from configs.mapping import PAIRS, Mapping
+from runners.node.topology import Core, Topology, sharing
 
 NO_CLUSTERS = "no cores share a cache that others do not"
 _KIND_OF_SELECTION = {
@@ -91,11 +89,8 @@ def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core
 
 def _sharing(topology: Topology, level: int) -> list[list[Core]]:
     cores = ranked_cores(topology)
-    groups = [
-        [core for core in cores if core.cpus[0] in cache.cpus]
-        for cache in topology.caches
-        if cache.level == level and cache.type != "Instruction"
-    ]
+    shared = sharing(topology.caches, level)
+    groups = [[core for core in cores if core.cpus[0] in cpus] for cpus in shared]
     groups = [group for group in groups if 1 < len(group) < len(cores)]
     return sorted(groups, key=lambda group: cores.index(group[0]))
 
@@ -201,73 +196,6 @@ def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int
     return cpus
 
 
-def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> str | None:
-    """Return what realises the mapping for a build of an app that has this OpenMP runtime.
-
-    A named mechanism is kept or refused, an unnamed one is the best that can express it: a
-    program without OpenMP is pinned by taskset, its threads, if it has several, by itself; of a
-    runtime that nobody knows threads are pinned by a named mechanism only. Raises CannotMapError
-    with the reason.
-    """
-    able = EXPRESSED_BY[mapping.tightness]
-    if mapping.mechanism is None:
-        without_openmp = runtime in ("none", "pthreads")
-        if mapping.tightness == "pin" and threads == 1 and (without_openmp or runtime == "other"):
-            return "taskset"
-        if mapping.tightness == "pin" and without_openmp:
-            return _checked("program", app, runtime)
-        if mapping.tightness == "pin" and runtime == "other":
-            raise CannotMapError(
-                "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if "
-                "it does, or give the mapping a mechanism: omp-places or likwid-pin"
-            )
-        return able[0] if able else None
-    if mapping.mechanism not in able:
-        raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.tightness}")
-    return _checked(mapping.mechanism, app, runtime)
-
-
-def _checked(mechanism: str, app: App, runtime: str) -> str:
-    if mechanism == "omp-places" and runtime in ("none", "pthreads"):
-        instead = "taskset" if runtime == "none" else "likwid-pin"
-        raise CannotMapError(f"a program without OpenMP does not read OMP_PLACES; use {instead}")
-    if mechanism == "program" and not (app.placement and app.placement.pin):
-        raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
-    return mechanism
-
-
-def check_mechanism(
-    mechanism: str | None,
-    mapping: Mapping,
-    threads: int,
-    topology: Topology,
-    tools: Iterable[str],
-) -> None:
-    """Raise CannotMapError when this node cannot run the mechanism; `tools` are its launchers."""
-    if mapping.tightness == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
-        raise CannotMapError(
-            f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
-        )
-    if mechanism == "likwid-pin" and mapping.selection == "same-cpu":
-        raise CannotMapError("likwid-pin does not put two threads on one CPU; use omp-places")
-    needed = needed_tool(mechanism)
-    if needed is not None and needed not in tools:
-        raise CannotMapError(f"{needed} is not installed; {for_tools().sentence}")
-    if mechanism == "likwid-pin" and topology.allowed != topology.online:
-        raise CannotMapError(
-            "inside a restricted CPU set likwid-pin takes CPU numbers as logical ones "
-            f"(allowed {format_cpulist(topology.allowed)} of {format_cpulist(topology.online)})"
-        )
-
-
-def needed_tool(mechanism: str | None) -> str | None:
-    """Return the launcher that a mechanism needs.
-
-    Places, and a program that pins its own threads, are combined with taskset.
-    """
-    return "taskset" if mechanism in ("omp-places", "program") else mechanism
-
-
 def _why_empty(selection: str, topology: Topology) -> str:
     if selection == "mixed":
         return f"the node has one core kind ({topology.kinds[0].name})"
@@ -331,18 +259,11 @@ def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
 
 def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
     """Package, then the first CPU of each cache shared with others, outermost first."""
-    shared = [
-        min(
-            (
-                cache.cpus[0]
-                for cache in topology.caches
-                if cache.level == level and core.cpus[0] in cache.cpus
-            ),
-            default=-1,
-        )
-        for level in (3, 2)
-    ]
-    return (core.package, *shared)
+    first = core.cpus[0]
+    shared = (
+        [cpus for cpus in sharing(topology.caches, level) if first in cpus] for level in (3, 2)
+    )
+    return (core.package, *(groups[0][0] if groups else -1 for groups in shared))
 
 
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from base.files import (
     sync_folder,
     write_synced,
 )
+from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.host.tree import BOOT_ID, Tree, Unavailable
@@ -81,8 +81,8 @@ def new_entry(
     tree: Tree, settings: Sequence[Setting], restore_command: Sequence[str] = ()
 ) -> Entry:
     """Return the entry of this process and boot."""
-    arguments = ("".join(c if c.isprintable() else "?" for c in text) for text in sys.argv[1:])
-    command = ("pinstudy", *islice(arguments, _MAX_ARGUMENTS))
+    arguments = sys.argv[1 : 1 + _MAX_ARGUMENTS]
+    command = ("pinstudy", *(printable(argument, kept="") for argument in arguments))
     boot_id = boot_id_of(tree)
     return Entry(
         tuple(settings),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import shlex
 from collections.abc import Sequence
 
+from base.command import run
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.host.privileges import starting_as
@@ -46,26 +47,9 @@ class SiteCommand:
             argument.replace("{governor}", governor).replace("{cpus}", cpus)
             for argument in self._arguments
         ]
-        shown = " ".join(command)
         try:
             with starting_as(self._user) as rights:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    timeout=LIMIT_S,
-                    check=False,
-                    start_new_session=True,
-                    **rights,
-                )
+                done = run(command, LIMIT_S, **rights)
         except UserError as error:
-            return Unavailable(f"`{shown}` cannot be started: {error}")
-        except subprocess.TimeoutExpired:
-            return Unavailable(f"`{shown}` did not end within {LIMIT_S:g} s")
-        except OSError as error:
-            return Unavailable(f"`{shown}` cannot be started: {error.strerror}")
-        if done.returncode == 0:
-            return None
-        said = " ".join(done.stderr.decode(errors="replace").split())[:_MAX_SAID]
-        return Unavailable(f"`{shown}` ended with status {done.returncode}: {said or 'no message'}")
+            return Unavailable(f"`{shlex.join(command)}` cannot be started: {error}")
+        return Unavailable(done.error) if done.failed else None

@@ -21,10 +21,10 @@ from typing import Any
 
 from base.errors import StoppedError
 from base.files import sync_folder
-from base.text import plural
+from base.text import one_line, plural
 from base.units import utc_now
-from runners.host.processes import STAT_LIMIT, Task, parse_task
-from runners.host.tree import Tree, Unavailable
+from runners.host.processes import read_task
+from runners.host.tree import Tree
 from runners.node.node import Node
 from runners.records.reader import Part, read_part_progress
 from runners.records.status import FINAL
@@ -54,7 +54,7 @@ class AttemptMarker:
 
         That it cannot be told stops nothing.
         """
-        task = _task(self._tree, os.getpid())
+        task = read_task(self._tree, os.getpid())
         self._told = {
             "pid": os.getpid(),
             "started": task.started if task else 0,
@@ -207,7 +207,7 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
             yield EndedAttempt(path, number)
             continue
         rebooted = told.get("boot_id") != boot_id_of(tree)
-        task = None if rebooted else _task(tree, pid)
+        task = None if rebooted else read_task(tree, pid)
         reason = _text(told, "reason")
         if reason or task is None or task.started != started:
             began = f"began {_text(told, 'began_at')}"
@@ -228,9 +228,4 @@ def _read(path: Path) -> Mapping[str, Any]:
 def _text(told: Mapping[str, Any], name: str) -> str:
     found = told.get(name)
     text = found if isinstance(found, str) else ""
-    return "".join(c if c.isprintable() else " " for c in text)[:_REASON_CHARACTERS]
-
-
-def _task(tree: Tree, pid: int) -> Task | None:
-    text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
-    return None if isinstance(text, Unavailable) else parse_task(text)
+    return one_line(text, _REASON_CHARACTERS)

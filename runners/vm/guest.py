@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
+from base.text import one_line
 from configs.study import Vm
 from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
@@ -212,7 +213,7 @@ def console_problem(console: Path) -> str:
     for word in ("pinstudy guest:", "Kernel panic", "BUG:", "qemu-system"):
         for line in reversed(lines):
             if word in line and "end Kernel panic" not in line:
-                return ": " + "".join(c if c.isprintable() else " " for c in line).strip()[:300]
+                return ": " + one_line(line, 300)
     return ""
 
 

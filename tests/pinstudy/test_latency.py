@@ -110,7 +110,7 @@ def test_a_plan_of_a_recorded_node_is_json(tmp_path: Path) -> None:
         (["--pairs", "some"], "pairs"),
         (["--pairs", "0:0"], "0:0"),
         (["--pairs", "0:9"], "CPU 9"),
-        (["--precision", "much"], "--precision 'much'"),
+        (["--precision", "much"], "--precision: 'much' is not a percentage"),
         (["--precision", "0%"], "--precision"),
         (["--from", "nowhere.json"], "nowhere.json"),
         (["--from", "x.json", "--pairs", "all"], "--from"),

@@ -57,7 +57,7 @@ def test_mistakes_are_one_line_and_status_2(tmp_path: Path) -> None:
     folder = str(made(tmp_path))
     for arguments, message in (
         (("verdict", str(tmp_path / "none")), "no results here"),
-        (("verdict", folder, "--margin", "one"), "expected one such as 1%"),
+        (("verdict", folder, "--margin", "one"), "is not a percentage, such as 1%"),
         (("verdict", folder, "--margin", "0%"), "not more than 0%"),
         (("verdict", folder, "--baseline", "pcores"), "did you mean 'pcores-pin'"),
     ):

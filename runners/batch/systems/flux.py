@@ -16,27 +16,25 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from base.command import CommandResult
 from base.errors import StudyError
+from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.asking import (
-    PLAIN,
-    POLL_LIMIT_S,
-    SUBMIT_LIMIT_S,
-    Answer,
-    one_line,
-    question,
-)
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
+    PLAIN,
+    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
+    SUBMIT_LIMIT_S,
     UNKNOWN,
     Job,
     JobState,
     Submitted,
     all_unknown,
     not_told,
+    run_client,
     workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused
@@ -87,7 +85,7 @@ class Flux:
         after = job.after
         for workers in _groups(queue, job):
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
-            answer = question(command, SUBMIT_LIMIT_S)
+            answer = run_client(command, SUBMIT_LIMIT_S)
             # Answers come as they come; ids grow in the order in which jobs were asked for.
             taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_order))
             ids += taken
@@ -102,9 +100,9 @@ class Flux:
         numbers = _numbers(jobs)
         if not numbers:
             return all_unknown(jobs, _NOT_OURS)
-        answer = question(("flux", "jobs", "--json", *numbers), POLL_LIMIT_S, settings=PLAIN)
+        answer = run_client(("flux", "jobs", "--json", *numbers), POLL_LIMIT_S, settings=PLAIN)
         if answer.problem:
-            return all_unknown(jobs, answer.said)
+            return all_unknown(jobs, answer.error)
         told = read_flux_jobs(answer.stdout)
         return [_state(worker, job_id, told, answer) for job_id, worker, _ in workers_of(jobs)]
 
@@ -113,7 +111,7 @@ class Flux:
         numbers = _numbers(jobs)
         if not numbers:
             return ""
-        answer = question(("flux", "cancel", *numbers), SUBMIT_LIMIT_S, settings=PLAIN)
+        answer = run_client(("flux", "cancel", *numbers), SUBMIT_LIMIT_S, settings=PLAIN)
         return not_cancelled(answer, _GONE)
 
 
@@ -153,7 +151,7 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
         yield from shlex.split(directive)
 
 
-def _refused(answer: Answer, queue: Queue, job: Job, left: str) -> StudyError:
+def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyError:
     """Return why not all workers were taken, and what is left of those that were."""
     error = refused(answer, queue, job, _BLAMES) if answer.failed else None
     said = (
@@ -198,7 +196,9 @@ def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
         return {}
 
 
-def _state(worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: Answer) -> JobState:
+def _state(
+    worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: CommandResult
+) -> JobState:
     """Return what flux jobs tells of a worker's job."""
     number = _number(job_id)
     if number is None:

@@ -7,15 +7,22 @@ that has ended may have made all of them, and one that failed as well. What cann
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from base.command import CommandResult, run
 from configs.site import Queue
-from runners.batch.systems.asking import Answer
 
+# Submitting waits for the controller, which may be busy; these commands give up by themselves
+# after a minute or more.
+SUBMIT_LIMIT_S = 60.0
+POLL_LIMIT_S = 30.0
+# Not for what submits: jobs inherit the environment of that.
+PLAIN = {"LC_ALL": "C"}
 # In the arguments of a job's command: the number of the worker, from 0.
 WORKER = "{worker}"
 
@@ -117,12 +124,31 @@ def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
     return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
 
 
-def not_told(worker: int, job_id: str, system: str, answer: Answer, gone: bool) -> JobState:
+def not_told(worker: int, job_id: str, system: str, answer: CommandResult, gone: bool) -> JobState:
     """Return the state of a worker's job of which an answer tells nothing.
 
     `gone` says that the system knows the job no longer: then it has ended.
     """
     if gone:
         return JobState(worker, job_id, ENDED, f"{system} knows it no longer")
-    reason = answer.said if answer.failed else f"`{answer.command}` tells nothing of it"
+    reason = answer.error if answer.failed else f"`{answer.command}` tells nothing of it"
     return JobState(worker, job_id, UNKNOWN, reason)
+
+
+def run_client(
+    command: Sequence[str],
+    limit_s: float,
+    *,
+    settings: Mapping[str, str] | None = None,
+    leave_out: Sequence[str] = (),
+    read: Path | None = None,
+) -> CommandResult:
+    """Run a command of a batch system, as base.command.run does.
+
+    Its environment is this process's with `settings`, without variables whose names begin with one
+    of `leave_out`.
+    """
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(tuple(leave_out))
+    }
+    return run(command, limit_s, environment=environment | dict(settings or {}), read=read)

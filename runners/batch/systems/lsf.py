@@ -10,20 +10,17 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from pathlib import Path
 
+from base.command import CommandResult
+from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.asking import (
-    PLAIN,
-    POLL_LIMIT_S,
-    SUBMIT_LIMIT_S,
-    Answer,
-    one_line,
-    question,
-)
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
+    PLAIN,
+    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
+    SUBMIT_LIMIT_S,
     UNKNOWN,
     Job,
     JobState,
@@ -31,6 +28,7 @@ from runners.batch.systems.interface import (
     all_unknown,
     ids_like,
     not_told,
+    run_client,
     workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
@@ -81,7 +79,7 @@ class Lsf:
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
         # bsub reads directives on its stdin only, unless a site has set it otherwise.
-        answer = question(("bsub",), SUBMIT_LIMIT_S, leave_out=_OVERRIDES, read=script)
+        answer = run_client(("bsub",), SUBMIT_LIMIT_S, leave_out=_OVERRIDES, read=script)
         if answer.failed:
             raise refused(answer, queue, job, _BLAMES)
         taken = _TAKEN.search(answer.stdout)
@@ -94,14 +92,14 @@ class Lsf:
         ids = ids_like(_ID, jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
-        answer = question(
+        answer = run_client(
             ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids),
             POLL_LIMIT_S,
             settings=PLAIN,
             leave_out=_OVERRIDES,
         )
         if answer.problem:
-            return all_unknown(jobs, answer.said)
+            return all_unknown(jobs, answer.error)
         told = read_bjobs(answer.stdout)
         return [
             _state(worker, job_id, str(worker + 1) if many else "0", told, answer)
@@ -113,7 +111,7 @@ class Lsf:
         ids = ids_like(_ID, jobs)
         if not ids:
             return ""
-        return not_cancelled(question(("bkill", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+        return not_cancelled(run_client(("bkill", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -163,7 +161,7 @@ def _state(
     job_id: str,
     index: str,
     told: dict[tuple[str, str], tuple[str, str, str]],
-    answer: Answer,
+    answer: CommandResult,
 ) -> JobState:
     """Return what the lines tell of a worker's job."""
     shown = job_id if index == "0" else f"{job_id}[{index}]"

@@ -11,20 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from base.command import CommandResult
+from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.asking import (
-    PLAIN,
-    POLL_LIMIT_S,
-    SUBMIT_LIMIT_S,
-    Answer,
-    one_line,
-    question,
-)
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
+    PLAIN,
+    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
+    SUBMIT_LIMIT_S,
     UNKNOWN,
     Job,
     JobState,
@@ -32,6 +29,7 @@ from runners.batch.systems.interface import (
     all_unknown,
     ids_like,
     not_told,
+    run_client,
     workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
@@ -84,7 +82,7 @@ class Pbs:
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        answer = question(("qsub", str(script)), SUBMIT_LIMIT_S)
+        answer = run_client(("qsub", str(script)), SUBMIT_LIMIT_S)
         if answer.failed:
             raise refused(answer, queue, job, _BLAMES)
         job_id = answer.stdout.strip()
@@ -101,7 +99,7 @@ class Pbs:
         if _NO_HISTORY in answer.stderr:
             answer = _ask((*_FORMAT, *ids))
         if answer.problem:
-            return all_unknown(jobs, answer.said)
+            return all_unknown(jobs, answer.error)
         told = read_qstat(answer.stdout)
         return [
             _state(worker, job_id, job_id.replace("[]", f"[{worker}]"), told, answer)
@@ -113,7 +111,7 @@ class Pbs:
         ids = ids_like(_ID, jobs)
         if not ids:
             return ""
-        return not_cancelled(question(("qdel", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+        return not_cancelled(run_client(("qdel", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -148,8 +146,8 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield from queue.directives
 
 
-def _ask(options: Sequence[str]) -> Answer:
-    return question(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
+def _ask(options: Sequence[str]) -> CommandResult:
+    return run_client(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
 
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:
@@ -169,7 +167,7 @@ def _plain(value: str) -> str:
 
 
 def _state(
-    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: Answer
+    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: CommandResult
 ) -> JobState:
     """Return what qstat's answer tells of a worker's job."""
     if not _ID.fullmatch(job_id):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from base.command import CommandResult
 from base.errors import StudyError
-from base.text import plural
+from base.text import one_line, plural
 from configs.site import BATCH_SYSTEMS, Queue
-from runners.batch.systems.asking import Answer, one_line
 from runners.batch.systems.interface import Job
 from runners.batch.systems.script import clock_time
 
@@ -17,7 +17,7 @@ from runners.batch.systems.script import clock_time
 Blames = Sequence[tuple[str, str]]
 
 
-def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyError:
+def refused(answer: CommandResult, queue: Queue, job: Job, blames: Blames) -> StudyError:
     """Return the error for a job that was not taken, with the system's own words.
 
     The first of `blames` (what, regular expression) whose words are in the answer says which key
@@ -26,22 +26,22 @@ def refused(answer: Answer, queue: Queue, job: Job, blames: Blames) -> StudyErro
     """
     system = BATCH_SYSTEMS[queue.system].partition(",")[0]
     if not answer.started:
-        return StudyError(f"{answer.said}; submit where the commands of {system} are")
+        return StudyError(f"{answer.error}; submit where the commands of {system} are")
     if answer.problem:
         return StudyError(
-            f"{answer.said}; look whether {system} has taken the job {job.name} all the same, "
+            f"{answer.error}; look whether {system} has taken the job {job.name} all the same, "
             "before you submit again"
         )
     asked = _asked(queue, job)
     words = answer.stderr + answer.stdout
     for what, pattern in blames:
         if what in asked and re.search(pattern, words, re.IGNORECASE):
-            return StudyError(f"`{asked[what]}` is refused: {answer.said}")
+            return StudyError(f"`{asked[what]}` is refused: {answer.error}")
     listed = ", ".join(asked.values())
-    return StudyError(f"the job is refused: {answer.said} (asked for: {listed})")
+    return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
 
 
-def without_id(answer: Answer, what: str) -> StudyError:
+def without_id(answer: CommandResult, what: str) -> StudyError:
     """Return the error for a command that has submitted a job and does not tell its `what`."""
     said = one_line(answer.stdout + answer.stderr)
     return StudyError(
@@ -49,18 +49,18 @@ def without_id(answer: Answer, what: str) -> StudyError:
     )
 
 
-def not_cancelled(answer: Answer, gone: re.Pattern[str]) -> str:
+def not_cancelled(answer: CommandResult, gone: re.Pattern[str]) -> str:
     """Return why jobs were not cancelled, or nothing.
 
     Lines in which `gone` is found tell of jobs that have ended already.
     """
     if answer.problem or not answer.failed:
-        return answer.said if answer.problem else ""
+        return answer.error if answer.problem else ""
     lines = (answer.stderr or answer.stdout).splitlines()
     wrong = [line for line in lines if line.strip() and not gone.search(line)]
     if lines and not wrong:
         return ""
-    return replace(answer, stderr="\n".join(wrong)).said
+    return replace(answer, stderr="\n".join(wrong)).error
 
 
 def _asked(queue: Queue, job: Job) -> dict[str, str]:

@@ -10,20 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from base.command import CommandResult
+from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.asking import (
-    PLAIN,
-    POLL_LIMIT_S,
-    SUBMIT_LIMIT_S,
-    Answer,
-    one_line,
-    question,
-)
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
+    PLAIN,
+    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
+    SUBMIT_LIMIT_S,
     UNKNOWN,
     Job,
     JobState,
@@ -31,6 +28,7 @@ from runners.batch.systems.interface import (
     all_unknown,
     ids_like,
     not_told,
+    run_client,
     workers_of,
 )
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
@@ -105,7 +103,7 @@ class Slurm:
         overrides = [*_OVERRIDES]
         overrides += ["SBATCH_PARTITION"] if queue.queue else []
         overrides += ["SBATCH_ACCOUNT"] if queue.account else []
-        answer = question(
+        answer = run_client(
             ("sbatch", "--parsable", str(script)), SUBMIT_LIMIT_S, leave_out=overrides
         )
         if answer.failed:
@@ -121,14 +119,14 @@ class Slurm:
         ids = ids_like(_ID, jobs)
         if not ids:
             return all_unknown(jobs, _NOT_OURS)
-        answer = question(
+        answer = run_client(
             ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids)),
             POLL_LIMIT_S,
             settings=PLAIN,
             leave_out=_FILTERS,
         )
         if answer.failed and not _knows_none(answer):
-            return all_unknown(jobs, answer.said)
+            return all_unknown(jobs, answer.error)
         told = read_squeue(answer.stdout)
         return [
             _state(worker, f"{job_id}_{worker}" if many else job_id, told, answer)
@@ -140,7 +138,7 @@ class Slurm:
         ids = ids_like(_ID, jobs)
         if not ids:
             return ""
-        answer = question(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
+        answer = run_client(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
         return not_cancelled(answer, _NO_SUCH_JOB)
 
 
@@ -180,7 +178,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield from queue.directives
 
 
-def _knows_none(answer: Answer) -> bool:
+def _knows_none(answer: CommandResult) -> bool:
     """Whether squeue has refused because it was asked for one job, and knows it no longer.
 
     Of several jobs it leaves out those that it does not know.
@@ -201,7 +199,7 @@ def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
 
 
 def _state(
-    worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: Answer
+    worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: CommandResult
 ) -> JobState:
     """Return what the lines tell of a worker's job."""
     if not _ID.fullmatch(job_id.partition("_")[0]):

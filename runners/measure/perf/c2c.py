@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import struct
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from base.command import ask
-from base.text import plural
+from base.command import CommandResult, ask, run
+from base.text import one_line, plural
 from runners.host.privileges import as_root, invoking_uid
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.c2c_lines import contended_lines
@@ -193,24 +192,9 @@ def _without_hitm(root: Path) -> str:
 
 def _refusal(command: Sequence[str]) -> str:
     """Run perf; return what it says when it refuses, empty when it does not."""
-    try:
-        with as_root():
-            done = subprocess.run(
-                command,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=TRIAL_LIMIT_S,
-                check=False,
-            )
-    except subprocess.TimeoutExpired:
-        return f"no end within {TRIAL_LIMIT_S:g} s"
-    except OSError as error:
-        return f"{command[0]}: {error.strerror}"
-    if done.returncode == 0:
-        return ""
-    return _said(done.stderr) or f"exit status {done.returncode}"
+    with as_root():
+        done = run(command, TRIAL_LIMIT_S, environment=_environment())
+    return _said(done)
 
 
 def _print_samples(perf: str, recording: Path, printed: Path) -> str:
@@ -218,22 +202,10 @@ def _print_samples(perf: str, recording: Path, printed: Path) -> str:
     command = [perf, "script", "-i", str(recording), "-F", FIELDS]
     try:
         with printed.open("wb") as out:
-            done = subprocess.run(
-                command,
-                env=_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.PIPE,
-                timeout=READ_LIMIT_S,
-                check=False,
-            )
-    except subprocess.TimeoutExpired:
-        return f"perf script did not end within {READ_LIMIT_S:g} s"
+            done = run(command, READ_LIMIT_S, environment=_environment(), write=out)
     except OSError as error:
         return f"perf script: {error.strerror}"
-    if done.returncode:
-        return f"perf script: {_said(done.stderr) or f'exit status {done.returncode}'}"
-    return ""
+    return f"perf script: {_said(done)}" if done.failed else ""
 
 
 def _samples(printed: Path) -> Iterator[MemorySample]:
@@ -251,7 +223,9 @@ def _environment() -> dict[str, str]:
     return dict(os.environ) | fixed
 
 
-def _said(stderr: bytes) -> str:
-    text = " ".join(stderr.decode(errors="replace").split())
-    shown = "".join(c if c.isprintable() else "�" for c in text)
-    return shown.removeprefix("failed: ")[:_MOST_REASON_CHARACTERS]
+def _said(done: CommandResult) -> str:
+    """Return why perf failed, in its own words where it has any; empty when it did not."""
+    if not done.failed:
+        return ""
+    words = one_line(done.stderr, _MOST_REASON_CHARACTERS).removeprefix("failed: ")
+    return done.problem or words or f"exit status {done.status}"

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Literal
 
+from base.text import one_line
+
 # In this order they are printed, however they are asked for.
 FIELDS = "cpu,event,addr,data_src,ip,sym"
 # What perf prints for code that has no name.
@@ -138,8 +140,7 @@ def _sample(line: str) -> MemorySample:
 
 
 def _symbol(text: str) -> str:
-    words = "".join(c if c.isprintable() else "�" for c in " ".join(text.split()))
-    return words[:_MOST_SYMBOL_CHARACTERS]
+    return one_line(text, _MOST_SYMBOL_CHARACTERS)
 
 
 def _shown(line: str) -> str:

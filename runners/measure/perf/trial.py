@@ -7,10 +7,11 @@ permissions all refuse in their own way.
 from __future__ import annotations
 
 import os
-import subprocess
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from base.command import CommandResult, run
+from base.text import one_line
 from runners.host.privileges import as_root
 from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
@@ -45,30 +46,25 @@ class PerfTrial:
 
 def try_perf(perf: str, events: str) -> PerfTrial:
     """Count `events` (a text for perf's `-e`) of the program `true`; some 20 ms."""
-    try:
-        # The two overlap: each spends its time in loading perf's libraries.
-        with as_root(), _start([perf, "--version"], subprocess.PIPE, subprocess.STDOUT) as asked:
-            try:
-                status, text, said = _count_true(perf, events)
-                version_text = asked.communicate(timeout=LIMIT_S)[0].decode(errors="replace")
-            finally:
-                asked.kill()
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return PerfTrial(None, (), f"{perf} does not run: {_one_line(str(error))}")
-    version = parse_perf_version(version_text)
+    with as_root():
+        asked = run([perf, "--version"], LIMIT_S, environment=_environment())
+        counted, text = _count_true(perf, events)
+    if problem := asked.problem or counted.problem:
+        return PerfTrial(None, (), f"{perf} does not run: {problem}")
+    version = parse_perf_version(asked.stdout)
     rows = parse_perf_output(text).rows
-    if status == 0 and rows:
+    if counted.status == 0 and rows:
         return PerfTrial(version, rows)
     if version is None:
-        return PerfTrial(None, (), f"{perf} does not work: {_one_line(version_text)}")
+        return PerfTrial(None, (), f"{perf} does not work: {_words(asked.stdout + asked.stderr)}")
     if version < OLDEST_PERF:
         oldest = ".".join(map(str, OLDEST_PERF))
         return PerfTrial(version, (), f"perf cannot be told when to count (version {oldest} can)")
-    return PerfTrial(version, (), f"perf stat failed: {_one_line(said)}")
+    return PerfTrial(version, (), f"perf stat failed: {_words(counted.stderr)}")
 
 
-def _count_true(perf: str, events: str) -> tuple[int, str, str]:
-    """Return perf's exit status, its rows and what it said on stderr."""
+def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
+    """Return how perf ended, and its rows."""
     with ExitStack() as opened:
         output = os.memfd_create("perf-trial")
         descriptors = (output, *os.pipe(), *os.pipe())
@@ -77,29 +73,14 @@ def _count_true(perf: str, events: str) -> tuple[int, str, str]:
         _, control, _, _, acknowledge = descriptors
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
-        with _start(
-            command, subprocess.DEVNULL, subprocess.PIPE, (output, control, acknowledge)
-        ) as counting:
-            try:
-                said = counting.communicate(timeout=LIMIT_S)[1]
-            finally:
-                counting.kill()
-        text = os.pread(output, 1 << 16, 0)
-    return counting.returncode, text.decode(errors="replace"), said.decode(errors="replace")
+        passed = (output, control, acknowledge)
+        counted = run(command, LIMIT_S, environment=_environment(), pass_fds=passed)
+        return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
 
 
-def _start(
-    command: list[str], out: int, err: int, passed: tuple[int, ...] = ()
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=err,
-        pass_fds=passed,
-        env=dict(os.environ) | ENVIRONMENT,
-    )
+def _environment() -> dict[str, str]:
+    return dict(os.environ) | ENVIRONMENT
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:_MAX_REASON_CHARACTERS] or "it says nothing"
+def _words(text: str) -> str:
+    return one_line(text, _MAX_REASON_CHARACTERS) or "it says nothing"

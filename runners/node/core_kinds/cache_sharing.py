@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from base.cpulist import format_cpulist
 from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
 from runners.node.core_kinds.frequencies import FIRST_HYBRID_AMD_FAMILY, amd_family
-from runners.node.topology import Cache, CoreKind
+from runners.node.topology import CoreKind, sharing
 
 # Intel's E-cores come in modules of four with one L2 (Alder Lake to Panther Lake, Lakefield).
 CORES_OF_MODULE = 4
@@ -22,10 +22,10 @@ def by_cache_shape(view: NodeView) -> Finding:
 
 
 def _by_l2(view: NodeView) -> Finding:
-    second = [cache for cache in view.caches if cache.level == 2 and cache.type != "Instruction"]
-    alone = _cpus(cache for cache in second if _cores_of(view, cache) == 1)
-    shared = _cpus(cache for cache in second if _cores_of(view, cache) > 1)
-    modules = [cache for cache in second if _cores_of(view, cache) == CORES_OF_MODULE]
+    second = sharing(view.caches, 2)
+    alone = _union(cpus for cpus in second if _cores_of(view, cpus) == 1)
+    shared = _union(cpus for cpus in second if _cores_of(view, cpus) > 1)
+    modules = [cpus for cpus in second if _cores_of(view, cpus) == CORES_OF_MODULE]
     if not modules or not alone or set(alone + shared) != set(view.online):
         return Finding(says="second-level caches are shared alike" if second else "")
     # One CPU left online of a module of equal cores has its L2 alone, too; but P-cores have a
@@ -53,14 +53,14 @@ def _by_l3(view: NodeView) -> Finding:
         return Finding()
     large = [cache for cache in third if cache.size_bytes == third[0].size_bytes]
     small = third[len(large) :]
-    most_of_large = max(_cores_of(view, cache) for cache in large)
-    if not small or min(_cores_of(view, cache) for cache in small) <= most_of_large:
+    most_of_large = max(_cores_of(view, cache.cpus) for cache in large)
+    if not small or min(_cores_of(view, cache.cpus) for cache in small) <= most_of_large:
         return Finding(says="third-level caches are shared alike")
     kinds = []
     for name, caches in (("P", large), ("E", small)):
-        cpus = _cpus(caches)
+        cpus = _union(cache.cpus for cache in caches)
         listed = " and ".join(
-            f"{_cores_of(view, cache)} cores share {(cache.size_bytes or 0) // 1024} KiB of L3"
+            f"{_cores_of(view, cache.cpus)} cores share {(cache.size_bytes or 0) // 1024} KiB of L3"
             for cache in caches
         )
         where = f"(/sys/devices/system/cpu/cpu{cpus[0]}/cache)"
@@ -68,9 +68,9 @@ def _by_l3(view: NodeView) -> Finding:
     return Finding(tuple(kinds))
 
 
-def _cores_of(view: NodeView, cache: Cache) -> int:
-    sharing = set(cache.cpus)
-    return sum(1 for core in view.siblings if sharing.intersection(core))
+def _cores_of(view: NodeView, cpus: Iterable[int]) -> int:
+    those = set(cpus)
+    return sum(1 for core in view.siblings if those.intersection(core))
 
 
 def _l1_sizes(view: NodeView, cpus: tuple[int, ...]) -> set[int]:
@@ -83,5 +83,5 @@ def _l1_sizes(view: NodeView, cpus: tuple[int, ...]) -> set[int]:
     }
 
 
-def _cpus(caches: Iterable[Cache]) -> tuple[int, ...]:
-    return tuple(sorted({cpu for cache in caches for cpu in cache.cpus}))
+def _union(groups: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    return tuple(sorted({cpu for cpus in groups for cpu in cpus}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree
-from runners.node.topology import Cache, CoreKind
+from runners.node.topology import Cache, CoreKind, sharing
 
 # Two CPUs whose frequency or performance values lie within 10 % are of one kind: favoured cores
 # (Turbo Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred
@@ -76,7 +76,7 @@ def atom_kinds(view: NodeView, atoms: Iterable[int], evidence: str) -> list[Core
 def without_l3(view: NodeView, cpus: Iterable[int]) -> tuple[int, ...]:
     """Return those CPUs that have caches but no L3, where other CPUs do have one."""
     with_any = {cpu for cache in view.caches for cpu in cache.cpus}
-    with_l3 = {cpu for cache in view.caches if cache.level == 3 for cpu in cache.cpus}
+    with_l3 = {cpu for cpus in sharing(view.caches, 3) for cpu in cpus}
     if not with_l3:
         return ()
     return tuple(cpu for cpu in cpus if cpu in with_any and cpu not in with_l3)

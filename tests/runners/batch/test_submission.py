@@ -197,6 +197,6 @@ def test_an_attempt_with_numbers_that_none_has_is_passed_over(
 
 def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
     assert job_of({"PBS_JOBID": "5[0].vm"}) == "5[0].vm"
-    assert job_of({"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79
+    assert job_of({"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79 + "…"
     assert job_of({"SLURM_JOB_ID": "14", "SLURM_ARRAY_JOB_ID": "12"}) == "12"
     assert job_of({}) == ""

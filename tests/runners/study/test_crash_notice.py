@@ -114,7 +114,7 @@ def test_why_an_attempt_gave_up_is_told(tmp_path: Path) -> None:
     with pytest.raises(StudyError):
         attempt(tmp_path, StudyError("no space;\nmake room\x1b[2J"))
     (line,) = told(tmp_path)
-    assert ") gave up (no space; make room [2J) here: 1 run of it kept" in line
+    assert ") gave up (no space; make room\ufffd[2J) here: 1 run of it kept" in line
 
 
 def test_the_next_attempt_removes_what_earlier_ones_left(tmp_path: Path) -> None:

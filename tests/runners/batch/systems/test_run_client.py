@@ -6,54 +6,56 @@ from pathlib import Path
 
 import pytest
 
-from runners.batch.systems.asking import MAX_BYTES, PLAIN, one_line, question
+from base.command import MAX_BYTES
+from base.text import one_line
+from runners.batch.systems.interface import PLAIN, run_client
 from tests.processes import wait_until_gone
 from tests.runners.fake_commands import install
 
 
 def test_an_answer_has_status_and_both_streams(commands: Path) -> None:
     install(commands, "qstat", 'echo "asked $1"; echo "but so" >&2; exit 35')
-    answer = question(("qstat", "24.vm"), 10)
+    answer = run_client(("qstat", "24.vm"), 10)
     assert (answer.status, answer.stdout, answer.stderr) == (35, "asked 24.vm\n", "but so\n")
     assert answer.failed
-    assert answer.said == "`qstat 24.vm` ended with status 35: but so"
+    assert answer.error == "`qstat 24.vm` ended with status 35: but so"
 
 
 def test_a_command_that_says_nothing_is_told_as_one(commands: Path) -> None:
     install(commands, "qdel", "exit 3")
-    assert question(("qdel", "a b"), 10).said == "`qdel 'a b'` ended with status 3: no message"
+    assert run_client(("qdel", "a b"), 10).error == "`qdel 'a b'` ended with status 3: no message"
 
 
 @pytest.mark.usefixtures("commands")
 def test_a_command_that_is_not_there_is_a_reason() -> None:
-    answer = question(("sbatch", "job.sh"), 10)
+    answer = run_client(("sbatch", "job.sh"), 10)
     assert answer.failed
-    assert answer.said == ("`sbatch job.sh` cannot be started: there is no sbatch on the PATH")
+    assert answer.error == ("`sbatch job.sh` cannot be started: there is no sbatch on the PATH")
 
 
 def test_a_command_that_is_no_program_is_a_reason(commands: Path) -> None:
     (commands / "sbatch").write_bytes(b"\x7fELF, but not quite")
     (commands / "sbatch").chmod(0o755)
-    assert "cannot be started" in question(("sbatch",), 10).said
+    assert "cannot be started" in run_client(("sbatch",), 10).error
 
 
 def test_a_script_that_is_not_there_is_not_taken_for_the_command(
     commands: Path, tmp_path: Path
 ) -> None:
     install(commands, "bsub", "exit 0")
-    answer = question(("bsub",), 10, read=tmp_path / "job.sh")
-    assert answer.said.endswith(f"cannot be started: {tmp_path}/job.sh is not there")
+    answer = run_client(("bsub",), 10, read=tmp_path / "job.sh")
+    assert answer.error.endswith(f"cannot be started: {tmp_path}/job.sh is not there")
 
 
 def test_a_script_is_what_the_command_reads(commands: Path, tmp_path: Path) -> None:
     install(commands, "bsub", "cat")
     (tmp_path / "job.sh").write_text("#BSUB -x\n")
-    assert question(("bsub",), 10, read=tmp_path / "job.sh").stdout == "#BSUB -x\n"
+    assert run_client(("bsub",), 10, read=tmp_path / "job.sh").stdout == "#BSUB -x\n"
 
 
 def test_otherwise_there_is_nothing_to_read(commands: Path) -> None:
     install(commands, "qsub", "cat")
-    assert question(("qsub",), 10).stdout == ""
+    assert run_client(("qsub",), 10).stdout == ""
 
 
 def test_a_command_that_hangs_is_ended_with_what_it_has_started(
@@ -63,9 +65,9 @@ def test_a_command_that_hangs_is_ended_with_what_it_has_started(
     child = tmp_path / "child"
     # It may be ended before it has started all.
     for limit_s in (0.5, 4.0, 64.0):
-        answer = question(("squeue", "-h"), limit_s)
+        answer = run_client(("squeue", "-h"), limit_s)
         assert answer.failed
-        assert answer.said == f"`squeue -h` did not answer within {limit_s:g} s"
+        assert answer.error == f"`squeue -h` did not answer within {limit_s:g} s"
         if child.exists() and child.read_text():
             break
     wait_until_gone([int(child.read_text())])
@@ -77,7 +79,7 @@ def test_a_command_that_closes_its_streams_and_hangs_is_ended(
     install(commands, "squeue", f"exec >&- 2>&-; touch {tmp_path}/closed; exec sleep 600")
     # It may be ended before it has closed them.
     for limit_s in (0.5, 4.0, 64.0):
-        said = question(("squeue",), limit_s).said
+        said = run_client(("squeue",), limit_s).error
         if (tmp_path / "closed").exists():
             break
     assert said == f"`squeue` did not end within {limit_s:g} s"
@@ -85,8 +87,8 @@ def test_a_command_that_closes_its_streams_and_hangs_is_ended(
 
 def test_a_command_that_talks_without_end_is_ended(commands: Path) -> None:
     install(commands, "squeue", "exec yes n1")
-    answer = question(("squeue",), 60)
-    assert answer.said == f"`squeue` answered more than {MAX_BYTES} bytes"
+    answer = run_client(("squeue",), 60)
+    assert answer.error == f"`squeue` answered more than {MAX_BYTES} bytes"
     assert not answer.stdout
 
 
@@ -95,14 +97,14 @@ def test_variables_are_left_out_and_added(commands: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SQUEUER", "stays")
     monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
     install(commands, "squeue", "env")
-    plain = question(("squeue",), 10, settings=PLAIN, leave_out=("SQUEUE_",)).stdout.splitlines()
+    plain = run_client(("squeue",), 10, settings=PLAIN, leave_out=("SQUEUE_",)).stdout.splitlines()
     assert "LC_ALL=C" in plain
     assert "SQUEUER=stays" in plain
     assert not any(line.startswith("SQUEUE_") for line in plain)
-    assert "SQUEUE_STATES=PENDING" in question(("squeue",), 10).stdout.splitlines()
+    assert "SQUEUE_STATES=PENDING" in run_client(("squeue",), 10).stdout.splitlines()
 
 
 def test_words_that_are_no_text_are_one_line_of_bounded_length(commands: Path) -> None:
     install(commands, "sbatch", r"printf 'a\033[31m\n\tb\377 c' >&2; exit 1")
-    assert question(("sbatch",), 10).said.endswith("status 1: a[31m b\N{REPLACEMENT CHARACTER} c")
+    assert run_client(("sbatch",), 10).error.endswith("status 1: a\ufffd[31m b\ufffd c")
     assert len(one_line("x" * 10**6)) < 1000
