@@ -10,7 +10,7 @@ from typing import Any
 from base.files import read_given
 
 # Larger files are none that pinstudy has written.
-MOST_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 
 
@@ -39,7 +39,7 @@ def read_limited(path: Path) -> bytes | None:
     try:
         # What these files hold is shown in reports that are passed on: a link could lead to what
         # is nobody's business.
-        data = read_given(path, MOST_BYTES, links=False)
+        data = read_given(path, MAX_BYTES, links=False)
     except (OSError, ValueError):
         return None
-    return data if len(data) <= MOST_BYTES else None
+    return data if len(data) <= MAX_BYTES else None

@@ -10,8 +10,8 @@ TIME_DECIMALS = 3
 FREQUENCY_DECIMALS = 3
 ENERGY_DECIMALS = 2
 # Short runs get more decimals, so that the shortest time still has this many digits.
-LEAST_TIME_DIGITS = 3
-MOST_TIME_DECIMALS = 6
+MIN_TIME_DIGITS = 3
+MAX_TIME_DECIMALS = 6
 
 
 def time_decimals(seconds: Iterable[float]) -> int:
@@ -19,8 +19,8 @@ def time_decimals(seconds: Iterable[float]) -> int:
     positive = [value for value in seconds if 0 < value < math.inf]
     if not positive:
         return TIME_DECIMALS
-    needed = LEAST_TIME_DIGITS - 1 - math.floor(math.log10(min(positive)))
-    return max(TIME_DECIMALS, min(MOST_TIME_DECIMALS, needed))
+    needed = MIN_TIME_DIGITS - 1 - math.floor(math.log10(min(positive)))
+    return max(TIME_DECIMALS, min(MAX_TIME_DECIMALS, needed))
 
 
 def fixed(value: float, decimals: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
 from analysis.table import harmless, joined
-from runners.records.status import LEFT_OUT
+from runners.records.status import SKIPPED
 
 _IDENTITY = (
     "study", "node_id", *TABLE_KEYS, "case_number", "mapping", "governor", *ROW_FACTS, "case_id",
@@ -32,7 +32,7 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
     `elapsed_cv` is the coefficient of variation of the time, sd / mean.
     """
     exact: dict[str, object] = {name: case[name] for name in _IDENTITY}
-    exact["status"] = LEFT_OUT if case["left_out"] is not None else "measured"
+    exact["status"] = SKIPPED if case["left_out"] is not None else "measured"
     exact["n"] = None if math.isnan(case["n"]) else case["n"]
     exact["unproved"] = case["placed"].unproved
     exact["driver"] = joined(case["drivers"])

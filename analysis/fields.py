@@ -9,8 +9,8 @@ from typing import Any
 TABLE_KEYS = ("app", "variant", "size", "threads", "schedule", "wait_policy")
 ROW_KEYS = ("case_number", "mapping", "governor")
 ROW_FACTS = (
-    "study", "node_id", "selection", "tightness", "mechanism", "cpus",
-    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness", "vcpu_cpus",
+    "study", "node_id", "selection", "binding", "mechanism", "cpus",
+    "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus",
     "vm_cpus", "vm_memory_mib", "vm_accelerator", "algorithm",
 )  # fmt: skip
 # Measured numbers that are averaged, in the order of the published tables.
@@ -43,7 +43,7 @@ MORE_MEASURES = (
 # which no study has as many as are kept.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
-MOST_METRICS = 32
+MAX_METRICS = 32
 
 
 def table_of(case: Mapping[Any, Any]) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
-from runners.records.status import INTERRUPTED, LEFT_OUT, OK
+from runners.records.status import INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
@@ -145,7 +145,7 @@ def _grown_together(parts: Sequence[Part], workers: int) -> Growing:
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the records of repetitions of which more than one says how it ended."""
-    ended = frame.loc[~frame["status"].isin([INTERRUPTED, LEFT_OUT]), list(_RUN)]
+    ended = frame.loc[~frame["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
     return frame.loc[ended.index[ended.duplicated(keep=False)]]
 
 
@@ -157,7 +157,7 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     prefer good ones would choose by outcome. A case that a later attempt could run after all is
     not left out.
     """
-    left_out = frame["status"] == LEFT_OUT
+    left_out = frame["status"] == SKIPPED
     runs = frame.loc[~left_out, list(_RUN)]
     again = frame.loc[runs.index, "status"] == INTERRUPTED
     runs = runs.loc[again.sort_values(kind="stable").index].drop_duplicates()

@@ -15,10 +15,10 @@ from analysis import columns
 from analysis.columns import Reasons, Texts
 from analysis.fields import (
     L1D_MISS_RATE,
+    MAX_METRICS,
     MEASURES,
     METRIC,
     MORE_MEASURES,
-    MOST_METRICS,
     ROW_KEYS,
     TABLE_KEYS,
 )
@@ -33,8 +33,8 @@ from runners.records.values import NoRecord
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",
     "node_digest", "node", "boot_id", "app", "variant", "size", "schedule", "wait_policy",
-    "mapping", "governor", "selection", "tightness", "mechanism", "cpus", "status", "reason",
-    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_tightness",
+    "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status", "reason",
+    "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation",
 )  # fmt: skip
 _COUNTS = (
@@ -109,7 +109,7 @@ class Growing:
         self._parts: dict[str, list[NDArray[Any]]] = {}
         self.sparse = {
             "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
-            "metrics": Sparse(METRIC, str.isprintable, MOST_METRICS),
+            "metrics": Sparse(METRIC, str.isprintable, MAX_METRICS),
         }
 
     def read(self, part: Part) -> None:

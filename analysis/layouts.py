@@ -12,7 +12,7 @@ from typing import Any, Literal
 from analysis.digits import (
     ENERGY_DECIMALS,
     FREQUENCY_DECIMALS,
-    MOST_TIME_DECIMALS,
+    MAX_TIME_DECIMALS,
     TIME_DECIMALS,
     fixed,
     mean_count,
@@ -26,7 +26,7 @@ Case = Mapping[str, Any]
 NOT_AVAILABLE = "n/a"
 NOTHING = "-"
 # A number as people write it, with no more decimals than any table shows.
-_PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MOST_TIME_DECIMALS}}})?", re.ASCII)
+_PLAIN = re.compile(rf"\d+(?:\.\d{{1,{MAX_TIME_DECIMALS}}})?", re.ASCII)
 
 
 @dataclass(frozen=True)

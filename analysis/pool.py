@@ -14,7 +14,7 @@ from analysis.table import one_line
 from base.text import plural
 
 # Blocks are the samples: the runs of one share what disturbed it.
-_LEAST_BLOCKS = 2
+_MIN_BLOCKS = 2
 _LEVEL = 0.05
 
 
@@ -36,9 +36,9 @@ def pool_remark(frame: pd.DataFrame) -> str:
 def _difference(good: pd.DataFrame) -> str:
     """Return in words whether the nodes' times differ, by the means of their blocks."""
     means = block_means(good)
-    samples = {node: of for node, of in means.items() if len(of) >= _LEAST_BLOCKS}
+    samples = {node: of for node, of in means.items() if len(of) >= _MIN_BLOCKS}
     if len(samples) < 2 or len(samples) < len(means):
-        return f"whether they differ needs {_LEAST_BLOCKS} blocks on each"
+        return f"whether they differ needs {_MIN_BLOCKS} blocks on each"
     if any(np.ptp(of) == 0 for of in samples.values()):
         return "whether they differ cannot be told: blocks took exactly the same time"
     # Imported here: tables of one node are made where there is no scipy.

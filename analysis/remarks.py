@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.beside_files import read_node
-from analysis.fields import MOST_METRICS
+from analysis.fields import MAX_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
 from analysis.table import joined, one_line
@@ -25,7 +25,7 @@ RACED = (
     "in advice.md"
 )
 
-_MOST_REPEATED = 5
+_MAX_REPEATED = 5
 
 
 def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -174,7 +174,7 @@ def folder_remarks(runs: Runs, folder: Path) -> list[str]:
     remarks += _repeated(runs.repeated)
     if runs.more_metrics:
         remarks.append(
-            f"the programs' own metrics: the first {MOST_METRICS} names in the alphabet are used, "
+            f"the programs' own metrics: the first {MAX_METRICS} names in the alphabet are used, "
             "and others are in the records"
         )
     return remarks
@@ -186,7 +186,7 @@ def _repeated(records: pd.DataFrame) -> Iterator[str]:
         return
     runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
     told = []
-    for (_, warmup, repetition), of in islice(iter(runs), _MOST_REPEATED):
+    for (_, warmup, repetition), of in islice(iter(runs), _MAX_REPEATED):
         first = of.iloc[0]
         row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
         which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"

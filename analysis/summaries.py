@@ -23,10 +23,10 @@ from analysis.table import harmless
 from base.errors import ConfigError, Problem
 from base.text import shown, unknown_word
 from configs.library import list_mappings
-from configs.mapping import SELECTIONS, TIGHTNESSES
+from configs.mapping import BINDINGS, SELECTIONS
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
-from runners.records.status import LEFT_OUT, PLACEMENT_VIOLATED
+from runners.records.status import PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
 # What a source does not tell of a case, where a case must have a word.
@@ -63,7 +63,7 @@ _COUNT = re.compile(r"\d{1,15}", re.ASCII)
 _SIGNED = {"energy_net_j"}
 _ALLOWED = {
     f"{prefix}{name}": words
-    for name, words in (("selection", SELECTIONS), ("tightness", TIGHTNESSES))
+    for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
     for prefix in ("", "vcpu_")
 }
 _IDENTITY = (*TABLE_KEYS, "mapping", "governor", "cpus", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
@@ -215,12 +215,12 @@ def _case(row: _Row, known: Mapping[str, Any], absent: str) -> dict[str, Any]:
     case |= {name: row.count(name) for name in _COUNTS}
     for prefix in ("", "vcpu_"):
         mapping = known.get(case[f"{prefix}mapping"] or "")
-        for name in ("selection", "tightness", "mechanism"):
+        for name in ("selection", "binding", "mechanism"):
             if mapping and f"{prefix}{name}" in case:
                 case[f"{prefix}{name}"] = case[f"{prefix}{name}"] or getattr(mapping, name)
     identity = {name: row.text(name) for name in _IDENTITY}
     case["case_id"] = row.text("case_id") or digest_of(dict(identity))
-    case["left_out"] = (row.text("reasons") or "") if row.text("status") == LEFT_OUT else None
+    case["left_out"] = (row.text("reasons") or "") if row.text("status") == SKIPPED else None
     return case | _numbers(row, absent) | _circumstances(row)
 
 

@@ -15,7 +15,7 @@ from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_
 from analysis.frame import Runs
 from runners.records.disturbances import SEPARATOR
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
-from runners.records.status import LEFT_OUT, OK, PLACEMENT_VIOLATED
+from runners.records.status import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 _ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")
@@ -45,7 +45,7 @@ def summarise(runs: Runs) -> pd.DataFrame:
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
     cases = _Cases(frame, keys.ngroup().to_numpy(), keys.ngroups)
-    left_out = (frame["status"] == LEFT_OUT).to_numpy()
+    left_out = (frame["status"] == SKIPPED).to_numpy()
     ok = (frame["status"] == OK).to_numpy()
     counted = ~left_out & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok

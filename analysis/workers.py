@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from analysis.elsewhere import elsewhere
 
-MOST_WORKERS = 8
+MAX_WORKERS = 8
 # Where Linux keeps the semaphores by which a pool's processes wait for work (sem_overview(7)).
 SHARED_MEMORY = "/dev/shm"
 
@@ -27,7 +27,7 @@ def how_many(jobs: int) -> int:
     """
     if not os.access(SHARED_MEMORY, os.W_OK):
         return 1
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS, jobs)
+    return min(len(os.sched_getaffinity(0)), MAX_WORKERS, jobs)
 
 
 class _Pool(ProcessPoolExecutor):

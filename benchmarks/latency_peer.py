@@ -43,7 +43,7 @@ PEER = "core-to-core-latency"
 HOW_TO_GET = f"cargo install {PEER} --version 1.2.0 --locked --root FOLDER"
 PEER_SAMPLES, FEW_SAMPLES = 300, 3
 # As many as pingpong takes at most.
-MOST_SAMPLES = 1000
+MAX_SAMPLES = 1000
 # Its last lines; colours and the sign are UTF-8 with escapes even when nobody looks.
 _STATED = re.compile(r"Min\s+latency:\s*([0-9.]+)ns\s*±([0-9.]+)")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -173,7 +173,7 @@ def make_rounds(ours: str, peer: str, cpus: tuple[int, int], rounds: int) -> Rou
     # in two directions for each address.
     peer_ns = PEER_SAMPLES * 1000 * 2 * run_peer(peer, cpus, FEW_SAMPLES).mean_ns
     fill = round(peer_ns / (50e3 * 2 * default.addresses))
-    long = replace(default, samples=min(max(fill, default.samples), MOST_SAMPLES))
+    long = replace(default, samples=min(max(fill, default.samples), MAX_SAMPLES))
     for number in range(rounds):
         order = [0, 1, 2, 3] if number % 2 == 0 else [3, 2, 1, 0]
         for which in order:

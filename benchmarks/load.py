@@ -33,7 +33,7 @@ from runners.batch.submission import FOLDER, Submission, write_submission
 
 PINSTUDY = Path(__file__).resolve().parent.parent / "bin" / "pinstudy"
 # A list in a study has at most 1000 items, so that more cases need several mappings.
-MOST_SIZES = 1000
+MAX_SIZES = 1000
 TENTH = 10
 LOOK_S = 0.2
 
@@ -49,7 +49,7 @@ class Look:
 
 def write_study(folder: Path, name: str, cases: int, repetitions: int) -> Path:
     """Write a study of so many cases of `true`, and its app; return the path of the study."""
-    mappings = -(-cases // MOST_SIZES)
+    mappings = -(-cases // MAX_SIZES)
     sizes = [f"s{number:04d}" for number in range(cases // mappings)]
     if len(sizes) * mappings != cases:
         raise SystemExit(f"{cases} cases are not {mappings} times as many sizes")
@@ -65,7 +65,7 @@ def write_study(folder: Path, name: str, cases: int, repetitions: int) -> Path:
         f"  - {{app: {name}, variants: plain, sizes: [{', '.join(sizes)}], threads: 1}}\n"
         "mappings:\n"
         + "".join(
-            f"  - {{name: m{number}, selection: all, tightness: none}}\n"
+            f"  - {{name: m{number}, selection: all, binding: none}}\n"
             for number in range(mappings)
         )
         + f"governors: current\nrepetitions: {repetitions}\nwarmup: 0\ncollect: energy\n"

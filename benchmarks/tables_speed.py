@@ -159,7 +159,7 @@ def _same() -> dict[str, Any]:
         "variant": "libgomp",
         "threads": 8,
         "selection": "pcores",
-        "tightness": "set",
+        "binding": "set",
         "cpus": "0-7",
         "schedule": "static",
         "wait_policy": "passive",

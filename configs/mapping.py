@@ -1,6 +1,6 @@
 """What a mapping is: which CPUs (selection) x how tightly x by what (mechanism).
 
-Which mechanism can express which tightness are facts of the tools, not of a node. An affinity mask
+Which mechanism can express which binding are facts of the tools, not of a node. An affinity mask
 (taskset, numactl) is one set of CPUs that all threads of a program inherit, so it pins only where
 there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can be one CPU or a whole
 set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). A program that pins its threads itself
@@ -40,7 +40,7 @@ SELECTIONS = {
 # Selections in which threads 2i and 2i + 1 are neighbours; the programs' own words for the same
 # stand in apps/common/placements.hpp.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
-TIGHTNESSES = {
+BINDINGS = {
     "none": "threads are left to the OS scheduler",
     "set": "every thread may use every CPU of the selection",
     "pin": "each thread has one CPU of the selection for itself",
@@ -69,7 +69,7 @@ class Mapping:
 
     name: Annotated[str, Name("a mapping's name"), "its name in tables"]
     selection: Annotated[str, Word("selection", SELECTIONS), "which CPUs"]
-    tightness: Annotated[str, Word("tightness", TIGHTNESSES), "how tightly threads are bound"]
+    binding: Annotated[str, Word("binding", BINDINGS), "how tightly threads are bound"]
     mechanism: Annotated[
         str | None, Word("mechanism", MECHANISMS), "by what; without it by the usual one"
     ] = None
@@ -78,28 +78,28 @@ class Mapping:
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
         """Find what no tool can do."""
-        selection, tightness = values.get("selection"), values.get("tightness")
+        selection, binding = values.get("selection"), values.get("binding")
         mechanism = values.get("mechanism")
-        if selection is None or tightness is None:
+        if selection is None or binding is None:
             return
-        able = EXPRESSED_BY[tightness]
-        if tightness == "none" and selection != "all":
+        able = EXPRESSED_BY[binding]
+        if binding == "none" and selection != "all":
             yield (
                 ("selection",),
-                f"tightness 'none' leaves threads on all CPUs, which selection {selection!r} is "
-                "not; use selection 'all', or tightness 'set' or 'pin'",
+                f"binding 'none' leaves threads on all CPUs, which selection {selection!r} is "
+                "not; use selection 'all', or binding 'set' or 'pin'",
             )
-        elif selection == "same-cpu" and tightness != "pin":
+        elif selection == "same-cpu" and binding != "pin":
             yield (
-                ("tightness",),
-                f"{tightness!r} cannot put two threads on one CPU, as selection 'same-cpu' says; "
+                ("binding",),
+                f"{binding!r} cannot put two threads on one CPU, as selection 'same-cpu' says; "
                 "use 'pin'",
             )
         elif mechanism is not None and not able:
-            message = f"tightness {tightness!r} needs no mechanism; leave {mechanism!r} out"
+            message = f"binding {binding!r} needs no mechanism; leave {mechanism!r} out"
             yield ("mechanism",), message
         elif mechanism is not None and mechanism not in able:
-            message = f"{mechanism!r} cannot express {tightness!r}; use one of: {', '.join(able)}"
+            message = f"{mechanism!r} cannot express {binding!r}; use one of: {', '.join(able)}"
             yield ("mechanism",), message
 
 
@@ -109,14 +109,14 @@ class MappingsFile:
 
     mappings: Annotated[
         tuple[Mapping, ...],
-        Listed(Table(Mapping, "a mapping with the keys selection and tightness")),
+        Listed(Table(Mapping, "a mapping with the keys selection and binding")),
         "mappings by name",
     ]
 
 
 def never_pins_problem(mapping: Mapping, threads: tuple[int, ...]) -> str | None:
     """Return why a mapping can pin at none of the thread counts, or None."""
-    if mapping.tightness != "pin" or mapping.mechanism not in PINS_ONE_THREAD or 1 in threads:
+    if mapping.binding != "pin" or mapping.mechanism not in PINS_ONE_THREAD or 1 in threads:
         return None
     return (
         f"{mapping.mechanism} sets one mask for all threads and so pins one thread only; "

@@ -272,7 +272,7 @@ class Spread:
 
 
 def _mappings() -> OneOrMore:
-    written_out = Table(Mapping, "a mapping with name, selection, tightness")
+    written_out = Table(Mapping, "a mapping with name, selection, binding")
     return OneOrMore(Either(Text("the name of a mapping"), written_out))
 
 

@@ -62,7 +62,7 @@ class TerminalProgress:
         self._at_most = "at most " if study.precision or self._race else ""
         self._total = summary.left
         self._made = 0
-        self._left_out: set[str] = set()
+        self._skipped: set[str] = set()
         self._bar: Any = None
         self._task: Any = None
 
@@ -106,8 +106,8 @@ class TerminalProgress:
         self._made += 1
         if self._bar:
             self._bar.advance(self._task)
-        if case.case_id not in self._left_out:
-            self._left_out.add(case.case_id)
+        if case.case_id not in self._skipped:
+            self._skipped.add(case.case_id)
             self._say(f"left out: {case.label}: {reason}")
 
     def ended(self, case: Case, saved: int) -> None:

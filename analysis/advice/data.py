@@ -59,7 +59,7 @@ def _case(candidate: Candidate) -> dict[str, Any]:
         "case_number": int(facts["case_number"]),
         "threads": int(facts["threads"]),
         "mapping": str(facts["mapping"]),
-        "tightness": str(facts["tightness"]),
+        "binding": str(facts["binding"]),
         "schedule": str(facts["schedule"]),
         "governor": str(facts["governor"]),
         "runs": candidate.runs,
@@ -77,7 +77,7 @@ def _candidate(candidate: Candidate | None) -> dict[str, Any] | None:
         return _case(candidate)
     return _case(candidate) | {
         "cpus": format_cpulist(start.mask),
-        "cpus_by_thread": list(start.cpus) if start.tightness == "pin" else None,
+        "cpus_by_thread": list(start.cpus) if start.binding == "pin" else None,
         "program": list(start.program),
     }
 

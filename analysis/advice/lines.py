@@ -66,31 +66,31 @@ def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
         variables["OMP_SCHEDULE"] = start.schedule
     if start.wait_policy is not None:
         variables["OMP_WAIT_POLICY"] = start.wait_policy
-    if places and start.openmp and start.tightness != "none" and start.mechanism != "program":
-        variables["OMP_PLACES"] = places_of(start.tightness, start.cpus)
+    if places and start.openmp and start.binding != "none" and start.mechanism != "program":
+        variables["OMP_PLACES"] = places_of(start.binding, start.cpus)
         variables["OMP_PROC_BIND"] = "close"
     return variables
 
 
 def _is_likwids(start: Start) -> bool:
     """Return whether nothing but likwid-pin pins the threads."""
-    return start.tightness == "pin" and start.mechanism == "likwid-pin" and not start.openmp
+    return start.binding == "pin" and start.mechanism == "likwid-pin" and not start.openmp
 
 
 def _pinned(start: Start) -> dict[str, str]:
     """Return the variables beside a tool that confines the program: those of pinned threads."""
-    return variables_of(start, places=start.tightness == "pin")
+    return variables_of(start, places=start.binding == "pin")
 
 
 def _environment(start: Start) -> Line:
-    if start.tightness != "none" and not start.openmp and start.mechanism != "program":
+    if start.binding != "none" and not start.openmp and start.mechanism != "program":
         why = "the program is not known to use OpenMP, and no other variable binds threads"
         return Line("environment", "", why)
     return Line("environment", _env(start, variables_of(start), _program(start)))
 
 
 def _taskset(start: Start) -> Iterator[Line]:
-    if start.tightness == "none":
+    if start.binding == "none":
         return
     if _is_likwids(start):
         yield Line("taskset", "", _NOT_ALONE)
@@ -99,7 +99,7 @@ def _taskset(start: Start) -> Iterator[Line]:
     yield Line(
         "taskset",
         _env(start, _pinned(start), f"{_taskset_words(start)} {_program(start)}"),
-        note if start.tightness == "pin" and start.openmp else "",
+        note if start.binding == "pin" and start.openmp else "",
     )
 
 
@@ -110,9 +110,9 @@ def _numactl(start: Start) -> Iterator[Line]:
 
 
 def _likwid_pin(start: Start) -> Line:
-    if start.tightness != "pin":
+    if start.binding != "pin":
         why = "it gives each thread one CPU, and here threads share a set of CPUs"
-        why = "threads are left to the OS scheduler" if start.tightness == "none" else why
+        why = "threads are left to the OS scheduler" if start.binding == "none" else why
         return Line("likwid-pin", "", why)
     if start.is_shared:
         return Line("likwid-pin", "", "it does not put two threads on one CPU")
@@ -136,7 +136,7 @@ def _srun(start: Start) -> Line:
     if _is_likwids(start):
         return Line("srun", "", _NOT_ALONE)
     mask = f"mask_cpu:0x{sum(1 << cpu for cpu in start.mask):x}"
-    bind = "none" if start.tightness == "none" else mask
+    bind = "none" if start.binding == "none" else mask
     # A mask is honoured only in a step that was given every CPU of the node.
     cpus = max(start.node_cpus, start.mask[-1] + 1)
     words = [
@@ -156,7 +156,7 @@ def _mpirun(start: Start) -> Iterator[Line]:
         yield Line("mpirun", "", _NOT_ALONE)
         return
     variables = _pinned(start)
-    before = "" if start.tightness == "none" else f"{_taskset_words(start)} "
+    before = "" if start.binding == "none" else f"{_taskset_words(start)} "
     program = f"{before}{_program(start)}"
     exported = [f"-x {name}={word_as_typed(value)}" for name, value in variables.items()]
     yield Line(
@@ -176,7 +176,7 @@ def _systemd(start: Start) -> Iterator[Line]:
         yield Line("systemd", "", _NOT_ALONE)
         return
     variables = _pinned(start)
-    affinity = [] if start.tightness == "none" else [f"CPUAffinity={format_cpulist(start.mask)}"]
+    affinity = [] if start.binding == "none" else [f"CPUAffinity={format_cpulist(start.mask)}"]
     environment = [unit_environment(variables)] if variables else []
     if affinity or environment:
         yield Line("systemd unit", "\n".join(["[Service]", *affinity, *environment]))

@@ -19,11 +19,11 @@ from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState
 from runners.race.values import race_run
 from runners.records.reader import read_records
-from runners.records.status import BASELINE, INTERRUPTED, LEFT_OUT
+from runners.records.status import BASELINE, INTERRUPTED, SKIPPED
 
-MOST_NAME = 80
+MAX_NAME = 80
 # A study has no more cases.
-MOST_CASES = 100_000
+MAX_CASES = 100_000
 
 
 @dataclass
@@ -94,7 +94,7 @@ class _Reading:
         status, row = record.get("status"), _row(record)
         if status == BASELINE or row is None:
             return
-        if status == LEFT_OUT:
+        if status == SKIPPED:
             self.left_out[row] = str(record.get("reason") or "")
             return
         key, rule = _key(record), rule_of(record.get("repetition_rule"))
@@ -117,7 +117,7 @@ def rule_of(value: object) -> Race | None:
         return None
     of, better = race.get("of"), race.get("better")
     margin = number_or_nan(race.get("margin"))
-    if not isinstance(of, str) or not 0 < len(of) <= MOST_NAME or not of.isprintable():
+    if not isinstance(of, str) or not 0 < len(of) <= MAX_NAME or not of.isprintable():
         return None
     if better not in ("lower", "higher") or not 0 < margin < 1:
         return None
@@ -134,7 +134,7 @@ def rule_of(value: object) -> Race | None:
 def _cases(race: Mapping[str, Any]) -> int:
     """Return how many cases began the race; 0 where the record does not say it."""
     cases = race.get("cases")
-    return min(cases, MOST_CASES) if _is_count(cases) else 0
+    return min(cases, MAX_CASES) if _is_count(cases) else 0
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -23,7 +23,7 @@ _LAUNCHERS: Mapping[str | None, int] = {
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")
 _PLACES = re.compile(r"\{\d{1,5}\}(?:,\{\d{1,5}\})*", re.ASCII)
 _LIST = re.compile(r"\d{1,5}(?:,\d{1,5})*", re.ASCII)
-MOST_WORDS = 10_000
+MAX_WORDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Start:
 
     program: tuple[str, ...]
     threads: int
-    tightness: str
+    binding: str
     mechanism: str | None
     cpus: tuple[int, ...]
     openmp: bool
@@ -60,7 +60,7 @@ class Start:
     @property
     def is_shared(self) -> bool:
         """Whether two pinned threads have the same CPU."""
-        return self.tightness == "pin" and len(self.mask) < len(self.cpus)
+        return self.binding == "pin" and len(self.mask) < len(self.cpus)
 
     def among(self, threads: Collection[int], node_cpus: int = 0) -> Start:
         """Return the same start among cases with these thread counts, of which it is one."""
@@ -78,10 +78,10 @@ class Start:
 def start_of(record: Mapping[str, Any]) -> Start | None:
     """Return how the record's run was started; None when the record does not tell."""
     command, mechanism = _words(record.get("command")), record.get("mechanism")
-    threads, tightness = record.get("threads"), record.get("tightness")
+    threads, binding = record.get("threads"), record.get("binding")
     if not (mechanism is None or isinstance(mechanism, str)) or mechanism not in _LAUNCHERS:
         return None
-    if tightness not in ("none", "set", "pin"):
+    if binding not in ("none", "set", "pin"):
         return None
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         return None
@@ -94,7 +94,7 @@ def start_of(record: Mapping[str, Any]) -> Start | None:
     return Start(
         program=program,
         threads=threads,
-        tightness=tightness,
+        binding=binding,
         mechanism=mechanism,
         cpus=cpus,
         openmp=mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
@@ -109,7 +109,7 @@ def _is_schedule(value: object) -> TypeGuard[str]:
 
 
 def _words(command: object) -> tuple[str, ...]:
-    if not isinstance(command, list) or len(command) > MOST_WORDS:
+    if not isinstance(command, list) or len(command) > MAX_WORDS:
         return ()
     # A NUL, which JSON can hold, is in no command.
     if not all(isinstance(word, str) and "\0" not in word for word in command):
@@ -131,7 +131,7 @@ def _cpus(
     record: Mapping[str, Any], command: Sequence[str], mechanism: str | None
 ) -> tuple[int, ...]:
     """Return the CPUs in the threads' order, which the record's own list of them has lost."""
-    if record.get("tightness") == "pin":
+    if record.get("binding") == "pin":
         environment = record.get("environment")
         variables = environment.get("set") if isinstance(environment, dict) else None
         places = variables.get("OMP_PLACES") if isinstance(variables, dict) else None

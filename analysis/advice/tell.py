@@ -13,10 +13,10 @@ from analysis.verdict.phrases import change, do, listed, rounded, sentence
 from analysis.verdict.start_up import start_up
 from base.text import plural
 from base.units import duration
-from runners.race.confirmation import ALPHA, EARLY_ALPHA, MOST_EARLY_LOOKS
+from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
 
 # How many candidates a sentence names before it counts the others.
-MOST_NAMED = 4
+MAX_NAMED = 4
 # Beyond one end of this interval the gain is with confidence LEVEL: the test is one-sided.
 _ONE_SIDED = 2 * LEVEL - 1
 
@@ -201,7 +201,7 @@ def p_meaning() -> str:
     """Return what the p-value of the trial is held against."""
     return (
         "p is one-sided. The trial is looked at after each block: a gain is told early at "
-        f"p < {EARLY_ALPHA:g} (in the first {MOST_EARLY_LOOKS} looks), and at the end at what "
+        f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_LOOKS} looks), and at the end at what "
         f"these leave of p < {ALPHA:g}. So of 100 searches in which nothing gains, at most about "
         f"{round(100 * ALPHA)} tell a gain."
     )
@@ -231,7 +231,7 @@ def trade_off(advice: Advice) -> list[str]:
     return said
 
 
-def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
+def named(names: Sequence[str], most: int = MAX_NAMED) -> str:
     """Return names with semicolons, for they have commas; beyond some, how many more."""
     shown = list(names[:most])
     if len(names) > most:
@@ -239,7 +239,7 @@ def named(names: Sequence[str], most: int = MOST_NAMED) -> str:
     return "; ".join(shown)
 
 
-def outs_in_short(advice: Advice, most: int = MOST_NAMED) -> list[str]:
+def outs_in_short(advice: Advice, most: int = MAX_NAMED) -> list[str]:
     """Return what was ruled out, a line a reason, the nearest to the best first."""
     groups: dict[str, list[Out]] = {}
     for out in advice.outs:

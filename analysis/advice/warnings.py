@@ -13,21 +13,21 @@ from analysis.frame import good_runs
 from analysis.statistics.drift import Drift
 from analysis.verdict.drift_words import found_drift
 from base.text import plural
-from runners.race.elimination import MOST_NOISE
+from runners.race.elimination import MAX_NOISE
 from runners.race.state import RaceState
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
 def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
     """Yield what speaks against the advice, a sentence each."""
-    if standing.noise is not None and standing.noise > MOST_NOISE:
+    if standing.noise is not None and standing.noise > MAX_NOISE:
         differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
         cut = sum(1 for out in standing.eliminated if out.why == "far worse")
         if cut:
             verb = "was" if cut == 1 else "were"
             differs += (
                 f": {plural(cut, 'case')} that {verb} ruled out after one run may be better than "
-                f"that, which is safe up to {percent(MOST_NOISE)}"
+                f"that, which is safe up to {percent(MAX_NOISE)}"
             )
         yield f"{differs}. A quieter node, or a longer run, would tell more."
     runs = trial_runs(standing, frame)

@@ -21,8 +21,8 @@ FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
 SCHEMA = 1
 # More files than a study has cases are not read.
-MOST_FILES = 5000
-MOST_LINES = 50
+MAX_FILES = 5000
+MAX_LINES = 50
 _MOST = 2**53
 _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 _ADDRESS = re.compile(r"0x[0-9a-f]{1,16}")
@@ -100,7 +100,7 @@ class _WrongError(ValueError):
 
 def read_c2c(folder: Path) -> ContendedLines | None:
     """Return the contended cache lines in a results folder; None when nobody looked for any."""
-    paths = sorted((folder / FOLDER).glob("*.json"))[:MOST_FILES]
+    paths = sorted((folder / FOLDER).glob("*.json"))[:MAX_FILES]
     if not paths:
         return None
     cases: list[tuple[str, CaseLines]] = []
@@ -163,8 +163,8 @@ def _case(path: Path, found: Mapping[str, Any]) -> CaseLines:
 
 
 def _lines(found: object) -> tuple[SharedLine, ...]:
-    if not isinstance(found, list) or len(found) > MOST_LINES:
-        raise _WrongError(f"lines is no list of at most {MOST_LINES}")
+    if not isinstance(found, list) or len(found) > MAX_LINES:
+        raise _WrongError(f"lines is no list of at most {MAX_LINES}")
     lines = tuple(map(_line, found))
     if [line.hitm for line in lines] != sorted((line.hitm for line in lines), reverse=True):
         raise _WrongError("lines are not in the order of their HITM")

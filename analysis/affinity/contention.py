@@ -98,7 +98,7 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[tuple[Measured, Meas
             continue
         for outside in done:
             others = outside.case.facts
-            alike = all(facts[name] == others[name] for name in ("selection", "tightness", "cpus"))
+            alike = all(facts[name] == others[name] for name in ("selection", "binding", "cpus"))
             if alike and others["mechanism"] not in (BY_ITSELF, None):
                 yield inside, outside
 

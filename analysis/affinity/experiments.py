@@ -39,8 +39,8 @@ def where_pairs_are(case: CaseFinding) -> str:
     facts = case.facts
     if leaves_all(facts):
         return "left to the scheduler"
-    selection, tightness = str(facts["selection"]), facts["tightness"]
-    if tightness == "pin" and selection in _PAIRS:
+    selection, binding = str(facts["selection"]), facts["binding"]
+    if binding == "pin" and selection in _PAIRS:
         return _PAIRS[selection]
     return one_line(f"under {case.mapping}")
 

@@ -63,8 +63,8 @@ def published_of(experiment: str, size: str, selection: str) -> Published | None
 def published_for(experiment: str, case: CaseFinding) -> Published | None:
     """Return what was published of a case's size, threads and placement: pinned, or left alone."""
     facts = case.facts
-    selection, tightness = str(facts["selection"]), facts["tightness"]
-    if tightness != ("none" if selection == "all" else "pin"):
+    selection, binding = str(facts["selection"]), facts["binding"]
+    if binding != ("none" if selection == "all" else "pin"):
         return None
     found = published_of(experiment, str(facts["size"]), selection)
     return found if found is not None and found.threads == facts["threads"] else None

@@ -77,7 +77,7 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     free = [one for one in solos if leaves_all(one.case.facts)]
     if leaves_all(case.case.facts):
         return tuple(free[:1])
-    pinned = [one for one in solos if one.case.facts["tightness"] == "pin"]
+    pinned = [one for one in solos if one.case.facts["binding"] == "pin"]
     kinds = kinds_of_case(case.case, node)
     if not kinds:
         # On a node whose kinds nobody knows only the same selection is surely of the same kind.

@@ -23,11 +23,11 @@ from runners.records.reader import read_records
 from runners.records.status import OK
 
 # A results folder of this study has some hundred; of others no record is looked at.
-MOST_RECORDS = 10_000
+MAX_RECORDS = 10_000
 # More threads of a run than that are no team of a node.
-MOST_THREADS = 8192
+MAX_THREADS = 8192
 # Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
-MOST_CELLS = 1 << 22
+MAX_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Team:
     def oversubscribed(self) -> bool:
         """Whether not every thread could have a CPU of its own."""
         edges = sum(len(thread.allowed) for thread in self.threads)
-        if len(self.allowed) < len(self.threads) or edges > MOST_CELLS:
+        if len(self.allowed) < len(self.threads) or edges > MAX_CELLS:
             return len(self.allowed) < len(self.threads)
         rows = np.repeat(np.arange(len(self.threads)), [len(t.allowed) for t in self.threads])
         cpus = [cpu for thread in self.threads for cpu in thread.allowed]
@@ -134,7 +134,7 @@ def teams(results: Results, findings: Findings) -> list[Team]:
     moves = column_means(results, cases, METRIC.format("moves"))
     runs: dict[str, list[list[TeamThread]]] = {}
     masks = _Masks()
-    for record in islice(read_records(results.folder / "records"), MOST_RECORDS):
+    for record in islice(read_records(results.folder / "records"), MAX_RECORDS):
         case_id = record.get("case_id")
         if isinstance(case_id, str) and _is_good(record):
             threads = list(_threads(record, masks))
@@ -164,7 +164,7 @@ class _Masks:
         if not isinstance(text, str):
             return ()
         if text not in self._known:
-            cpus = cpus_of(text) if self._cells <= MOST_CELLS else ()
+            cpus = cpus_of(text) if self._cells <= MAX_CELLS else ()
             self._cells += len(cpus)
             self._known[text] = cpus
         return self._known[text]
@@ -174,7 +174,7 @@ def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
     """Yield the program's own threads; what is none in a record is passed over."""
     placement = record.get("placement")
     threads = placement.get("threads") if isinstance(placement, dict) else None
-    for thread in threads[:MOST_THREADS] if isinstance(threads, list) else ():
+    for thread in threads[:MAX_THREADS] if isinstance(threads, list) else ():
         if isinstance(thread, dict) and thread.get("process", 0) == 0:
             yield TeamThread(masks.of(thread.get("allowed")), dict(_seen(thread.get("seen"))))
 

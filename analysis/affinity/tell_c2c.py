@@ -17,10 +17,10 @@ from base.text import plural
 # The lines that are named are the fewest that have this share of a case's HITM …
 MOSTLY = 0.9
 # … where these are not more.
-MOST_NAMED = 3
+MAX_NAMED = 3
 # A table has no more lines of a case.
-MOST_ROWS = 5
-MOST_CPUS = 4
+MAX_ROWS = 5
+MAX_CPUS = 4
 # A share of fewer samples is off by more than 20 percentage points in one of 20 cases (normal
 # approximation of a binomial's interval: 1.96 sqrt(0.25 / 24) = 0.2).
 ENOUGH = 24
@@ -74,7 +74,7 @@ def _sentence(case: CaseLines, node: NodeCpus) -> str:
 
 def _fewest(case: CaseLines) -> tuple[SharedLine, ...] | None:
     """Return the fewest lines that have most of the HITM; None where these are many."""
-    for count in range(1, MOST_NAMED + 1):
+    for count in range(1, MAX_NAMED + 1):
         if sum(line.hitm for line in case.lines[:count]) >= MOSTLY * case.hitm:
             return case.lines[:count]
     return None
@@ -84,7 +84,7 @@ def _among(line: SharedLine, node: NodeCpus) -> str:
     cpus = [cpu for cpu, samples in line.cpus.items() if samples]
     if len(cpus) == 1:
         return f"seen on CPU {_named(cpus[0], node)} alone"
-    if len(cpus) <= MOST_CPUS:
+    if len(cpus) <= MAX_CPUS:
         return f"between CPUs {listed([_named(cpu, node) for cpu in cpus])}"
     return f"among CPUs {format_cpulist(cpus)}"
 
@@ -111,7 +111,7 @@ def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, 
     if not case.lines:
         yield name, NOTHING, "0", *empty
         return
-    shown = case.lines[:MOST_ROWS]
+    shown = case.lines[:MAX_ROWS]
     more = len(case.lines) + case.left_out - len(shown)
     for line in shown:
         last = line is shown[-1] and more
@@ -136,8 +136,6 @@ def _beyond(more: int) -> str:
 def _counted(line: SharedLine, node: NodeCpus) -> str:
     """Return the CPUs with most samples, and how many others there are."""
     busiest = sorted(line.cpus.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(
-        f"{_named(cpu, node)}: {samples}" for cpu, samples in busiest[: 2 * MOST_CPUS]
-    )
-    more = len(busiest) - 2 * MOST_CPUS
+    shown = ", ".join(f"{_named(cpu, node)}: {samples}" for cpu, samples in busiest[: 2 * MAX_CPUS])
+    more = len(busiest) - 2 * MAX_CPUS
     return f"{shown} and {plural(more, 'other')}" if more > 0 else shown

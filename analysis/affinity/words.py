@@ -10,7 +10,7 @@ from analysis.statistics.interval import Interval
 from analysis.verdict.phrases import WIDEST, change, needed, rounded
 
 # No clock of a run's time is worth more.
-MOST_DECIMALS = 3
+MAX_DECIMALS = 3
 
 
 def times(ratio: float, interval: Interval | None) -> str:
@@ -21,7 +21,7 @@ def times(ratio: float, interval: Interval | None) -> str:
         return f"{rounded(ratio, 0.0)} times (interval wider than a factor of {WIDEST:.0f})"
     half = min(interval.half_width, ratio)
     middle, low, high = (
-        rounded(end, half, MOST_DECIMALS) for end in (ratio, interval.low, interval.high)
+        rounded(end, half, MAX_DECIMALS) for end in (ratio, interval.low, interval.high)
     )
     return f"{middle} times ({low} to {high})"
 

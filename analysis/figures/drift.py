@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.rows import MOST_DOTS, MOST_DRAWN_DOTS, put_legend, put_title
+from analysis.figures.rows import MAX_DOTS, MAX_DRAWN_DOTS, put_legend, put_title
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, in_style, new_figure
 from analysis.figures.words import number, sentences
 from analysis.findings import Findings
@@ -23,7 +23,7 @@ from base.text import plural
 NAME, TITLE = "runs-over-time", "Runs over time"
 # Runs beyond this many times the middle half's width stand at the edge, so that the rest is seen.
 _FAR = 6.0
-_LEAST_REACH = 0.5  # per cent
+_MIN_REACH = 0.5  # per cent
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
     if len(runs.hours) < 2:
         return NotDrawn(NAME, TITLE, "fewer than two runs say when they started")
     warm = bool(np.isfinite(runs.celsius).any())
-    step = -(-len(runs.hours) // MOST_DOTS)
+    step = -(-len(runs.hours) // MAX_DOTS)
     found = findings.drift.over_time if findings.drift else None
     with in_style():
         height = 3.9 if warm else 2.8
@@ -71,7 +71,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
             axes[1].scatter(
                 runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
                 facecolor="white", edgecolor=VERMILION, linewidth=0.6,
-                rasterized=len(runs.hours) > MOST_DRAWN_DOTS,
+                rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
             )  # fmt: skip
             axes[1].set_ylabel("°C before")
         axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
@@ -118,14 +118,14 @@ def _without_pauses(started: Array, attempt: NDArray[np.intp]) -> Array:
 def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
     """Draw the runs' times; return how many of them stand at the edge."""
     low, high = np.percentile(runs.away, [25, 75])
-    reach = max(_FAR * float(high - low), _LEAST_REACH)
+    reach = max(_FAR * float(high - low), _MIN_REACH)
     # An edge that nothing is beyond is drawn in to what is there.
-    reach = min(reach, max(1.08 * float(np.abs(runs.away).max()), _LEAST_REACH))
+    reach = min(reach, max(1.08 * float(np.abs(runs.away).max()), _MIN_REACH))
     is_far = np.abs(runs.away) > reach
     near = np.flatnonzero(~is_far)[::step]
     axes.scatter(
         runs.hours[near] * unit, runs.away[near], s=9, color=BLUE, linewidth=0, alpha=0.6,
-        rasterized=len(runs.hours) > MOST_DRAWN_DOTS,
+        rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
     )  # fmt: skip
     for above in (True, False):
         at = np.flatnonzero(is_far & ((runs.away > 0) == above))

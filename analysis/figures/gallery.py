@@ -26,7 +26,7 @@ from base.errors import UserError
 
 FOLDER = "figures"
 # A process takes a second to start, as long as four tables take to draw.
-LEAST_TABLES = 4
+MIN_TABLES = 4
 
 # What is told of each table's figures, by the table's place.
 Lines = dict[int, list[str]]
@@ -97,7 +97,7 @@ def _write_tables(
 ) -> Lines:
     """Write the tables' figures; of many tables in as many processes as there are CPUs."""
     places = range(len(findings.tables))
-    workers = how_many(len(places) // LEAST_TABLES)
+    workers = how_many(len(places) // MIN_TABLES)
     if workers > 1:
         # One that was killed, as for lack of memory, leaves the work to this process.
         with suppress(BrokenProcessPool):

@@ -51,21 +51,21 @@ TITLE = "Core-to-core latency"
 # Inches: the map's side at most, a cell's at most; margins; a line of the legend and an entry.
 _SIDE, _CELL = 4.9, 0.75
 _TOP, _RIGHT, _LEFT, _AXIS, _LINE, _ENTRY = 0.42, 1.2, 0.12, 0.12, 0.17, 1.75
-_LEAST_WIDTH = 4.8
+_MIN_WIDTH = 4.8
 # The scale's bar: how far from the map, how wide, how high at most.
 _BAR_AWAY, _BAR_WIDE, _BAR_HIGH = 0.2, 0.15, 3.2
 # More CPUs leave no room for numbers in the cells; in cells that wide they have a decimal.
-_MOST_WRITTEN = 24
+_MAX_WRITTEN = 24
 _WIDE_CELL = 0.28
 # Where latencies differ more, equal steps of colour are equal ratios.
-_MOST_LINEAR = 3.0
+_MAX_LINEAR = 3.0
 # The scale reaches as far as that from its middle, at least: small differences shall look small.
-_LEAST_REACH = 0.1
+_MIN_REACH = 0.1
 _NICE = (1, 2, 3, 5, 7)
 # Perceptually uniform, readable in grey and by any colour vision.
 _COLOURS = "viridis"
 # An outline of a smaller cluster would hide it, in inches.
-_LEAST_OUTLINE = 0.08
+_MIN_OUTLINE = 0.08
 _TITLE_LETTER = 0.07
 _LIGHT = 0.18
 _CROSS = "\N{MULTIPLICATION SIGN}"
@@ -84,7 +84,7 @@ class _Map:
     @property
     def norm(self) -> Normalize:
         """The scale: of ratios where latencies differ much."""
-        if self.high > _MOST_LINEAR * self.low:
+        if self.high > _MAX_LINEAR * self.low:
             return LogNorm(self.low, self.high)
         return Normalize(self.low, self.high)
 
@@ -113,7 +113,7 @@ def _map(latency: Latency, clusters: Clusters) -> _Map:
         calm[a, b] = calm[b, a] = np.nan
     low, high = float(np.nanmin(calm)), float(np.nanmax(calm))
     middle = (low + high) / 2
-    reach = max(high - middle, _LEAST_REACH * middle)
+    reach = max(high - middle, _MIN_REACH * middle)
     return _Map(
         tuple(latency.cpus[row] for row in order),
         latency.matrix[np.ix_(order, order)],
@@ -129,7 +129,7 @@ def _drawn(latency: Latency, clusters: Clusters) -> Figure:
     side = shown.cell * len(shown.cpus)
     above, beside = room_for(layers)
     left, top = _LEFT + beside, _TOP + above
-    width = max(_LEAST_WIDTH, left + side + _RIGHT)
+    width = max(_MIN_WIDTH, left + side + _RIGHT)
     entries = _legend(latency, clusters, layers)
     columns = int(width / _ENTRY)
     bottom = _AXIS + _LINE * -(-len(entries) // columns)
@@ -177,7 +177,7 @@ def _colours() -> Colormap:
 
 def _write_cells(axes: Axes, shown: _Map) -> None:
     """Write the numbers where there is room, and a cross where a value is off the scale."""
-    many = len(shown.cpus) > _MOST_WRITTEN
+    many = len(shown.cpus) > _MAX_WRITTEN
     size = min(8.0, max(3.0, 0.36 * 72 * shown.cell))
     paint = ScalarMappable(shown.norm, _colours())
     for row, column in np.argwhere(np.isfinite(shown.values)):
@@ -206,7 +206,7 @@ def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> N
     """Outline the measured clusters: white within black, seen on every colour."""
     place = {cpu: at for at, cpu in enumerate(shown.cpus)}
     for cluster in clusters.found:
-        if len(cluster.rows) * shown.cell < _LEAST_OUTLINE:
+        if len(cluster.rows) * shown.cell < _MIN_OUTLINE:
             continue
         runs = runs_of([place[latency.cpus[row]] for row in cluster.rows])
         for first, last in runs:

@@ -19,7 +19,7 @@ _NUMBERS, _LAYER = 0.26, 0.16
 # What a letter of a layer's name takes.
 _LETTER = 0.055
 # More CPUs leave no room for each one's number.
-_MOST_NAMED = 32
+_MAX_NAMED = 32
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def room_for(layers: Sequence[Layer]) -> tuple[float, float]:
 def draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[Layer], side: float) -> None:
     """Draw CPU numbers and layers at the left and at the top."""
     n = len(cpus)
-    step = -(-n // _MOST_NAMED)
+    step = -(-n // _MAX_NAMED)
     places = list(range(0, n, step))
     digits = len(str(max(cpus)))
     size = min(8.0, max(4.0, 1.3 * 72 * side * step / n / (digits + 0.5)))

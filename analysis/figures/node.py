@@ -24,10 +24,10 @@ _SVG = "{http://www.w3.org/2000/svg}"
 # lstopo counts in CSS pixels, and writes letters of 10 of them.
 _PIXELS_PER_INCH = 96
 _LETTER_PT = 7.5
-_MOST_LETTERS = 200
+_MAX_LETTERS = 200
 # Nodes with a thousand CPUs have that many boxes and texts.
-_MOST_SHAPES = 20_000
-_MOST_PIXELS = 20_000.0
+_MAX_SHAPES = 20_000
+_MAX_PIXELS = 20_000.0
 _COLOUR = re.compile(r"rgb\(([0-9]{1,3}),([0-9]{1,3}),([0-9]{1,3})\)")
 _NUMBER = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?(px)?")
 
@@ -65,9 +65,9 @@ def _redrawn(svg: bytes) -> Figure | None:
         root = ElementTree.fromstring(text)
         width, height = _number(root, "width"), _number(root, "height")
         shapes = list(root)
-        if not (0 < width <= _MOST_PIXELS and 0 < height <= _MOST_PIXELS):
+        if not (0 < width <= _MAX_PIXELS and 0 < height <= _MAX_PIXELS):
             return None
-        if len(shapes) > _MOST_SHAPES:
+        if len(shapes) > _MAX_SHAPES:
             return None
         figure = new_figure(height / _PIXELS_PER_INCH, width / _PIXELS_PER_INCH)
         axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
@@ -94,7 +94,7 @@ def _add(figure: Figure, shape: ElementTree.Element, order: int) -> None:
         ends = [[_number(shape, f"{axis}{end}") for end in (1, 2)] for axis in "xy"]
         axes.add_line(Line2D(*ends, color=_colour(shape, "stroke"), linewidth=0.6, zorder=order))
     elif shape.tag == f"{_SVG}text":
-        text = label_text(shape.text or "", _MOST_LETTERS)
+        text = label_text(shape.text or "", _MAX_LETTERS)
         axes.text(
             _number(shape, "x"), _number(shape, "y"), text, family="DejaVu Sans Mono",
             fontsize=_LETTER_PT, color=_colour(shape, "fill"), zorder=order,

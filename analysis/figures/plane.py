@@ -39,9 +39,9 @@ TITLE = "Time and energy together"
 HEIGHT = 4.6
 # Curves of equal product are drawn at the best one and at such multiples of it as are in sight.
 _MULTIPLES = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 50.0, 100.0)
-_MOST_CURVES = 5
+_MAX_CURVES = 5
 # More numbers than that cover each other.
-_MOST_NUMBERED = 20
+_MAX_NUMBERED = 20
 _SOME_NUMBERED = "Only baselines and cases on the front have their numbers here."
 # Where a case's number may stand, in points from its marker; the first free place is taken.
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
@@ -117,7 +117,7 @@ def _curves(axes: Axes, points: Sequence[_Point]) -> str:
     shown: dict[float, _Exit] = {}
     for multiple in _MULTIPLES:
         found = _exit(axes, multiple * least)
-        if found and len(shown) < _MOST_CURVES and not any(map(found.hides, shown.values())):
+        if found and len(shown) < _MAX_CURVES and not any(map(found.hides, shown.values())):
             shown[multiple] = found
     for multiple, at in shown.items():
         axes.plot(x, multiple * least / x, color=GREY, linewidth=0.7, linestyle=":", zorder=1)
@@ -177,7 +177,7 @@ def _points(axes: Axes, points: Sequence[_Point]) -> None:
         look = look_of(p.case.facts["selection"])
         axes.errorbar(
             p.time, p.energy, xerr=reach([p.case.samples["time"]]),
-            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.facts["tightness"]),
+            yerr=reach([p.case.samples["energy"]]), fmt=marker_of(p.case.facts["binding"]),
             markersize=6.5, color=look.colour, markerfacecolor=to_rgba(look.face, 0.4),
             elinewidth=1.0, zorder=3,
         )  # fmt: skip
@@ -185,7 +185,7 @@ def _points(axes: Axes, points: Sequence[_Point]) -> None:
 
 def _numbered(points: Sequence[_Point]) -> list[_Point]:
     """Return the cases that have a number: of many, the baselines and those on the front."""
-    if len(points) <= _MOST_NUMBERED:
+    if len(points) <= _MAX_NUMBERED:
         return list(points)
     return [p for p in points if p.case.on_front or p.case.is_baseline]
 

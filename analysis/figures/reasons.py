@@ -9,7 +9,7 @@ from analysis.sources import Results
 from analysis.table import joined, one_line
 
 NO_REASON = "not recorded, and no reason given"
-_MOST_REASONS = 3
+_MAX_REASONS = 3
 
 
 def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
@@ -32,5 +32,5 @@ def _told(reasons: Sequence[object]) -> str:
     told = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
     # What follows from another reason repeats it.
     distinct = [one for one in told if not any(one in other for other in told if other != one)]
-    more = len(distinct) - _MOST_REASONS
-    return joined([*distinct[:_MOST_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])
+    more = len(distinct) - _MAX_REASONS
+    return joined([*distinct[:_MAX_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])

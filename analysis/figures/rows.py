@@ -15,14 +15,14 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from analysis.figures.style import (
+    BINDING_NAMES,
+    BINDINGS,
     BLACK,
     GREY,
     LETTER,
     LOOKS,
     PALE,
     ROW,
-    TIGHTNESS_NAMES,
-    TIGHTNESSES,
     WIDTH,
     Look,
     label_text,
@@ -41,9 +41,9 @@ RunsByCase = Mapping[str, pd.DataFrame]
 Entry = Line2D | Patch
 
 # More dots than that on one panel hide each other: of each case a part is shown, evenly.
-MOST_DOTS = 3000
+MAX_DOTS = 3000
 # More dots than that make a drawing of lines heavier than a picture of them.
-MOST_DRAWN_DOTS = 500
+MAX_DRAWN_DOTS = 500
 # Parts of a row's height: what the dots are spread over, so that equal ones are seen, and how far
 # they stand above its middle, and the mean below it.
 SPREAD = 0.42
@@ -51,7 +51,7 @@ DOTS_UP, MEAN_DOWN = 0.13, 0.25
 # Steps of the golden section fall evenly however many there are.
 _GOLDEN = 0.6180339887498949
 # Where values differ more than that, a linear axis would show only the largest.
-MOST_RATIO = 30.0
+MAX_RATIO = 30.0
 
 _TITLE_LETTERS = 105
 _TITLE_IN, _LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
@@ -169,17 +169,17 @@ def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column
     """Draw a dot for each run; return what has to be said when not all of them are shown."""
     found = [values_of(runs, case, column) for case in cases]
     total = sum(len(values) for _, values in found)
-    step = -(-total // MOST_DOTS) or 1
+    step = -(-total // MAX_DOTS) or 1
     dots: dict[tuple[Look, str], list[tuple[Array, Array]]] = {}
     for row, (case, (repetitions, values)) in enumerate(zip(cases, found, strict=True)):
         y = row + jitter(repetitions)
-        key = look_of(case.facts["selection"]), marker_of(case.facts["tightness"])
+        key = look_of(case.facts["selection"]), marker_of(case.facts["binding"])
         dots.setdefault(key, []).append((values[::step], y[::step]))
     for (look, marker), parts in dots.items():
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
             s=11, marker=marker, facecolor=look.face, edgecolor=look.colour, linewidth=0.6,
-            alpha=0.75, zorder=2, rasterized=total > MOST_DRAWN_DOTS,
+            alpha=0.75, zorder=2, rasterized=total > MAX_DRAWN_DOTS,
         )  # fmt: skip
     return f"one run in {step} is shown, {total} were made" if step > 1 else ""
 
@@ -201,7 +201,7 @@ def reach(samples: Sequence[Sample]) -> Array:
 def scale_for(axes: Axes, values: Iterable[float]) -> None:
     """Make an axis logarithmic where the values need it."""
     positive = [value for value in values if value > 0]
-    if positive and max(positive) > MOST_RATIO * min(positive):
+    if positive and max(positive) > MAX_RATIO * min(positive):
         axes.set_xscale("log")
 
 
@@ -211,14 +211,14 @@ def mean_down(runs: RunsByCase) -> float:
 
 
 def looks_of(cases: Sequence[CaseFinding], runs: RunsByCase) -> list[Line2D]:
-    """Return the legend's entries for the selections and tightnesses of the dots."""
+    """Return the legend's entries for the selections and bindings of the dots."""
     return looks_of_cases([case for case in cases if case.case_id in runs])
 
 
 def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
-    """Return the legend's entries for the selections and tightnesses of these cases."""
+    """Return the legend's entries for the selections and bindings of these cases."""
     selections = {look_of(case.facts["selection"]) for case in shown}
-    markers = {marker_of(case.facts["tightness"]) for case in shown}
+    markers = {marker_of(case.facts["binding"]) for case in shown}
     entries = [
         Line2D([], [], linestyle="", marker="o", markersize=5, color=look.colour,
                markerfacecolor=look.face, label=look.name)
@@ -226,8 +226,8 @@ def looks_of_cases(shown: Sequence[CaseFinding]) -> list[Line2D]:
     ]  # fmt: skip
     return entries + [
         Line2D([], [], linestyle="", marker=marker, markersize=5, color=BLACK,
-               markerfacecolor=PALE, label=TIGHTNESS_NAMES[tightness])
-        for tightness, marker in TIGHTNESSES.items() if marker in markers
+               markerfacecolor=PALE, label=BINDING_NAMES[binding])
+        for binding, marker in BINDINGS.items() if marker in markers
     ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from analysis.verdict.phrases import WIDEST
 
 TITLE = "A thread beside another one"
 # As many workloads fit beside each other.
-MOST_PANELS = 3
+MAX_PANELS = 3
 
 Rows = Mapping[int, Shared]
 
@@ -28,7 +28,7 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
     shown = [sharing for sharing in found if any(not row.alone for row in sharing.rows)]
     if not any(row.against for sharing in shown for row in sharing.rows):
         return NotDrawn(name, TITLE, "no placement of two threads has one thread to compare with")
-    shown = shown[:MOST_PANELS]
+    shown = shown[:MAX_PANELS]
     first = [row for row in shown[0].rows if not row.alone]
     cases = [row.measured.case for row in first]
     places = {row.measured.case.mapping: at for at, row in enumerate(first)}

@@ -34,7 +34,7 @@ WIDTH = 7.2
 ROW = 0.25
 # What a letter of a row's label takes at its size, on average.
 LETTER = 0.066
-MOST_LETTERS = 48
+MAX_LETTERS = 48
 DPI = 150
 
 # It comes with matplotlib: figures are laid out the same on every machine.
@@ -112,8 +112,8 @@ _LOOKS = {
     **dict.fromkeys(("lpecores", "lpecpus"), LP_E),
     **dict.fromkeys(("same-cpu", "siblings", "same-cluster", "across-packages"), PAIRS),
 }
-TIGHTNESSES = {"none": "o", "set": "s", "pin": "^"}
-TIGHTNESS_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
+BINDINGS = {"none": "o", "set": "s", "pin": "^"}
+BINDING_NAMES = {"none": "left to the scheduler", "set": "confined to a set", "pin": "pinned"}
 
 # Core kinds in bars and dots, and all CPUs together where kinds are not known apart. Kinds of other
 # names share one look.
@@ -129,12 +129,12 @@ def look_of(selection: object) -> Look:
     return _LOOKS.get(str(selection), SEVERAL)
 
 
-def marker_of(tightness: object) -> str:
-    """Return the marker of a tightness."""
-    return TIGHTNESSES.get(str(tightness), "o")
+def marker_of(binding: object) -> str:
+    """Return the marker of a binding."""
+    return BINDINGS.get(str(binding), "o")
 
 
-def label_text(text: str, most: int = MOST_LETTERS) -> str:
+def label_text(text: str, most: int = MAX_LETTERS) -> str:
     """Return a text from a record as the figures' font can show it, on one line, not too long."""
     known = _letters()
     shown = "".join(c if ord(c) in known else "?" for c in one_line(text))

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from analysis.affinity.team import MOST_CELLS, Team
+from analysis.affinity.team import MAX_CELLS, Team
 from analysis.digits import percent
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import Entry, put_legend, put_title
@@ -32,12 +32,12 @@ from base.text import plural
 
 TITLE = "Who ran where"
 # Beyond that many threads a row has no label of its own, beyond so many CPUs a cell no number.
-MOST_LABELS, MOST_NUMBERED = 40, 20
+MAX_LABELS, MAX_NUMBERED = 40, 20
 # More dots would be a grey ground.
-MOST_DOTS = 20_000
+MAX_DOTS = 20_000
 # Panels of one figure: more of them would not fit a page.
-MOST_PANELS = 8
-_ROW_IN, _LEAST_IN, _MOST_IN = 0.17, 0.35, 3.2
+MAX_PANELS = 8
+_ROW_IN, _MIN_IN, _MAX_IN = 0.17, 0.35, 3.2
 _HEAD_IN, _FOOT_IN, _LEFT_IN, _RIGHT_IN = 0.42, 0.3, 0.75, 0.12
 # White where a thread never was, the darker the more often it was there: in grey as well.
 _SHADES = LinearSegmentedColormap.from_list("looks", ["#ffffff", "#9ecae1", BLUE, "#08306b"])
@@ -47,11 +47,11 @@ Shares = NDArray[np.float64]
 
 def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing | NotDrawn:
     """Draw the teams of one table, one below the other; one team at least."""
-    shown = teams[:MOST_PANELS]
+    shown = teams[:MAX_PANELS]
     columns = _columns(shown)
-    if max(len(team.threads) for team in shown) * len(columns) > MOST_CELLS:
+    if max(len(team.threads) for team in shown) * len(columns) > MAX_CELLS:
         return NotDrawn(name, TITLE, "so many threads and CPUs cannot be drawn")
-    bodies = [min(max(_ROW_IN * len(team.threads), _LEAST_IN), _MOST_IN) for team in shown]
+    bodies = [min(max(_ROW_IN * len(team.threads), _MIN_IN), _MAX_IN) for team in shown]
     with in_style():
         height = 0.3 + sum(bodies) + len(shown) * (_HEAD_IN + _FOOT_IN) + 0.3
         figure = new_figure(height)
@@ -80,7 +80,7 @@ def draw_teams(teams: Sequence[Team], title: str, name: str) -> Drawing | NotDra
 
 def _has_dots(team: Team) -> bool:
     """Return whether the CPUs that threads were allowed are few enough to be told apart."""
-    return sum(len(thread.allowed) for thread in team.threads) <= MOST_DOTS
+    return sum(len(thread.allowed) for thread in team.threads) <= MAX_DOTS
 
 
 def _columns(teams: Sequence[Team]) -> list[int]:
@@ -115,7 +115,7 @@ def _draw(axes: Axes, team: Team, columns: Sequence[int]) -> None:
     axes.set_title(label_text(team.case.label), pad=14, fontsize=7.5)
     _mark_kinds(axes, team, columns)
     _ticks(axes, team, columns)
-    if len(columns) <= MOST_NUMBERED:
+    if len(columns) <= MAX_NUMBERED:
         _numbers(axes, shares)
 
 
@@ -145,12 +145,12 @@ def _ticks(axes: Axes, team: Team, columns: Sequence[int]) -> None:
         ha="right", va="top", fontsize=6.5, annotation_clip=False,
     )  # fmt: skip
     count = len(team.threads)
-    every = 1 if count <= MOST_LABELS and count * _ROW_IN <= _MOST_IN else -(-count // 16)
+    every = 1 if count <= MAX_LABELS and count * _ROW_IN <= _MAX_IN else -(-count // 16)
     rows = list(range(0, count, every))
     axes.set_yticks(rows, [f"thread {row}" for row in rows], fontsize=6.5)
     axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
     axes.set_yticks(np.arange(-0.5, count), minor=True)
-    if len(columns) <= 4 * MOST_NUMBERED:
+    if len(columns) <= 4 * MAX_NUMBERED:
         axes.grid(visible=True, which="minor", color=PALE, linewidth=0.5)
     axes.tick_params(which="minor", length=0)
 

@@ -157,7 +157,7 @@ def mapping_fields(name: str) -> dict[str, str | None]:
         if mapping.name == name:
             return {
                 "selection": mapping.selection,
-                "tightness": mapping.tightness,
+                "binding": mapping.binding,
                 "mechanism": mapping.mechanism,
             }
-    return {"selection": None, "tightness": None, "mechanism": None}
+    return {"selection": None, "binding": None, "mechanism": None}

@@ -26,9 +26,9 @@ _KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
 _OF_ALL_CPUS = "counted on all CPUs (-a, -C), not of the program"
 # Deviations are known to about as many digits as perf prints of its errors.
 _DIGITS = 3
-_LEAST_COUNT = 100
+_MIN_COUNT = 100
 # What a float holds of a decimal number.
-_MOST_DIGITS = 15
+_MAX_DIGITS = 15
 # A frequency that follows from shares of two decimals is known to four digits.
 _FREQUENCY_DIGITS = 4
 
@@ -161,7 +161,7 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
     for name in FIELDS:
         if name in measured.fields and name in _COLUMNS:
             mean, deviation, event = _COLUMNS[name]
-            digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MOST_DIGITS
+            digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MAX_DIGITS
             columns[mean] = plain(float(measured.fields[name]), digits)
             columns |= _deviation(deviation, _error_of(block.rows, event), repeats)
     columns["reasons"] = "; ".join(_reasons(measured, problems, columns))
@@ -185,7 +185,7 @@ def _error_of(rows: Sequence[Row], event: str) -> float | None:
         return None
     value, percent, unit = found[0].value, found[0].error_percent, found[0].unit
     # A mean count is printed without decimals: a small one is too coarse for a percentage of it.
-    if value is None or percent is None or (not unit and value < _LEAST_COUNT):
+    if value is None or percent is None or (not unit and value < _MIN_COUNT):
         return None
     return percent / 100 * value * (1e-3 if unit == "msec" else 1.0)
 
@@ -197,7 +197,7 @@ def _deviation(column: str, error: float | None, repeats: int) -> dict[str, str]
     return {column: plain(error * repeats**0.5, _DIGITS)}
 
 
-def plain(value: float, digits: int = _MOST_DIGITS) -> str:
+def plain(value: float, digits: int = _MAX_DIGITS) -> str:
     """Return a number without an exponent, with so many significant digits at most."""
     text = format(Decimal(f"{value:.{digits}g}"), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

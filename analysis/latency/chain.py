@@ -9,9 +9,9 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 # Of more starts, only the shortest chains are improved.
-_MOST_IMPROVED = 8
+_MAX_IMPROVED = 8
 # Gains below are rounding.
-_LEAST_GAIN = 1e-9
+_MIN_GAIN = 1e-9
 
 
 def short_chain(cost: Array, length: int) -> list[int]:
@@ -23,7 +23,7 @@ def short_chain(cost: Array, length: int) -> list[int]:
     """
     starts = [_nearest(cost, start, length) for start in range(len(cost))]
     starts.sort(key=lambda chain: total(cost, chain))
-    chosen = [*starts[:_MOST_IMPROVED], np.arange(length)]
+    chosen = [*starts[:_MAX_IMPROVED], np.arange(length)]
     best = min((_improved(cost, chain) for chain in chosen), key=lambda chain: total(cost, chain))
     return [int(row) for row in best]
 
@@ -73,7 +73,7 @@ def _improved(cost: Array, chain: Rows) -> Rows:
         now = padded[i - 1, i] + padded[j, j + 1]
         gain = now - padded[i - 1, j] - padded[i, j + 1]
         best = int(np.argmax(gain)) if len(gain) else 0
-        if not len(gain) or gain[best] <= _LEAST_GAIN:
+        if not len(gain) or gain[best] <= _MIN_GAIN:
             return chain
         a, b = first[best], last[best] + 1
         chain = np.concatenate([chain[:a], chain[a:b][::-1], chain[b:]])
@@ -87,7 +87,7 @@ def _exchanged(cost: Array, pairs: list[tuple[int, int]]) -> bool:
             (a, b), (c, d) = pairs[one], pairs[other]
             now = cost[a, b] + cost[c, d]
             for p, q in (((a, c), (b, d)), ((a, d), (b, c))):
-                if cost[p] + cost[q] < now - _LEAST_GAIN:
+                if cost[p] + cost[q] < now - _MIN_GAIN:
                     pairs[one], pairs[other] = p, q
                     changed = True
                     break

@@ -9,7 +9,7 @@ from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.text import shown
 
-_MOST_LETTERS = 2000
+_MAX_LETTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Checked:
     def text(self, name: str) -> str:
         """Return a text of at most 2000 characters."""
         value = self.values.get(name)
-        if not isinstance(value, str) or len(value) > _MOST_LETTERS:
-            raise self.wrong(name, f"a text of at most {_MOST_LETTERS} characters")
+        if not isinstance(value, str) or len(value) > _MAX_LETTERS:
+            raise self.wrong(name, f"a text of at most {_MAX_LETTERS} characters")
         return value
 
     def word(self, name: str, known: tuple[str, ...]) -> str:
@@ -81,7 +81,7 @@ class Checked:
         value = self.values.get(name, {})
         if not isinstance(value, dict) or len(value) > most:
             raise self.wrong(name, f"a table of at most {most} texts")
-        return {key: text[:_MOST_LETTERS] for key, text in value.items() if isinstance(text, str)}
+        return {key: text[:_MAX_LETTERS] for key, text in value.items() if isinstance(text, str)}
 
     def table(self, name: str) -> Checked:
         """Return a table inside this one."""

@@ -35,13 +35,13 @@ Rows = NDArray[np.intp]
 # How often a matrix without structure may show clusters.
 FALSE_ALARMS = 0.05
 # Closer by less is nothing to place threads by.
-LEAST_GAP = math.log(1.05)
+MIN_GAP = math.log(1.05)
 # By which share of a cluster's gap each of its CPUs must be nearer to it than to others outside.
-LEAST_OF_EACH = 0.25
+MIN_OF_EACH = 0.25
 # Which share of the pairs must have been measured: fewer tell little of who is apart from whom.
 ENOUGH = 0.75
 # Equal medians have no spread; what their rounding makes is none either.
-_LEAST_SD = 1e-6
+_MIN_SD = 1e-6
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class _Search:
         if not len(within):
             return None
         near = float(within.mean())
-        least = max(LEAST_GAP, (far - near) / 2)
+        least = max(MIN_GAP, (far - near) / 2)
         beside = self._without(parent.rows, branch.rows)
         steps = [self._between(branch.rows, beside)]
         steps += [self._between(part.rows, outside) for part in branch.both]
@@ -156,7 +156,7 @@ class _Search:
         if self._log_p(within, branch.rows, outside) >= level:
             return None
         nearer = _lead(inside, self.log_ns[branch.rows[:, None], outside])
-        return None if (nearer < (far - near) * LEAST_OF_EACH).any() else (near, far)
+        return None if (nearer < (far - near) * MIN_OF_EACH).any() else (near, far)
 
     def _between(self, some: Rows, others: Rows) -> Array:
         """Return the log latencies of all measured pairs of one of each."""
@@ -204,7 +204,7 @@ class _Search:
             df = free + len(within) - 1
             if df > 0:
                 sd = math.sqrt(float((away**2).sum() + (about**2).sum()) / df)
-                error = max(sd, _LEAST_SD) * math.sqrt(1 / len(within) + 1 / len(outwards))
+                error = max(sd, _MIN_SD) * math.sqrt(1 / len(within) + 1 / len(outwards))
                 p = 2 * float(special.stdtr(df, -gap / error))
                 found = min(found, math.log(p) if p else -math.inf)
         return found

@@ -8,10 +8,10 @@ from analysis.latency.checked import Checked
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 
 # A node has no more CPUs that could be online; a file that names more is none of a node.
-MOST_ONLINE = 8192
-_MOST_NUMBER = 65535
-_MOST_CACHES = 8 * MOST_ONLINE
-_MOST_LEVEL = 9
+MAX_ONLINE = 8192
+_MAX_NUMBER = 65535
+_MAX_CACHES = 8 * MAX_ONLINE
+_MAX_LEVEL = 9
 
 
 def known_topology(told: Checked) -> Topology:
@@ -20,12 +20,12 @@ def known_topology(told: Checked) -> Topology:
     Raises UserError, naming file and field, for CPUs that are not online or in two cores.
     """
     online = told.cpus("online")
-    if not 0 < len(online) <= MOST_ONLINE:
-        raise told.wrong("online", f"1 to {MOST_ONLINE} CPUs")
+    if not 0 < len(online) <= MAX_ONLINE:
+        raise told.wrong("online", f"1 to {MAX_ONLINE} CPUs")
     known = frozenset(online)
     cores = tuple(
         Core(_of(core, known), core.text("kind"), core.whole("package", -1, 2**31))
-        for core in told.tables("cores", MOST_ONLINE)
+        for core in told.tables("cores", MAX_ONLINE)
     )
     _refuse_shared(told, "cores", (core.cpus for core in cores), known)
     kinds = tuple(
@@ -35,7 +35,7 @@ def known_topology(told: Checked) -> Topology:
             kind.text("evidence"),
             declared=kind.values.get("declared") is True,
         )
-        for kind in told.tables("kinds", _MOST_LEVEL)
+        for kind in told.tables("kinds", _MAX_LEVEL)
     )
     _refuse_shared(told, "kinds", (kind.cpus for kind in kinds), None)
     return Topology(
@@ -43,16 +43,16 @@ def known_topology(told: Checked) -> Topology:
         cores=cores,
         caches=tuple(
             Cache(
-                cache.whole("level", 1, _MOST_LEVEL),
+                cache.whole("level", 1, _MAX_LEVEL),
                 "",
                 cache.whole("size_bytes", 1, 2**50) if cache.has("size_bytes") else None,
                 _of(cache, known),
             )
-            for cache in told.tables("caches", _MOST_CACHES)
+            for cache in told.tables("caches", _MAX_CACHES)
         ),
         numa=tuple(
-            NumaNode(node.whole("node", 0, _MOST_NUMBER), _of(node, known, least=0))
-            for node in told.tables("numa", MOST_ONLINE)
+            NumaNode(node.whole("node", 0, _MAX_NUMBER), _of(node, known, least=0))
+            for node in told.tables("numa", MAX_ONLINE)
         ),
         online=online,
         offline=told.cpus("offline"),

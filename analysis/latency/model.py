@@ -18,7 +18,7 @@ Numbers = NDArray[np.intp]
 
 # From that many runs of a pair on, the runs are what its uncertainty is judged by: the samples of
 # one run share a line and a direction. Fewer runs say too little of that, and samples stand in.
-LEAST_RUNS = 4
+MIN_RUNS = 4
 _QUANTILES = {"q05_ns": 0.05, "q25_ns": 0.25, "median_ns": 0.5, "q75_ns": 0.75, "q95_ns": 0.95}
 
 
@@ -103,7 +103,7 @@ class Latency:
         of_runs = pd.DataFrame(
             {"pair": self._numbers, "median_ns": by_run.median(), "mean_ns": by_run.mean()}
         )
-        many = np.bincount(self._numbers)[self._numbers] >= LEAST_RUNS
+        many = np.bincount(self._numbers)[self._numbers] >= MIN_RUNS
         of_samples = pd.DataFrame(
             {"pair": self._numbers[run], "median_ns": self.one_way_ns, "mean_ns": self.one_way_ns}
         )

@@ -13,7 +13,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 
 # So many equals are as good as any number of them, and not looked at further.
-MOST_TIED = 8
+MAX_TIED = 8
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Partners:
 
     `rate` and `rate_interval` are one-way transfers a second with the best partner, None where they
     cannot be told. `runner_up` is the next best, `tied` the CPUs that cannot be told from the best,
-    at most MOST_TIED of them, nearest first.
+    at most MAX_TIED of them, nearest first.
     """
 
     cpu: int
@@ -83,7 +83,7 @@ def _of(latency: Latency, units: _Units, cpu: int, core: Sequence[int]) -> Partn
     pairs = [int(latency.pair_rows[row, latency.row_of[one.cpu]]) for one in others]
     tied: list[int] = []
     for one, pair in zip(others[1:], pairs[1:], strict=True):
-        if len(tied) == MOST_TIED or units.differ(pairs[0], pair):
+        if len(tied) == MAX_TIED or units.differ(pairs[0], pair):
             break
         tied.append(one.cpu)
     told = latency.pairs.iloc[pairs[0]]

@@ -23,16 +23,16 @@ KIND = "latency"
 PLANS = (ALL, REPRESENTATIVE, GIVEN)
 
 # All pairs of that many CPUs, with two runs of 30 samples each, take some 300 MB.
-MOST_CPUS = 1024
-MOST_PAIRS = MOST_CPUS * (MOST_CPUS - 1) // 2
-MOST_BYTES = 512 * 1024 * 1024
-MOST_ADDRESSES = 64
-MOST_RUNS_OF_PAIR = 2 * MOST_ADDRESSES
-MOST_SAMPLES_OF_RUN = 10_000
+MAX_CPUS = 1024
+MAX_PAIRS = MAX_CPUS * (MAX_CPUS - 1) // 2
+MAX_BYTES = 512 * 1024 * 1024
+MAX_ADDRESSES = 64
+MAX_RUNS_OF_PAIR = 2 * MAX_ADDRESSES
+MAX_SAMPLES_OF_RUN = 10_000
 # A second for one transfer is no latency of any machine.
-MOST_NS = 1e9
-_MOST_COUNT = 2**62
-_MOST_TEXTS = 1000
+MAX_NS = 1e9
+_MAX_COUNT = 2**62
+_MAX_TEXTS = 1000
 _EXPECTED = "name a latency.json that `pinstudy latency` has written"
 
 
@@ -51,7 +51,7 @@ def read_latency(path: Path) -> Latency:
     online = frozenset(topology.online)
     left_out = tuple(
         LeftOut(_known(one, one.pair("cpus"), online), one.text("reason"))
-        for one in told.tables("left_out", MOST_PAIRS)
+        for one in told.tables("left_out", MAX_PAIRS)
     )
     runs, samples = _runs(told, online)
     latency = Latency(
@@ -61,18 +61,18 @@ def read_latency(path: Path) -> Latency:
         elapsed_s=told.number("elapsed_s", float(2**40)),
         method=told.word("method", METHODS),
         plan=told.word("plan", PLANS),
-        pairs_of_node=told.whole("pairs_of_node", 1, _MOST_COUNT),
-        addresses=told.whole("addresses", 1, MOST_ADDRESSES),
+        pairs_of_node=told.whole("pairs_of_node", 1, _MAX_COUNT),
+        addresses=told.whole("addresses", 1, MAX_ADDRESSES),
         precision=told.number("precision", 1.0) if told.has("precision") else None,
         governor=told.text("governor") if told.has("governor") else "",
         topology=topology,
-        unavailable=told.texts("unavailable", _MOST_TEXTS),
+        unavailable=told.texts("unavailable", _MAX_TEXTS),
         left_out=left_out,
         runs=runs,
         one_way_ns=samples,
     )
-    if len(latency.cpus) > MOST_CPUS:
-        raise told.wrong("pairs", f"pairs of at most {MOST_CPUS} CPUs")
+    if len(latency.cpus) > MAX_CPUS:
+        raise told.wrong("pairs", f"pairs of at most {MAX_CPUS} CPUs")
     return latency
 
 
@@ -80,15 +80,15 @@ def _parsed(path: Path) -> dict[str, Any]:
     """Return the file's table; raises UserError when there is none."""
     name = harmless(str(path))
     try:
-        data = read_given(path, MOST_BYTES)
+        data = read_given(path, MAX_BYTES)
     except NotAFileError:
         raise UserError(f"{name}: is not a file; {_EXPECTED}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"{name}: cannot be read ({reason}); {_EXPECTED}") from None
-    if len(data) > MOST_BYTES:
+    if len(data) > MAX_BYTES:
         raise UserError(
-            f"{name}: is larger than {MOST_BYTES >> 20} MiB, which no measurement of {MOST_CPUS} "
+            f"{name}: is larger than {MAX_BYTES >> 20} MiB, which no measurement of {MAX_CPUS} "
             f"CPUs is; {_EXPECTED}"
         )
     try:
@@ -108,29 +108,29 @@ def _runs(told: Checked, online: frozenset[int]) -> tuple[pd.DataFrame, np.ndarr
     """Return the rows of all runs, and their samples one after the other."""
     rows: list[tuple[int, int, int, int, float, int]] = []
     parts: list[np.ndarray[Any, Any]] = []
-    addresses = told.whole("addresses", 1, MOST_ADDRESSES)
+    addresses = told.whole("addresses", 1, MAX_ADDRESSES)
     seen: set[tuple[int, int]] = set()
-    for pair in told.tables("pairs", MOST_PAIRS):
+    for pair in told.tables("pairs", MAX_PAIRS):
         a, b = _known(pair, pair.pair("cpus"), online)
         if (min(a, b), max(a, b)) in seen:
             raise pair.wrong("cpus", "each pair once")
         seen.add((min(a, b), max(a, b)))
-        runs = pair.tables("runs", MOST_RUNS_OF_PAIR)
+        runs = pair.tables("runs", MAX_RUNS_OF_PAIR)
         if not runs:
             raise pair.wrong("runs", "one run or more")
         for run in runs:
             ends = run.values.get("from"), run.values.get("to")
             if ends not in ((a, b), (b, a)) or bool in map(type, ends):
                 raise run.wrong("from", f"from and to to be CPUs {a} and {b}")
-            samples = run.numbers("one_way_ns", MOST_SAMPLES_OF_RUN, MOST_NS)
+            samples = run.numbers("one_way_ns", MAX_SAMPLES_OF_RUN, MAX_NS)
             parts.append(np.array(samples, dtype=float))
             rows.append(
                 (
                     int(ends[0]),
                     int(ends[1]),
                     run.whole("address", 0, addresses - 1),
-                    run.whole("round_trips", 1, _MOST_COUNT),
-                    run.whole("switched", 0, _MOST_COUNT) if run.has("switched") else np.nan,
+                    run.whole("round_trips", 1, _MAX_COUNT),
+                    run.whole("switched", 0, _MAX_COUNT) if run.has("switched") else np.nan,
                     len(samples),
                 )
             )

@@ -21,7 +21,7 @@ PUBLISHED = (15.5, 16.6)
 NOT_SEEN = "quoted at second hand; the original was not seen"
 # Medians that scatter by less are alike for whoever places threads.
 _ALIKE = 0.1
-_MOST_DISTURBED = 3
+_MAX_DISTURBED = 3
 # Partitions with a lower adjusted Rand index are not called alike.
 _LIKE = 0.5
 
@@ -223,7 +223,7 @@ def _disturbed(latency: Latency, clusters: Clusters) -> str:
     verb = "takes" if len(rows) == 1 else "take"
     return (
         f"{plural(len(rows), 'pair')} {verb} more than three times as long as the way over a third "
-        f"CPU, as if disturbed, and no cluster rests on that: CPUs {listed(told, _MOST_DISTURBED)}."
+        f"CPU, as if disturbed, and no cluster rests on that: CPUs {listed(told, _MAX_DISTURBED)}."
     )
 
 

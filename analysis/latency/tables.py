@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.latency.agreement import Agreement, Measured
 from analysis.latency.model import Latency
 from analysis.latency.nearness import Nearness
-from analysis.latency.partners import MOST_TIED, Partner, Partners
+from analysis.latency.partners import MAX_TIED, Partner, Partners
 from analysis.latency.teams import Team
 from analysis.latency.words import gained, listed, millions
 from analysis.statistics.interval import Interval
@@ -19,9 +19,9 @@ from analysis.table import Column, Table, one_line
 from base.cpulist import format_cpulist
 
 # More rows are for programs, or for the heat map.
-MOST_ROWS = 64
-MOST_PAIRS = 16
-_MOST_GROUPS = 8
+MAX_ROWS = 64
+MAX_PAIRS = 16
+_MAX_GROUPS = 8
 _NONE = "-"
 
 
@@ -41,8 +41,8 @@ def pairs_table(latency: Latency) -> Table:
     return Table(
         "One way between two CPUs, both directions; nearest first, rates are harmonic means",
         columns,
-        tuple(_pair_cells(row) for _, row in pairs.head(MOST_PAIRS).iterrows()),
-        _rest(len(pairs), MOST_PAIRS, "pairs.csv"),
+        tuple(_pair_cells(row) for _, row in pairs.head(MAX_PAIRS).iterrows()),
+        _rest(len(pairs), MAX_PAIRS, "pairs.csv"),
         tuple({str(k): _exact(v) for k, v in row.items()} for row in pairs.to_dict("records")),
     )
 
@@ -131,7 +131,7 @@ def clusters_table(agreement: Agreement) -> Table | None:
             (
                 str(level),
                 str(len(many)),
-                listed([format_cpulist(one.cpus) for one in many], _MOST_GROUPS),
+                listed([format_cpulist(one.cpus) for one in many], _MAX_GROUPS),
                 _between([one.cluster.within_ns for one in many]),
                 _between([one.cluster.outside_ns for one in many]),
                 name,
@@ -180,8 +180,8 @@ def partners_table(partners: Sequence[Partners]) -> Table:
     return Table(
         "The best partner of each CPU, on another core; rates are harmonic means",
         columns,
-        tuple(_partner_cells(one) for one in partners[:MOST_ROWS]),
-        _rest(len(partners), MOST_ROWS, "what --json prints"),
+        tuple(_partner_cells(one) for one in partners[:MAX_ROWS]),
+        _rest(len(partners), MAX_ROWS, "what --json prints"),
         tuple(partner_facts(one) for one in partners),
     )
 
@@ -205,8 +205,8 @@ def _named(partner: Partner) -> str:
 
 
 def _tied(one: Partners) -> str:
-    if len(one.tied) == MOST_TIED:
-        return f"{MOST_TIED} others or more"
+    if len(one.tied) == MAX_TIED:
+        return f"{MAX_TIED} others or more"
     return ", ".join(map(str, one.tied)) or _NONE
 
 

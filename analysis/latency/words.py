@@ -8,7 +8,7 @@ from analysis.verdict import phrases
 from base.cpulist import format_cpulist
 
 PER_MILLION = 1e6
-_MOST_LISTED = 6
+_MAX_LISTED = 6
 
 
 def ns(value: float) -> str:
@@ -37,14 +37,14 @@ def cpus(numbers: Sequence[int]) -> str:
     return f"CPU {numbers[0]}" if len(numbers) == 1 else f"CPUs {format_cpulist(numbers)}"
 
 
-def listed(parts: Sequence[str], most: int = _MOST_LISTED) -> str:
+def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:
     """Return the parts with commas and `and`; of very many the first, and how many more."""
     if len(parts) > most:
         return f"{', '.join(parts[:most])} and {len(parts) - most} more"
     return phrases.listed(parts)
 
 
-def groups(many: Sequence[Sequence[int]], most: int = _MOST_LISTED) -> str:
+def groups(many: Sequence[Sequence[int]], most: int = _MAX_LISTED) -> str:
     """Return groups of CPUs in one list, by their first CPU: `CPUs 0-3, 4-7 and 8-11`.
 
     A group whose list has a comma of its own stands in brackets.

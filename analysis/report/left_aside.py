@@ -11,10 +11,10 @@ from analysis.findings import CaseFinding, Findings
 from analysis.node_files import NodeSheet
 from analysis.sources import Results
 from base.text import plural
-from runners.records.status import LEFT_OUT, OK
+from runners.records.status import OK, SKIPPED
 
 # Beyond that a list is no longer read; what is left of it is counted by reason.
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def excluded_runs(results: Results, places: Places) -> Excluded:
     if results.runs is None:
         return Excluded((), (), 0)
     frame = results.runs.frame
-    made = frame[frame["status"] != LEFT_OUT]
+    made = frame[frame["status"] != SKIPPED]
     bad = made[~made["warmup"] & (made["status"] != OK)]
     columns = ("case_id", "repetition", "status", "reason")
     rows = list(zip(*(bad[name].tolist() for name in columns), strict=True))
@@ -74,9 +74,9 @@ def excluded_runs(results: Results, places: Places) -> Excluded:
             status=str(status),
             reason=reason if isinstance(reason, str) and reason else "no reason given",
         )
-        for case_id, repetition, status, reason in rows[:MOST_RUNS]
+        for case_id, repetition, status, reason in rows[:MAX_RUNS]
     ]
-    more = Counter(f"{status}: {reason}" for _, _, status, reason in rows[MOST_RUNS:])
+    more = Counter(f"{status}: {reason}" for _, _, status, reason in rows[MAX_RUNS:])
     return Excluded(tuple(runs), tuple(more.most_common(50)), int(made["warmup"].sum()))
 
 

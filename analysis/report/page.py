@@ -45,7 +45,7 @@ _HERE = Path(__file__).parent
 OBJECTIVE_NAMES = {"time": "time", "energy": "package energy", "edp": "energy-delay product"}
 _UNITS = {"time": "s", "energy": "J", "edp": "Js"}
 # A table's take some 80 KB and half a second: one page of all that a thousand have serves nobody.
-MOST_PICTURED = 50
+MAX_PICTURED = 50
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class TableSection:
     """A table with what belongs to it; `number` counts from 1.
 
     `beside` are the ratios to the baseline, and what the runs of each case say in each objective.
-    Beyond MOST_PICTURED tables there are no `pictures`.
+    Beyond MAX_PICTURED tables there are no `pictures`.
     """
 
     number: int
@@ -121,7 +121,7 @@ def report_html(results: Results, findings: Findings) -> str:
         node_alt=node_alt,
         data_uri=_data_uri,
         sections=sections,
-        most_pictured=MOST_PICTURED,
+        most_pictured=MAX_PICTURED,
         affinity_sections=affinity_sections,
         programs=_programs(results, findings),
         drift=drift,
@@ -170,7 +170,7 @@ def _title(results: Results) -> str:
 def _sections(results: Results, findings: Findings) -> list[TableSection]:
     """Return a section a table; `find` and `tables_of_cases` group the cases alike."""
     pictures: dict[int, list[Picture | NotDrawn]] = {}
-    pictured = range(min(len(findings.tables), MOST_PICTURED))
+    pictured = range(min(len(findings.tables), MAX_PICTURED))
     for at, drawn in table_figures(results, findings, pictured):
         pictures.setdefault(at, []).append(_picture(drawn))
     tables = tables_of_cases(results.cases, results.remarks)

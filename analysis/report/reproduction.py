@@ -19,13 +19,13 @@ from analysis.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
 from runners.records.reader import read_records
-from runners.records.status import BASELINE, LEFT_OUT
+from runners.records.status import BASELINE, SKIPPED
 from runners.study.machine import APPS, STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.
-MOST_RECORDS = 10_000
-MOST_STUDY_CHARACTERS = 100_000
-MOST_APPS = 100
+MAX_RECORDS = 10_000
+MAX_STUDY_CHARACTERS = 100_000
+MAX_APPS = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
 # What configs.load puts before a study that was run with another number than its own.
 _REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
@@ -81,7 +81,7 @@ def reproduction(
         study=study,
         digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
     )
-    for app in frame["app"].dropna().unique()[:MOST_APPS]:
+    for app in frame["app"].dropna().unique()[:MAX_APPS]:
         text = _text_of(results.folder / APPS / f"{app}.yaml") if _NAME.fullmatch(app) else None
         if text is not None:
             found.apps[app] = text
@@ -92,15 +92,15 @@ def reproduction(
 def _text_of(path: Path) -> str | None:
     """Return the text of a file beside records; None where there is none."""
     data = read_limited(path)
-    return None if data is None else data.decode("utf-8", "replace")[:MOST_STUDY_CHARACTERS]
+    return None if data is None else data.decode("utf-8", "replace")[:MAX_STUDY_CHARACTERS]
 
 
 def _read_parts(results: Results, places: Places, found: Reproduction) -> None:
     """Add what took part in the runs, by the records' own words."""
     assert results.folder is not None
     seen: set[str] = set()
-    for record in islice(read_records(results.folder / "records"), MOST_RECORDS):
-        if record.get("status") in (LEFT_OUT, BASELINE):
+    for record in islice(read_records(results.folder / "records"), MAX_RECORDS):
+        if record.get("status") in (SKIPPED, BASELINE):
             continue
         for what, version in _versions(record):
             known = found.versions.setdefault(what, [])

@@ -10,7 +10,7 @@ from analysis.sources import Results
 from analysis.table import joined
 from base.text import plural
 
-_MOST_NAMED = 6
+_MAX_NAMED = 6
 
 
 def question(findings: Findings) -> str:
@@ -19,10 +19,10 @@ def question(findings: Findings) -> str:
     threads = sorted({int(table.keys["threads"]) for table in findings.tables})
     if not apps:
         return "Which CPUs should programs run on?"
-    named = _listed([*apps[:_MOST_NAMED], *(["others"] if len(apps) > _MOST_NAMED else [])], "and")
+    named = _listed([*apps[:_MAX_NAMED], *(["others"] if len(apps) > _MAX_NAMED else [])], "and")
     if findings.raced:
         return f"On which CPUs, and with how many threads, should {named} run?"
-    counts = _listed([str(number) for number in threads[:_MOST_NAMED]], "or")
+    counts = _listed([str(number) for number in threads[:_MAX_NAMED]], "or")
     noun = "thread" if threads == [1] else "threads"
     return f"Which CPUs should {named} run on, with {counts} {noun}?"
 

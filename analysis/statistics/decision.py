@@ -22,11 +22,11 @@ ALPHA = 0.05
 # was undecided, share the rest.
 FIRST_LOOK = 0.8
 # Two runs of each have next to no spread in one study of ten by chance alone.
-LEAST_TO_DECIDE = 3
+MIN_TO_DECIDE = 3
 # What nobody would repeat more often.
-MOST_REPETITIONS = 1000
+MAX_REPETITIONS = 1000
 # Fewer repetitions know too little of spread and ratio to say how many would decide.
-LEAST_TO_FORECAST = 10
+MIN_TO_FORECAST = 10
 # In so many studies of 100 the fewer, and the more, repetitions of a forecast decide.
 CHANCES = (0.5, 0.8)
 # So many quantiles of the spread and of the ratio are averaged over, and so many totals tried: a
@@ -77,9 +77,9 @@ def more_repetitions(
     would not do.
     """
     n = difference.n
-    if n < LEAST_TO_FORECAST or difference.units > 1 or not difference.spread > 0:
+    if n < MIN_TO_FORECAST or difference.units > 1 or not difference.spread > 0:
         return None
-    totals = np.unique(np.geomspace(n + 1, MOST_REPETITIONS, TOTALS).astype(np.int64))
+    totals = np.unique(np.geomspace(n + 1, MAX_REPETITIONS, TOTALS).astype(np.int64))
     chance = np.maximum.accumulate(
         _chance(difference, totals, margin, ALPHA * share_of_look(look + 1) / max(comparisons, 1))
     )

@@ -15,7 +15,7 @@ from analysis.statistics.interval import LEVEL, Interval
 Array = NDArray[np.float64]
 
 # Fewer runs beyond one a case say nothing of a trend.
-LEAST_DF = 8
+MIN_DF = 8
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def trend(
     y, x = _centred(cases, np.log(values[known])), _centred(cases, along[known])
     df = len(y) - (int(cases.max()) + 1) - 1
     squares = float(x @ x)
-    if df < LEAST_DF or not squares > 0:
+    if df < MIN_DF or not squares > 0:
         return None
     slope = float(x @ y) / squares
     error = (float(np.sum((y - slope * x) ** 2)) / df / squares) ** 0.5

@@ -22,12 +22,12 @@ from analysis.statistics.interval import LEVEL, Interval
 Array = NDArray[np.float64]
 
 # Below that many runs the bootstrap has too few values to draw from.
-LEAST_FOR_INTERVALS = 5
+MIN_FOR_INTERVALS = 5
 # Davison and Hinkley, "Bootstrap Methods" (1997), section 5.2: tails of intervals need thousands.
 RESAMPLES = 9999
 # Numbers drawn in all: more of them take longer than a reader of a report waits (some 3 s).
-MOST_DRAWN = 80_000_000
-LEAST_RESAMPLES = 499
+MAX_DRAWN = 80_000_000
+MIN_RESAMPLES = 499
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores above 3.5; the
 # constants make median and mean absolute deviations those of a normal distribution.
 OUTLIER_SCORE = 3.5
@@ -65,7 +65,7 @@ def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
     intervals.
     """
     drawn = sum(len(values) for values in samples)
-    resamples = int(np.clip(MOST_DRAWN // max(drawn, 1), LEAST_RESAMPLES, RESAMPLES))
+    resamples = int(np.clip(MAX_DRAWN // max(drawn, 1), MIN_RESAMPLES, RESAMPLES))
     found: list[Sample | None] = [None] * len(samples)
     for n in {len(values) for values in samples}:
         where = [at for at, values in enumerate(samples) if len(values) == n]
@@ -80,7 +80,7 @@ def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
     n = rows.shape[1]
     none: list[Interval | None] = [None] * len(rows)
     of_mean, of_median = none, none
-    if n >= LEAST_FOR_INTERVALS:
+    if n >= MIN_FOR_INTERVALS:
         of_mean, of_median = _intervals(rows, resamples, seed)
     sds = rows.std(axis=1, ddof=1) if n > 1 else np.full(len(rows), np.nan)
     medians, scores = _median(rows, axis=1), modified_scores(rows)
@@ -170,7 +170,7 @@ def modified_scores(rows: Array) -> Array:
 
     Without spread in the middle half, the mean absolute deviation takes the median one's place.
     """
-    if rows.shape[1] < LEAST_FOR_INTERVALS:
+    if rows.shape[1] < MIN_FOR_INTERVALS:
         return np.zeros_like(rows)
     away = np.abs(rows - _median(rows, axis=1)[:, None])
     middle = _median(away, axis=1) / _MAD_OF_NORMAL

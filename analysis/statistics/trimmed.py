@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 SHARE = 0.2
 # Of fewer values so many degrees of freedom are lost that the untrimmed mean finds more, and it
 # still keeps its level there: among so few runs a slow one is absent, or widens the interval.
-LEAST_TRIMMED = 7
+MIN_TRIMMED = 7
 
 
 def cut_of(n: int, share: float = SHARE) -> int:
     """Return how many of n values are cut from each end: none of fewer than seven."""
-    return int(share * n) if n >= LEAST_TRIMMED else 0
+    return int(share * n) if n >= MIN_TRIMMED else 0
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.statistics.decision import ALPHA
-from analysis.statistics.sample import LEAST_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
+from analysis.statistics.sample import MIN_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
 
 Array = NDArray[np.float64]
 
 # A slow run takes at least so much longer than its case's median, as a share: less is no mode of
 # its own that anybody would act on. It is beyond the case's noise as well, by its modified z-score.
-LEAST_LONGER = 0.03
+MIN_LONGER = 0.03
 # Spreads differ when one is at least twice the other and a test agrees.
-LEAST_TIMES = 2.0
+MIN_TIMES = 2.0
 # Boschloo's test of 100 runs each takes 0.2 s, of 1000 each 50 s.
-MOST_OF_BOSCHLOO = 100
+MAX_OF_BOSCHLOO = 100
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ def slow_runs(times: Array) -> SlowRuns | None:
     Slow is a run that takes at least 3 % longer than the median of its case and stands more than
     3.5 deviations above it (modified z-score, Iglewicz and Hoaglin 1993).
     """
-    if len(times) < LEAST_FOR_INTERVALS:
+    if len(times) < MIN_FOR_INTERVALS:
         return None
     longer = times / float(np.median(times)) - 1
     scores = modified_scores(np.asarray(times, dtype=float)[None, :])[0]
-    slow = longer[(longer >= LEAST_LONGER) & (scores > OUTLIER_SCORE)]
+    slow = longer[(longer >= MIN_LONGER) & (scores > OUTLIER_SCORE)]
     if not len(slow):
         return SlowRuns(0, len(times))
     return SlowRuns(len(slow), len(times), float(slow.min()), float(slow.max()))
@@ -68,7 +68,7 @@ def _p_of_counts(slow_a: int, n_a: int, slow_b: int, n_b: int) -> float:
     from scipy import stats
 
     table = np.array([[slow_a, slow_b], [n_a - slow_a, n_b - slow_b]])
-    test = stats.boschloo_exact if max(n_a, n_b) <= MOST_OF_BOSCHLOO else stats.fisher_exact
+    test = stats.boschloo_exact if max(n_a, n_b) <= MAX_OF_BOSCHLOO else stats.fisher_exact
     return float(test(table).pvalue)
 
 
@@ -84,10 +84,10 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
     and the test of Brown and Forsythe (1974) says so at 5 %.
     """
     spreads = [float(np.std(logs, ddof=1)) for logs in (log_a, log_b)]
-    if min(len(log_a), len(log_b)) < LEAST_FOR_INTERVALS or min(spreads) <= 0:
+    if min(len(log_a), len(log_b)) < MIN_FOR_INTERVALS or min(spreads) <= 0:
         return None
     times = spreads[0] / spreads[1]
-    if 1 / LEAST_TIMES < times < LEAST_TIMES:
+    if 1 / MIN_TIMES < times < MIN_TIMES:
         return None
     from scipy import stats
 

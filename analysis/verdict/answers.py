@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, Verdict
-from analysis.statistics.decision import LEAST_TO_DECIDE, Word, decide
+from analysis.statistics.decision import MIN_TO_DECIDE, Word, decide
 from analysis.statistics.difference import Difference
 from analysis.verdict import sentences
 from analysis.verdict.not_compared import not_compared
@@ -97,10 +97,10 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 def _answer(best: CaseFinding) -> str:
     """Return the word for what a case does to its threads, or to its virtual CPUs."""
-    tightness = [best.facts.get("tightness"), best.facts.get("vcpu_tightness")]
-    if "pin" in tightness:
+    binding = [best.facts.get("binding"), best.facts.get("vcpu_binding")]
+    if "pin" in binding:
         return "pin"
-    return "leave" if set(tightness) <= {"none", None} and "none" in tightness else "confine"
+    return "leave" if set(binding) <= {"none", None} and "none" in binding else "confine"
 
 
 def _as_good(
@@ -118,7 +118,7 @@ def _as_good(
             continue
         difference = rules.between(case.case_id, best.case_id, objective)
         word: Word = "undecided"
-        if difference is not None and difference.n >= LEAST_TO_DECIDE:
+        if difference is not None and difference.n >= MIN_TO_DECIDE:
             outside, different = difference.p_outside(rules.margin), difference.p_different
             word = decide(difference.log_ratio, different, outside)
         # What is undecided against the baseline can be no more than undecided here.

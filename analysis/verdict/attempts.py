@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.frame import good_runs
-from runners.records.status import INTERRUPTED, LEFT_OUT
+from runners.records.status import INTERRUPTED, SKIPPED
 
 # An attempt that begins so long after the one before it in the same boot is of another day.
 PAUSE_S = 8 * 3600.0
@@ -51,7 +51,7 @@ def look_of(frame: pd.DataFrame) -> int:
     later one went on to more. One that was killed within a block was not finished, and whoever
     continues it is taken not to have chosen to by its results.
     """
-    made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, LEFT_OUT])]
+    made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
     made = made[made["attempt"].notna() & made["repetition"].notna()]
     if made.empty:
         return 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.findings import OBJECTIVES, Comparison, Objective
 from analysis.statistics.decision import (
-    LEAST_TO_DECIDE,
+    MIN_TO_DECIDE,
     Word,
     decide,
     more_repetitions,
@@ -114,7 +114,7 @@ def _of_question(
     for (key, difference), *p_values in zip(differences.items(), different, outside, strict=True):
         p_different, p_outside = (min(1.0, p / share_of_look(look)) for p in p_values)
         word: Word = "undecided"
-        if difference.n >= LEAST_TO_DECIDE:
+        if difference.n >= MIN_TO_DECIDE:
             word = decide(difference.log_ratio, p_different, p_outside)
         more = None
         if word == "undecided":

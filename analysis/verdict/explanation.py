@@ -12,11 +12,11 @@ from analysis.verdict.phrases import TIMES_FROM, name, rounded
 from runners.node.topology import KIND_ORDER
 
 # Shares of CPU time that differ by less are not worth a word.
-LEAST_SHARE = 0.001
+MIN_SHARE = 0.001
 # Relative differences of means below this are none: of counts, whose spread is large, and of
 # frequencies, whose is small.
-LEAST_COUNT_CHANGE = 0.05
-LEAST_FREQUENCY_CHANGE = 0.005
+MIN_COUNT_CHANGE = 0.05
+MIN_FREQUENCY_CHANGE = 0.005
 
 
 def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
@@ -47,7 +47,7 @@ def _differ(mine: float, theirs: float, least: float) -> bool:
 def _migrations(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     for measure, what in (("migrations", "threads"), ("vcpu_migrations", "virtual CPUs")):
         mine, theirs = _mean(case, measure), _mean(baseline, measure)
-        if _differ(mine, theirs, LEAST_COUNT_CHANGE) and mean_count(mine) != mean_count(theirs):
+        if _differ(mine, theirs, MIN_COUNT_CHANGE) and mean_count(mine) != mean_count(theirs):
             yield (
                 f"{what} were moved {_times(theirs)} a run under #{baseline.number} and "
                 f"{_times(mine)} under #{case.number}"
@@ -65,7 +65,7 @@ def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     # The last one, of the best cores, is the others' rest: it is named where it stands alone.
     for kind in known[:-1] or known:
         a, b = mine[kind], theirs[kind]
-        if abs(a - b) >= LEAST_SHARE:
+        if abs(a - b) >= MIN_SHARE:
             yield (
                 f"{b * 100:.1f} % of CPU time was on {kind}-cores under #{baseline.number} and "
                 f"{a * 100:.1f} % under #{case.number}"
@@ -79,7 +79,7 @@ def _shares(case: CaseFinding) -> Mapping[str, float]:
 
 def _frequency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "freq_mean_ghz"), _mean(baseline, "freq_mean_ghz")
-    if _differ(mine, theirs, LEAST_FREQUENCY_CHANGE):
+    if _differ(mine, theirs, MIN_FREQUENCY_CHANGE):
         yield (
             f"the mean frequency was {theirs:.2f} GHz under #{baseline.number} and {mine:.2f} GHz "
             f"under #{case.number}"
@@ -88,7 +88,7 @@ def _frequency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
 
 def _cache_misses(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "cache_misses"), _mean(baseline, "cache_misses")
-    if not (_differ(mine, theirs, LEAST_COUNT_CHANGE) and theirs > 0):
+    if not (_differ(mine, theirs, MIN_COUNT_CHANGE) and theirs > 0):
         return
     ratio, under = mine / theirs, f"under #{baseline.number}"
     if not mine:

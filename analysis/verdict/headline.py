@@ -109,9 +109,9 @@ def _hedge(verdicts: Verdicts) -> str:
     return f"; {'; '.join(parts)}" if parts else ""
 
 
-def _does(case: CaseFinding, tightness: str) -> bool:
-    of_case = (case.facts.get("tightness"), case.facts.get("vcpu_tightness"))
-    return tightness in of_case and (tightness == "pin" or "pin" not in of_case)
+def _does(case: CaseFinding, binding: str) -> bool:
+    of_case = (case.facts.get("binding"), case.facts.get("vcpu_binding"))
+    return binding in of_case and (binding == "pin" or "pin" not in of_case)
 
 
 def _most(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.findings import OBJECTIVES, CaseFinding, Objective
 from analysis.table import joined, one_line
 from analysis.verdict.phrases import (
-    MOST_NAMED,
+    MAX_NAMED,
     NOUNS,
     Change,
     and_others,
@@ -73,7 +73,7 @@ def _by_means(cases: Sequence[CaseFinding], baseline: CaseFinding, objective: Ob
     ]
     if not changes:
         return ""
-    shown = [f"{name(case)} {of_means.size}" for case, of_means in changes[:MOST_NAMED]]
+    shown = [f"{name(case)} {of_means.size}" for case, of_means in changes[:MAX_NAMED]]
     said = ", ".join([*shown, *and_others([case for case, _ in changes])])
     return f"; by the means alone, against {name(baseline)}: {said}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.findings import CaseFinding, Comparison, Objective
-from analysis.statistics.decision import LEAST_TO_FORECAST
+from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
 from analysis.table import one_line
@@ -26,7 +26,7 @@ FRACTIONS_TO = 0.1
 # An interval whose ends are further apart than that many times says next to nothing.
 WIDEST = 1000.0
 # How many rows a sentence names before it refers to the table.
-MOST_NAMED = 6
+MAX_NAMED = 6
 _PLACES = {
     "pcores": "the P-cores",
     "ecores": "the E-cores",
@@ -186,9 +186,9 @@ def name(case: CaseFinding) -> str:
 
 def names(cases: Sequence[CaseFinding]) -> str:
     """Return the cases' names as a list in a sentence; beyond the first six, how many more."""
-    shown = [name(case) for case in cases[:MOST_NAMED]]
-    if len(cases) > MOST_NAMED:
-        shown.append(others(len(cases) - MOST_NAMED))
+    shown = [name(case) for case in cases[:MAX_NAMED]]
+    if len(cases) > MAX_NAMED:
+        shown.append(others(len(cases) - MAX_NAMED))
     return listed(shown)
 
 
@@ -225,7 +225,7 @@ def leaves_all(facts: Mapping[str, Any]) -> bool:
     """Return whether a case leaves its threads, and a guest's virtual CPUs, to the OS scheduler."""
     prefixes = ("", "vcpu_") if facts.get("vcpu_mapping") else ("",)
     return all(
-        (facts.get(f"{prefix}selection"), facts.get(f"{prefix}tightness")) == ("all", "none")
+        (facts.get(f"{prefix}selection"), facts.get(f"{prefix}binding")) == ("all", "none")
         for prefix in prefixes
     )
 
@@ -234,7 +234,7 @@ def do(facts: Mapping[str, Any]) -> str:
     """Return what a case's mapping does to threads, as an instruction."""
     if facts.get("vcpu_mapping"):
         of_guest = _instruction("virtual CPU", facts, "vcpu_", _count(facts.get("vm_cpus")))
-        if facts["tightness"] in (None, "none"):
+        if facts["binding"] in (None, "none"):
             return of_guest
         return f"{of_guest} and, in the guest, {_instruction('thread', facts, '', 2)}"
     return _instruction("thread", facts, "", _count(facts["threads"]))
@@ -246,23 +246,23 @@ def _count(value: Any) -> int:  # noqa: ANN401 - whatever a record has there
 
 
 def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -> str:
-    selection, tightness = facts.get(f"{prefix}selection"), facts.get(f"{prefix}tightness")
+    selection, binding = facts.get(f"{prefix}selection"), facts.get(f"{prefix}binding")
     where = _PLACES.get(str(selection))
-    if where is None or tightness not in ("none", "set", "pin"):
+    if where is None or binding not in ("none", "set", "pin"):
         return f"use {one_line(str(facts[f'{prefix}mapping']))}"
     all_ = f"the {what}" if count == 1 else f"the {what}s"
-    if tightness == "none":
+    if binding == "none":
         # Only all CPUs can be left to the scheduler; what else a record says is taken literally.
         on = "" if selection == "all" else f" on {where}"
         return f"leave {all_} to the OS scheduler{on}"
-    if tightness == "set":
+    if binding == "set":
         return f"confine {all_} to {where}"
     return f"pin {all_} to a CPU of {where}" if count == 1 else f"pin each {what} on {where}"
 
 
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
     """Return how many cases come after those that a sentence names; nothing when none do."""
-    return [others(len(cases) - MOST_NAMED)] if len(cases) > MOST_NAMED else []
+    return [others(len(cases) - MAX_NAMED)] if len(cases) > MAX_NAMED else []
 
 
 def needed(comparison: Comparison) -> list[str]:
@@ -272,6 +272,6 @@ def needed(comparison: Comparison) -> list[str]:
         return [f"{more.half} to {more.most} more repetitions would decide"]
     if difference.units > 1:
         return ["more boots or days would tell more than more repetitions"]
-    if difference.n >= LEAST_TO_FORECAST:
+    if difference.n >= MIN_TO_FORECAST:
         return ["even a thousand repetitions might not decide"]
     return []

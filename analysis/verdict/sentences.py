@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
 from analysis.statistics.decision import (
     ALPHA,
-    LEAST_TO_DECIDE,
+    MIN_TO_DECIDE,
     Word,
 )
 from analysis.table import one_line
 from analysis.verdict.explanation import explanation
 from analysis.verdict.not_compared import mean_change
 from analysis.verdict.phrases import (
-    MOST_NAMED,
+    MAX_NAMED,
     NOUNS,
     and_others,
     change,
@@ -67,7 +67,7 @@ class Ground:
 
     def changes(self, cases: Sequence[CaseFinding]) -> str:
         """Return the rows and changes of some cases, and how many more there are."""
-        shown = [self.change(case) for case in cases[:MOST_NAMED]]
+        shown = [self.change(case) for case in cases[:MAX_NAMED]]
         return "; ".join([*shown, *and_others(cases)])
 
     @property
@@ -170,7 +170,7 @@ def _open(ground: Ground) -> str:
     if not cases:
         return ""
     cases.sort(key=lambda case: _nearness(ground.comparison(case)))
-    needs = [_in_doubt(ground, case) for case in cases[:MOST_NAMED]]
+    needs = [_in_doubt(ground, case) for case in cases[:MAX_NAMED]]
     said = "; ".join([*needs, *and_others(cases)])
     return f"Undecided against {name(ground.baseline)}, with 95 % intervals: {said}."
 
@@ -187,7 +187,7 @@ def _in_doubt(ground: Ground, case: CaseFinding) -> str:
     if not difference.standard_error > 0:
         return f"{name(case)} {found.what} ({_without_spread(ground, case)})"
     why = [found.bracket]
-    if difference.n < LEAST_TO_DECIDE:
+    if difference.n < MIN_TO_DECIDE:
         why.append("two runs decide nothing")
     elif 1.0 not in difference.interval():
         why[0] += f", not enough among {plural(len(ground.compared), 'comparison')} (Holm)"
@@ -279,7 +279,7 @@ def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
         spreads(ground.objective, ground.baseline, ground.compared),
         slow(ground.baseline, ground.compared) if ground.objective == "time" else "",
         _lost(ground, cases),
-        rests_on([ground.baseline, *cases[:MOST_NAMED]]),
+        rests_on([ground.baseline, *cases[:MAX_NAMED]]),
         start_ups(ground.compared, ground.baseline),
         _apart(ground),
         of_units(comparisons),
@@ -292,7 +292,7 @@ def _caveats(ground: Ground, cases: Sequence[CaseFinding]) -> tuple[str, ...]:
 def _lost(ground: Ground, cases: Sequence[CaseFinding]) -> str:
     """Say how many runs of these cases and the baseline are not in their numbers."""
     parts = []
-    for case in (ground.baseline, *cases[:MOST_NAMED]):
+    for case in (ground.baseline, *cases[:MAX_NAMED]):
         excluded = case.facts.get("excluded") or {}
         lost = sum(excluded.values())
         if lost:

@@ -17,7 +17,7 @@ from analysis.verdict.phrases import NOUNS, WIDEST
 _HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
 UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}
 RATIO_DECIMALS = 3
-MOST_RATIO_DECIMALS = 9
+MAX_RATIO_DECIMALS = 9
 
 
 def statistics_tables(table: TableFindings) -> list[Table]:
@@ -129,7 +129,7 @@ def ratio_decimals(ratio: float) -> int:
     """Return the decimals of a ratio: three, or more so that a small one has three digits."""
     if not 0 < ratio < 1:
         return RATIO_DECIMALS
-    return min(MOST_RATIO_DECIMALS, max(RATIO_DECIMALS, 2 - math.floor(math.log10(ratio))))
+    return min(MAX_RATIO_DECIMALS, max(RATIO_DECIMALS, 2 - math.floor(math.log10(ratio))))
 
 
 def ratio_interval(difference: Difference) -> str:

@@ -11,8 +11,8 @@ from analysis.render import markdown_text, render
 from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import OUTLIER_SCORE
-from analysis.statistics.trimmed import LEAST_TRIMMED
-from analysis.statistics.unlike import LEAST_LONGER, least_to_see, unseen
+from analysis.statistics.trimmed import MIN_TRIMMED
+from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
 from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.phrases import NOUNS, governor, listed
 from analysis.verdict.tables import (
@@ -125,7 +125,7 @@ def _of_words(findings: Findings) -> Iterator[str]:
         )
     if few := [of for of in typical if not of.cut]:
         yield (
-            f"{plural(len(few), 'comparison')} of fewer than {LEAST_TRIMMED} runs: nothing is "
+            f"{plural(len(few), 'comparison')} of fewer than {MIN_TRIMMED} runs: nothing is "
             "trimmed, and a slow run widens the interval"
         )
     if len(typical) < len(differences):
@@ -164,7 +164,7 @@ def _boots(differences: Sequence[Difference]) -> str:
 def _of_slow_runs(n: int) -> str:
     """Say what a slow run is, and how often so few runs hold none of a mode of one in ten."""
     said = (
-        f"slow: at least {LEAST_LONGER * 100:g} % longer than the case's median, and by more than "
+        f"slow: at least {MIN_LONGER * 100:g} % longer than the case's median, and by more than "
         f"{OUTLIER_SCORE} deviations"
     )
     if n >= least_to_see():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analysis.findings import CaseFinding, Comparison, Objective
 from analysis.statistics.decision import ALPHA
 from analysis.verdict.phrases import (
-    MOST_NAMED,
+    MAX_NAMED,
     NOUNS,
     and_others,
     change_of_means,
@@ -28,7 +28,7 @@ def parted(
     cases = [case for case in compared if case.comparisons[objective].parted(margin)]
     if not cases:
         return ""
-    said = "; ".join([*(_both(objective, case) for case in cases[:MOST_NAMED]), *and_others(cases)])
+    said = "; ".join([*(_both(objective, case) for case in cases[:MAX_NAMED]), *and_others(cases)])
     return (
         f"Mean and typical {NOUNS[objective]} disagree, as rare slow or fast runs make them; "
         f"against {name(baseline)}: {said}."
@@ -48,7 +48,7 @@ def spreads(objective: Objective, baseline: CaseFinding, compared: Sequence[Case
     cases = [case for case in compared if case.comparisons[objective].spread_times is not None]
     if not cases:
         return ""
-    said = listed([_spread(objective, case) for case in cases[:MOST_NAMED]])
+    said = listed([_spread(objective, case) for case in cases[:MAX_NAMED]])
     more = "".join(f", and {other}" for other in and_others(cases))
     return (
         f"Runs spread otherwise than those of {name(baseline)}: {said}{more}. What is said of the "
@@ -70,7 +70,7 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
     with_some = [case for case in cases if case.slow and case.slow.count]
     if not with_some:
         return ""
-    said = [_slow(case) for case in with_some[:MOST_NAMED]]
+    said = [_slow(case) for case in with_some[:MAX_NAMED]]
     if none := [case for case in cases if case.slow and not case.slow.count]:
         said.append(f"none of {names(none)}")
     text = f"Slow runs: {listed([*said, *and_others(with_some)])}; {_shares(baseline, compared)}"
@@ -103,7 +103,7 @@ def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
         return f"that their shares differ is not shown (exact test, p = {least:.2g})"
     return (
         f"by an exact test the share is another than that of {name(baseline)} under "
-        f"{listed(proved[:MOST_NAMED])}"
+        f"{listed(proved[:MAX_NAMED])}"
     )
 
 

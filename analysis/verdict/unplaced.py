@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from analysis.findings import CaseFinding
-from analysis.verdict.phrases import MOST_NAMED, and_others, listed, name
+from analysis.verdict.phrases import MAX_NAMED, and_others, listed, name
 
 
 def unusable(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
@@ -38,5 +38,5 @@ def rests_on(cases: Sequence[CaseFinding]) -> str:
 
 
 def _counts(cases: Sequence[CaseFinding]) -> str:
-    shown = [f"{name(case)} ({case.placed.told})" for case in cases[:MOST_NAMED]]
+    shown = [f"{name(case)} ({case.placed.told})" for case in cases[:MAX_NAMED]]
     return listed([*shown, *and_others(cases)])

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 # No time, energy or product of both is beyond these in s, J or J s; their squares can be reckoned.
 LEAST, MOST = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
-LEAST_PAIRED = 2 / 3
+MIN_PAIRED = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
     _, at_a, at_b = np.intersect1d(case.block[mine], baseline.block[theirs], return_indices=True)
     together = _same(case.attempt[mine][at_a], baseline.attempt[theirs][at_b])
     at_a, at_b = at_a[together], at_b[together]
-    least = max(2, LEAST_PAIRED * min(len(a), len(b)))
+    least = max(2, MIN_PAIRED * min(len(a), len(b)))
     if len(at_a) >= least and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
         return Difference.of_pairs(a[at_a], b[at_b], case.unit[mine][at_a])
     return Difference.of_runs(a, b)

@@ -99,7 +99,7 @@ def run_study(
     """
     file = folder / "factor"
     command = kernel.command(seconds, "--factor", str(file))
-    same = {"selection": "pcores", "tightness": "pin"}
+    same = {"selection": "pcores", "binding": "pin"}
     mappings = [{"name": name} | same for name in (FIRST, SECOND)]
     path = write_study(folder, "names", command, mappings, repetitions, warmup=1, seed=seed)
     session = Session.begin(

@@ -19,7 +19,7 @@ from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
 # A block of so many runs can be made in the minutes that a user gives.
-MOST_CANDIDATES = 56
+MAX_CANDIDATES = 56
 # A mapping, and what it is for, of which it is told when a node cannot do it.
 _TOLD = {
     "pcores-set": "P-cores alone",
@@ -110,7 +110,7 @@ def make_field(
     threads: int,
     asked: Sequence[int] | None,
     schedules: Sequence[str],
-    most: int = MOST_CANDIDATES,
+    most: int = MAX_CANDIDATES,
 ) -> Field:
     """Return the candidates of a node.
 
@@ -179,7 +179,7 @@ def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[PlacedM
 def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[object, ...]:
     """Return what is the same for mappings that put the threads in the same way."""
     mask = tuple(sorted(placed.cpus))
-    if placed.mapping.tightness == "pin" and threads > 1:
+    if placed.mapping.binding == "pin" and threads > 1:
         return ("pin", placed.cpus)
     # A mask of all CPUs is what the OS scheduler has anyway; one thread is pinned by a mask of one.
     return ("all",) if mask == tuple(sorted(topology.allowed)) else ("set", mask)
@@ -239,11 +239,11 @@ def _cannot(ground: Ground) -> list[str]:
         reasons = {why: what for why, what in reasons.items() if what != [_TOLD["ecores-set"]]}
         kind = ground.topology.kinds[0].name
         reasons[f"the node has one core kind ({kind})"] = ["some core kinds alone"]
-    for tightness in ("set", "pin"):
+    for binding in ("set", "pin"):
         try:
-            ground.place(f"cores-{tightness}", 1)
+            ground.place(f"cores-{binding}", 1)
         except CannotMapError as reason:
-            reasons.setdefault(str(reason), []).append(f"every {tightness} of CPUs")
+            reasons.setdefault(str(reason), []).append(f"every {binding} of CPUs")
     lines = [f"{', '.join(what)}: {why}" for why, what in reasons.items()]
     low = [cpu for kind in ground.topology.kinds if kind.name == "LP-E" for cpu in kind.cpus]
     if low and has_e_cores(ground.topology):

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Programs have some 10 segments and 30 dynamic entries, 64 KiB of names, with C++ a few MiB.
-MOST_SEGMENTS = 1000
-MOST_DYNAMIC_BYTES = 1 << 16
-MOST_NAMES_BYTES = 32 << 20
+MAX_SEGMENTS = 1000
+MAX_DYNAMIC_BYTES = 1 << 16
+MAX_NAMES_BYTES = 32 << 20
 
 _NAME = re.compile(rb"[^\0]+")
 _PT_LOAD, _PT_DYNAMIC = 1, 2
@@ -72,7 +72,7 @@ def _names(descriptor: int) -> frozenset[bytes]:
     dynamic = next((at for at in segments if at[0] == _PT_DYNAMIC), None)
     if dynamic is None:
         raise NotLookedIntoError("it is statically linked")
-    if dynamic[3] > MOST_DYNAMIC_BYTES:
+    if dynamic[3] > MAX_DYNAMIC_BYTES:
         raise NotLookedIntoError("its dynamic table is too large")
     packed = struct.Struct(order + form.entry)
     table = _read(descriptor, dynamic[1], dynamic[3] // packed.size * packed.size)
@@ -81,7 +81,7 @@ def _names(descriptor: int) -> frozenset[bytes]:
         if tag == _DT_NULL:
             break
         found.setdefault(tag, value)
-    if _DT_STRTAB not in found or not 0 < found.get(_DT_STRSZ, 0) <= MOST_NAMES_BYTES:
+    if _DT_STRTAB not in found or not 0 < found.get(_DT_STRSZ, 0) <= MAX_NAMES_BYTES:
         raise NotLookedIntoError("it has no table of dynamic names")
     offset = _in_file(found[_DT_STRTAB], segments)
     names = _read(descriptor, offset, found[_DT_STRSZ])
@@ -100,7 +100,7 @@ def _segments(descriptor: int) -> tuple[_Form, str, list[tuple[int, int, int, in
     values = header.unpack(_read(descriptor, 16, header.size))
     start, size, count = values[4], values[8], values[9]
     segment = struct.Struct(order + form.segment)
-    if size != segment.size or not 0 < count <= MOST_SEGMENTS:
+    if size != segment.size or not 0 < count <= MAX_SEGMENTS:
         raise NotLookedIntoError("it is not a sound ELF file")
     table = _read(descriptor, start, size * count)
     return form, order, [form.segment_fields(each) for each in segment.iter_unpack(table)]

@@ -16,7 +16,7 @@ from base.text import as_typed
 from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study
 from configs.schema.document import read_bytes
-from runners.advise.candidates import MOST_CANDIDATES, Ground, make_field
+from runners.advise.candidates import MAX_CANDIDATES, Ground, make_field
 from runners.advise.program import Program, look_at
 from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
@@ -53,7 +53,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
         reference.threads,
         request.threads,
         _schedules(program, request, reference),
-        MOST_CANDIDATES // len(governors.governors),
+        MAX_CANDIDATES // len(governors.governors),
     )
     file = make_study_file(request, program, reference, field, governors.governors, topology)
     return Search(request, program, reference, field, governors, file)

@@ -15,7 +15,7 @@ from runners.host.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_am
 LOOPS = ("yes", "maybe", "no")
 
 # A program that loads more libraries than this is not looked into further.
-MOST_LIBRARIES = 200
+MAX_LIBRARIES = 200
 
 # Libraries that start threads or programs only when a program calls functions that are looked for.
 _PLAIN = re.compile(
@@ -101,7 +101,7 @@ def _any(pattern: re.Pattern[bytes], names: Collection[bytes]) -> str:
 
 def _names(path: Path, libraries: Collection[Path]) -> frozenset[bytes]:
     """Return the names of the program and its libraries; those of the system are left aside."""
-    if len(libraries) > MOST_LIBRARIES:
+    if len(libraries) > MAX_LIBRARIES:
         raise NotLookedIntoError(f"it loads {len(libraries)} libraries")
     names = dynamic_names(path)
     for library in libraries:

@@ -22,7 +22,7 @@ from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
-_MOST_TOLD = 200
+_MAX_TOLD = 200
 # A run that takes so many seconds is not too short to be looked at.
 LONG_ENOUGH_S = 1.0
 
@@ -103,7 +103,7 @@ def told_in_vain(started: int, told: int) -> str:
 
 def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError that says why a run of the reference was not good, and what helps."""
-    last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MOST_TOLD]
+    last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MAX_TOLD]
     told = f" (it said: {last})" if last else ""
     raise StudyError(
         f"a run of {request.program.name} as you start it was not good: {_reason(record)}{told}; "

@@ -26,8 +26,8 @@ PREFIX = "advise"
 # The only size of a program that is given as a command line.
 SIZE = "given"
 # A study's name has 64 characters at most, and is the prefix, the app's name and eight digits.
-_MOST_NAME = 40
-_MOST_TITLE = 120
+_MAX_NAME = 40
+_MAX_TITLE = 120
 _SIZE_PLACE, _THREADS_PLACE = "{size}", "{threads}"
 # Keys of a race that change no run: a search that is continued may have others.
 _CHANGEABLE = ("within", "runs")
@@ -90,7 +90,7 @@ def make_study_file(
 def app_name(file_name: str) -> str:
     """Return a program's file name as the name of an app."""
     plain = re.sub(r"[^A-Za-z0-9._+-]+", "-", file_name)
-    return re.sub(r"^[^A-Za-z0-9]+", "", plain)[:_MOST_NAME] or "program"
+    return re.sub(r"^[^A-Za-z0-9]+", "", plain)[:_MAX_NAME] or "program"
 
 
 def with_race(document: Document, race: Document) -> Document:

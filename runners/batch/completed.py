@@ -10,7 +10,7 @@ from base.errors import UserError
 from runners.records.reader import read_progress
 from runners.records.run_keys import RunKey
 from runners.records.shard import LATE
-from runners.records.status import FINAL, LEFT_OUT, OK
+from runners.records.status import FINAL, OK, SKIPPED
 
 # By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
 Blocks = Mapping[int, tuple[int, int]]
@@ -59,7 +59,7 @@ def read_made(folder: Path, study_digest: str) -> Made:
         case_id = str(record.get("case_id"))
         if status in FINAL and type(repetition) is int:
             runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
-        elif status == LEFT_OUT:
+        elif status == SKIPPED:
             wanted = f"{record.get('mapping')} under {record.get('governor')}"
             refusal = Refusal(str(record.get("node_id")), wanted, str(record.get("reason")))
             refused.setdefault(refusal, set()).add(case_id)

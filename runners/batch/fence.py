@@ -1,7 +1,7 @@
-"""Who may go on: generations of workers, of which only the newest of a lane writes.
+"""Who may go on: generations of workers, of which only the newest of a slot writes.
 
 A batch system gives a job back to the queue under the same id when its node is lost, while the old
-copy may still be at work there. Each attempt therefore claims the next generation of its lane, by
+copy may still be at work there. Each attempt therefore claims the next generation of its slot, by
 creating a file that did not exist before (O_EXCL, which is atomic on local and network file systems
 alike; open(2)); nobody's clock is asked. Older generations find that file and stop.
 """
@@ -17,38 +17,38 @@ from typing import Any
 
 from base.errors import StudyError
 
-_CLAIM = re.compile(r"(?P<lane>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
+_CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
 # Each claim that fails found a newer one; more than this is somebody who deletes them.
 _ATTEMPTS = 1000
 
 
 class Fence:
-    """The claims in a folder; a lane is a name that is safe in file names."""
+    """The claims in a folder; a slot is a name that is safe in file names."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def claim_next(self, lane: str, who: dict[str, Any]) -> int:
-        """Become the newest of a lane; return the generation, from 1. `who` is kept in the claim.
+    def claim_next(self, slot: str, who: dict[str, Any]) -> int:
+        """Become the newest of a slot; return the generation, from 1. `who` is kept in the claim.
 
         Raises StudyError when the folder cannot be written.
         """
         for _ in range(_ATTEMPTS):
-            generation = self.newest(lane) + 1
-            if self._create(lane, generation, who):
+            generation = self.newest(slot) + 1
+            if self._create(slot, generation, who):
                 return generation
-        raise StudyError(f"{self._folder}: no generation of {lane} can be claimed")
+        raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")
 
-    def claim(self, lane: str, generation: int, who: dict[str, Any]) -> None:
-        """Be of this generation of a lane, which others may be as well."""
-        self._create(lane, generation, who)
+    def claim(self, slot: str, generation: int, who: dict[str, Any]) -> None:
+        """Be of this generation of a slot, which others may be as well."""
+        self._create(slot, generation, who)
 
-    def newest(self, lane: str) -> int:
-        """Return the newest generation of a lane; 0 when nobody has claimed any."""
-        return self.newest_of_all().get(lane, 0)
+    def newest(self, slot: str) -> int:
+        """Return the newest generation of a slot; 0 when nobody has claimed any."""
+        return self.newest_of_all().get(slot, 0)
 
     def newest_of_all(self) -> dict[str, int]:
-        """Return the newest generation of each lane that somebody has claimed.
+        """Return the newest generation of each slot that somebody has claimed.
 
         Raises StudyError when the folder cannot be read.
         """
@@ -63,11 +63,11 @@ class Fence:
             ) from None
         newest: dict[str, int] = {}
         for claim in filter(None, map(_CLAIM.fullmatch, names)):
-            newest[claim["lane"]] = max(int(claim["generation"]), newest.get(claim["lane"], 0))
+            newest[claim["slot"]] = max(int(claim["generation"]), newest.get(claim["slot"], 0))
         return newest
 
-    def _create(self, lane: str, generation: int, who: dict[str, Any]) -> bool:
-        path = self._folder / f"{lane}.g{generation:04d}"
+    def _create(self, slot: str, generation: int, who: dict[str, Any]) -> bool:
+        path = self._folder / f"{slot}.g{generation:04d}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -42,7 +42,7 @@ class Worker:
         return f"feature {self.feature}" if self.feature else "any node"
 
     @property
-    def lane(self) -> str:
+    def slot(self) -> str:
         """The name under which a newer worker for the same target fences this one."""
         return safe_name(self.target)
 

@@ -22,7 +22,7 @@ from runners.batch.systems.interface import Submitted
 SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
-_MOST_SUBMISSIONS = 9999
+_MAX_SUBMISSIONS = 9999
 # All of its runs are made.
 DONE = 0
 # All but those of cases that this node cannot run.
@@ -107,7 +107,7 @@ class Submission:
 def new_folder(study_results: Path) -> Path:
     """Make and return the folder of the next submission; raises UserError when that fails."""
     parent = study_results / FOLDER
-    for _ in range(_MOST_SUBMISSIONS):
+    for _ in range(_MAX_SUBMISSIONS):
         folder = parent / f"{next_number(study_results):04d}"
         try:
             parent.mkdir(parents=True, exist_ok=True)

@@ -47,30 +47,30 @@ _AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """The lanes of a fence that a worker is in, with its generation in each."""
+class Slots:
+    """The slots of a fence that a worker is in, with its generation in each."""
 
     fence: Fence
     generations: Mapping[str, int]
 
     def why_fenced(self) -> str:
-        """Return that a newer worker is at work in a lane; empty when none is."""
+        """Return that a newer worker is at work in a slot; empty when none is."""
         newest = self.fence.newest_of_all()
-        for lane, generation in self.generations.items():
-            if newest.get(lane, 0) > generation:
-                return f"a newer worker has taken over {lane} (generation {newest[lane]})"
+        for slot, generation in self.generations.items():
+            if newest.get(slot, 0) > generation:
+                return f"a newer worker has taken over {slot} (generation {newest[slot]})"
         return ""
 
 
 class Deadline:
     """Says whether a further run may start."""
 
-    def __init__(self, limit_s: float, signals: StopSignals, lanes: Lanes) -> None:
+    def __init__(self, limit_s: float, signals: StopSignals, slots: Slots) -> None:
         """`limit_s` is how long the job may take, in seconds from now."""
         self._limit_s = limit_s
         self._end_s = time.monotonic() + limit_s - min(RESERVE_S, limit_s / 10)
         self._signals = signals
-        self._lanes = lanes
+        self._lanes = slots
 
     def may_start(self, expected_s: float | None) -> None:
         """Raise StoppedError when a run of so many seconds must not start.
@@ -131,7 +131,7 @@ class WorkerSession:
     """A worker's session, from the submission's folder to its exit status."""
 
     def __init__(self, folder: Path, number: int) -> None:
-        """Look at everything that was submitted; claim the worker's lane.
+        """Look at everything that was submitted; claim the worker's slot.
 
         Raises UserError when the submission, the study or this node is not what it should be.
         """
@@ -180,7 +180,7 @@ class WorkerSession:
             if pool:
                 # A node that is not like the others must not stop those that are.
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
-                fence.claim(_lane_of_all(self.submission), self.submission.number, who)
+                fence.claim(_slot_of_all(self.submission), self.submission.number, who)
             self.session = Session.begin(self.machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.tell(ended=error.exit_status, reason=str(error))
@@ -210,7 +210,7 @@ class WorkerSession:
         except UserError as error:
             self._ended(error.exit_status, str(error))
             raise
-        refused = len(told.refused) + len(self.session.summary.plan.left_out)
+        refused = len(told.refused) + len(self.session.summary.plan.skipped)
         self.file.keep(refused=refused)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
@@ -223,23 +223,23 @@ class WorkerSession:
 
 def claim_lanes(
     submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
-) -> tuple[Lanes, int]:
-    """Return the lanes that the worker is in, and its generation in the one that it now claims.
+) -> tuple[Slots, int]:
+    """Return the slots that the worker is in, and its generation in the one that it now claims.
 
-    Under per-node the lane is the target: a later submission's worker for the same node takes over.
-    Workers that split a study are in a lane of their submission, in which its later attempts take
+    Under per-node the slot is the target: a later submission's worker for the same node takes over.
+    Workers that split a study are in a slot of their submission, in which its later attempts take
     over, and in one of all submissions, to be claimed: a later one divides the blocks otherwise.
     """
     if submission.how != SPLIT:
-        generation = fence.claim_next(worker.lane, who)
-        return Lanes(fence, {worker.lane: generation}), generation
+        generation = fence.claim_next(worker.slot, who)
+        return Slots(fence, {worker.slot: generation}), generation
     own = f"{submission.pool}-{submission.number:04d}-w{worker.number:03d}"
     generation = fence.claim_next(own, who)
-    lanes = {own: generation, _lane_of_all(submission): submission.number}
-    return Lanes(fence, lanes), generation
+    slots = {own: generation, _slot_of_all(submission): submission.number}
+    return Slots(fence, slots), generation
 
 
-def _lane_of_all(submission: Submission) -> str:
+def _slot_of_all(submission: Submission) -> str:
     return f"{submission.pool}-submission"
 
 

@@ -28,7 +28,7 @@ _NOTHING, _FORK = 0, 1
 _BUFFER_BYTES = 1 << 20
 _ANSWER_LIMIT_S = 0.2
 # Beyond this many nothing can be said of single threads.
-_MOST_UNMET = 4096
+_MAX_UNMET = 4096
 
 
 class Births:
@@ -88,7 +88,7 @@ class Births:
             return False
         self._followed.add(process)
         self._unmet.add(thread)
-        self.told = len(self._unmet) <= _MOST_UNMET
+        self.told = len(self._unmet) <= _MAX_UNMET
         return True
 
 

@@ -27,10 +27,10 @@ _BEGIN = Path(__file__).with_name("stdin_from.py")
 # How long what it writes waits to be read: long where it writes nothing; a full pipe stops it.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.001, 0.05
 # A command that writes without end has a time limit all the same.
-_MOST_READS = 64
+_MAX_READS = 64
 
 
-def why_refused(
+def check_failure_of(
     command: Sequence[str],
     printed: str,
     environment: Mapping[str, str],
@@ -136,7 +136,7 @@ class _Tail:
 
     def read(self) -> bool:
         """Take what has come, without waiting; return whether there was any."""
-        for count in range(_MOST_READS):
+        for count in range(_MAX_READS):
             try:
                 data = os.read(self._from, 1 << 16)
             except BlockingIOError:

@@ -38,7 +38,7 @@ class LocalEngine:
 
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Carry a launch through once, and have the result of a good run checked."""
-        from runners.execution.check import why_refused
+        from runners.execution.check import check_failure_of
         from runners.execution.execute import execute
         from runners.execution.outcome import failure_of
 
@@ -46,8 +46,8 @@ class LocalEngine:
         seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
         if not check or failure_of(case, seen):
             return seen
-        refusal = why_refused(check, seen.stdout, launch.environment, harness.witness)
-        return replace(seen, refusal=refusal)
+        check_failure = check_failure_of(check, seen.stdout, launch.environment, harness.witness)
+        return replace(seen, check_failure=check_failure)
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what the collectors say of the run."""

@@ -30,11 +30,12 @@ METER_S = 1.0
 class Observation:
     """What one execution showed; `perf_problem` is empty when perf was attached.
 
-    `cost` is what pinstudy itself used while the program ran. `objection` is (status, reason) when
-    the engine found the run to be no result; None when it did not. `refusal` is why the check's
-    command did not take the result; empty when it did, or was not asked. `plugged` are CPUs that
-    went offline or came back meanwhile. `unmet` is how many threads were born that no look has met,
-    None where births were not told of; `overflowed` when there were too many to follow.
+    `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
+    when the engine found the run to be no result; None when it did not. `check_failure` is why the
+    check's command did not take the result; empty when it did, or was not asked. `hotplugged_cpus`
+    are CPUs that went offline or came back meanwhile. `unmet` is how many threads were born that no
+    look has met, None where births were not told of; `overflowed` when there were too many to
+    follow.
     """
 
     ending: Ending
@@ -47,9 +48,9 @@ class Observation:
     perf_problem: str
     perf_command: tuple[str, ...]
     cost: HarnessCost | None = None
-    objection: tuple[str, str] | None = None
-    refusal: str = ""
-    plugged: tuple[int, ...] = ()
+    invalid_reason: tuple[str, str] | None = None
+    check_failure: str = ""
+    hotplugged_cpus: tuple[int, ...] = ()
     unmet: int | None = None
     overflowed: bool = False
 
@@ -145,7 +146,7 @@ def _observe(
         perf_problem=perf.problem if perf else harness.perf_problem,
         perf_command=perf.command if perf else (),
         cost=cost,
-        plugged=sampler.plugged,
+        hotplugged_cpus=sampler.hotplugged_cpus,
         unmet=unmet,
         overflowed=sampler.overflowed,
     )

@@ -33,7 +33,7 @@ _GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 def wanted_of(case: Case) -> Wanted:
     """Return what the mapping of a case promises."""
-    return Wanted(case.mapping.tightness, case.cpus, case.threads)
+    return Wanted(case.mapping.binding, case.cpus, case.threads)
 
 
 def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = None) -> Proof:
@@ -51,7 +51,7 @@ def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> W
         seen.threads,
         seen.looks,
         seen.ending.elapsed_s,
-        seen.plugged,
+        seen.hotplugged_cpus,
         seen.ending.cpu_s,
         counted.get("task_clock_s"),
         counted.get("migrations"),
@@ -60,7 +60,7 @@ def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> W
     )
 
 
-def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
+def classify(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
     """Return the run's status and, unless it is `ok`, the reason in words.
 
     `changed` says which settings were changed by somebody else meanwhile; empty when none was.
@@ -69,19 +69,19 @@ def judge(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tup
     failed = failure_of(case, seen)
     if failed:
         return failed
-    if seen.refusal:
-        return CHECK_FAILED, seen.refusal
+    if seen.check_failure:
+        return CHECK_FAILED, seen.check_failure
     if proof.verdict == "violated":
         return PLACEMENT_VIOLATED, proof.reason
-    if seen.objection:
-        return seen.objection
+    if seen.invalid_reason:
+        return seen.invalid_reason
     if changed:
         return SETTINGS_CHANGED, changed
     return OK, ""
 
 
 def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
-    """Return what the program's end and output say against a run, as `judge` does, or None."""
+    """Return what the program's end and output say against a run, as `classify` does, or None."""
     app = case.app
     ending = seen.ending
     if seen.timed_out:

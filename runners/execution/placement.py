@@ -96,15 +96,16 @@ class Watched:
     """All that was seen of a run's threads.
 
     `cpu_s` is the CPU time of all its processes at their end, `task_clock_s` the one that perf
-    counted, both in seconds, and `migrations` what perf counted; None where nobody knows. `plugged`
-    are CPUs that went offline or came back. `unmet` is how many threads were born and met by no
-    look; None where births were not told of. `overflowed` when there were too many to follow.
+    counted, both in seconds, and `migrations` what perf counted; None where nobody knows.
+    `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many threads were born
+    and met by no look; None where births were not told of. `overflowed` when there were too many to
+    follow.
     """
 
     threads: Sequence[ThreadTrace]
     looks: int
     elapsed_s: float
-    plugged: Collection[int] = ()
+    hotplugged_cpus: Collection[int] = ()
     cpu_s: float | None = None
     task_clock_s: float | None = None
     migrations: float | None = None
@@ -122,14 +123,14 @@ class Proof:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a mapping promises: its tightness, its CPUs in any order, and so many threads.
+    """What a mapping promises: its binding, its CPUs in any order, and so many threads.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
     allowed exactly one of them, always the same, and no CPU may have more threads at a time than
     times it stands in `cpus`.
     """
 
-    tightness: str
+    binding: str
     cpus: Mask
     threads: int
 
@@ -141,12 +142,12 @@ class Wanted:
     def right(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
         """Return what tells whether a stay of this thread is where the mapping puts it."""
         within = set(self.cpus)
-        place = thread.allowed if self.tightness == "pin" else self.mask
-        possible = within.issuperset(place) and (self.tightness != "pin" or len(place) == 1)
+        place = thread.allowed if self.binding == "pin" else self.mask
+        possible = within.issuperset(place) and (self.binding != "pin" or len(place) == 1)
         return lambda stay: possible and stay.allowed == place and within.issuperset(stay.seen)
 
 
-def why_plugged(cpus: Collection[int]) -> str:
+def hotplug_problem(cpus: Collection[int]) -> str:
     """Return in words that CPUs were not there all the time; empty when there are none."""
     listed = format_cpulist(sorted(cpus))
     return f"CPU {listed} went offline or came back while the program ran" if cpus else ""
@@ -165,7 +166,7 @@ def prove(
     `long_lived` were placed before the run: each of them decides, idle or not, and none of their
     looks is forgiven.
     """
-    if problem := why_plugged(set(watched.plugged).intersection(wanted.cpus)):
+    if problem := hotplug_problem(set(watched.hotplugged_cpus).intersection(wanted.cpus)):
         return Proof("violated", problem)
     if problem := _seldom_seen(watched):
         return Proof("unproved", problem)
@@ -177,7 +178,7 @@ def prove(
         if problem and not only_late:
             return Proof("violated", problem)
         late = late or problem
-    if wanted.tightness == "pin" and (problem := _crowded(team, wanted)):
+    if wanted.binding == "pin" and (problem := _crowded(team, wanted)):
         return Proof("violated", problem)
     if problem := late or _unaccounted(watched) or _moved(watched, wanted):
         return Proof("unproved", problem)
@@ -261,14 +262,14 @@ def _misplaced(thread: ThreadTrace, wanted: Wanted, forgiven: int) -> tuple[str,
     strays = sorted(set(first.seen).difference(wanted.cpus))
     if strays:
         text = f"thread {thread.tid} ran on CPU {format_cpulist(strays)}, outside {mask}"
-    elif wanted.tightness == "pin":
+    elif wanted.binding == "pin":
         text = (
             f"thread {thread.tid} was allowed CPU {allowed}{often}; "
             f"the mapping pins each thread to one CPU of {mask}"
         )
     else:
         text = f"thread {thread.tid} was bound to CPU {allowed}{often}; the mapping allows {mask}"
-    late = wanted.tightness == "pin" and _bound_late(stays, right)
+    late = wanted.binding == "pin" and _bound_late(stays, right)
     if late:
         share = wrong[-1].cpu_s / thread.cpu_s
         text += f"; it was bound after {share:.0%} of its CPU time"
@@ -331,7 +332,7 @@ def _unseen_s(thread: ThreadTrace) -> float:
 
 def _moved(watched: Watched, wanted: Wanted) -> str:
     """Say that pinned threads moved more often than their births explain; empty when not."""
-    if wanted.tightness != "pin" or watched.migrations is None:
+    if wanted.binding != "pin" or watched.migrations is None:
         return ""
     births = len(watched.threads) + (watched.unmet or 0)
     processes = len({thread.pid for thread in watched.threads})

@@ -18,7 +18,7 @@ KEPT_BYTES = 512 * 1024
 # So much more is printed before the middle is given back once more.
 SLACK_BYTES = 16 << 20
 # Where a file system cannot take it back (NFS before 4.2), this is too much for one run.
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 
 # Holes begin and end at blocks; no file system has larger ones.
 _BLOCK = 1 << 16
@@ -57,9 +57,9 @@ class Printed:
             _punch_hole(self.file.fileno(), begin, end - begin)
         except OSError as error:
             # st_blocks counts units of 512 bytes, whatever the file system's are (stat(2)).
-            if found.st_blocks * 512 > MOST_BYTES:
+            if found.st_blocks * 512 > MAX_BYTES:
                 raise StudyError(
-                    f"{_where()}: a program has printed more than {MOST_BYTES >> 30} GiB, and what "
+                    f"{_where()}: a program has printed more than {MAX_BYTES >> 30} GiB, and what "
                     f"is not kept of it cannot be removed ({error.strerror}); name a folder on a "
                     "local file system in $TMPDIR, and start the same command again, it continues"
                 ) from None

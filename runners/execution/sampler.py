@@ -18,9 +18,9 @@ from runners.execution.placement import Mask, Stay, ThreadTrace
 
 ONLINE = "/sys/devices/system/cpu/online"
 # Programs that start ever new threads are followed so far; a trace takes about 1 kB.
-MOST_THREADS = 16384
+MAX_THREADS = 16384
 # A thread that changes its mask at every look: later stays are added to like ones.
-MOST_STAYS = 64
+MAX_STAYS = 64
 
 # Looks come close together at first, when runtimes create and bind their threads.
 FIRST_LOOK_S = 0.0005
@@ -80,7 +80,7 @@ class PlacementSampler:
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
         self._present: dict[tuple[int, int], float] = {}
-        self._plugged: set[int] = set()
+        self._hotplugged_cpus: set[int] = set()
         self.samples = 0
         self.overflowed = False
 
@@ -90,9 +90,9 @@ class PlacementSampler:
         return tuple(self._traces.values())
 
     @property
-    def plugged(self) -> tuple[int, ...]:
+    def hotplugged_cpus(self) -> tuple[int, ...]:
         """CPUs that went offline or came back between the looks."""
-        return tuple(sorted(self._plugged))
+        return tuple(sorted(self._hotplugged_cpus))
 
     def sample(self, *, at_end: bool = False) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before.
@@ -101,7 +101,7 @@ class PlacementSampler:
         the program has just ended, and its threads with it.
         """
         self.samples += 1
-        self._look_for_plugged()
+        self._look_for_hotplug()
         before, self._present, self._links = self._present, {}, {}
         pids = [self._root_pid]
         for pid in pids:
@@ -118,11 +118,11 @@ class PlacementSampler:
         """Say whether a process has another number of threads than at the last look, or ended."""
         return any(self._count(pid) != links for pid, links in self._links.items())
 
-    def _look_for_plugged(self) -> None:
+    def _look_for_hotplug(self) -> None:
         text = _read(self._online_file)
         online = _cpus(text) if text != self._online_text else None
         if online and self._online is not None:
-            self._plugged |= self._online.symmetric_difference(online)
+            self._hotplugged_cpus |= self._online.symmetric_difference(online)
 
     def _count(self, pid: int) -> int:
         try:
@@ -150,7 +150,7 @@ class PlacementSampler:
         key = (tid, sight.started)
         trace = self._traces.get(key)
         if trace is None:
-            if len(self._traces) >= MOST_THREADS:
+            if len(self._traces) >= MAX_THREADS:
                 self.overflowed = True
                 return
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
@@ -232,7 +232,7 @@ def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
 
     if trace.stays and same(trace.stays[-1]):
         return trace.stays[-1]
-    if len(trace.stays) >= MOST_STAYS:
+    if len(trace.stays) >= MAX_STAYS:
         known = next((stay for stay in trace.stays if same(stay)), None)
         # As the last of its thread, because it is what was seen last.
         if known:

@@ -23,8 +23,8 @@ from runners.host.tree import Tree, Unavailable
 END_LIMIT_S = 5.0
 _PAUSE_S = 0.01
 _NAME = f"({WITNESS[:NAME_LENGTH]})"
-_MOST_BYTES = 4096
-_MOST_SHOWN = 5
+_MAX_BYTES = 4096
+_MAX_SHOWN = 5
 
 
 def end_orphans(proc: Path = Path("/proc")) -> list[str]:
@@ -48,7 +48,7 @@ def _orphans(proc: Path) -> list[Task]:
 def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
     """Return whether nobody can speak to a witness any more: its command pipe has no other end."""
     try:
-        arguments = (proc / str(witness.pid) / "cmdline").read_bytes()[:_MOST_BYTES].split(b"\0")
+        arguments = (proc / str(witness.pid) / "cmdline").read_bytes()[:_MAX_BYTES].split(b"\0")
         pipe = (proc / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
     except PermissionError:
         # Of somebody else's only the parent can be seen; init adopts what has lost its own.
@@ -67,7 +67,7 @@ def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
 
 def _is_pinstudy(process: Path) -> bool:
     try:
-        return b"pinstudy" in (process / "cmdline").read_bytes()[:_MOST_BYTES]
+        return b"pinstudy" in (process / "cmdline").read_bytes()[:_MAX_BYTES]
     except OSError:
         return False
 
@@ -148,5 +148,5 @@ def _stats() -> Mapping[int, str]:
 
 def _told(names: Mapping[int, str], witness: Task) -> str:
     shown = [f"{name} ({pid})" for pid, name in names.items()] or [f"{WITNESS} ({witness.pid})"]
-    more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
-    return f"{', '.join(shown[:_MOST_SHOWN])}{more}"
+    more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
+    return f"{', '.join(shown[:_MAX_SHOWN])}{more}"

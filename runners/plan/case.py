@@ -92,7 +92,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedCase:
     """A case that this node cannot do, and why; `fields` are those of a case's record."""
 
     table: int
@@ -101,7 +101,7 @@ class LeftOut:
     reason: str
 
     @classmethod
-    def of(cls, case: Case, reason: str) -> LeftOut:
+    def of(cls, case: Case, reason: str) -> SkippedCase:
         """Leave this case out."""
         return cls(case.table, case.number, case_fields(case), reason)
 
@@ -126,7 +126,7 @@ def case_fields(case: Case) -> dict[str, object]:
         "threads": case.threads,
         "mapping": case.mapping.name,
         "selection": case.mapping.selection,
-        "tightness": case.mapping.tightness,
+        "binding": case.mapping.binding,
         "mechanism": case.mechanism,
         "cpus": format_cpulist(case.cpus),
         "governor": case.governor,
@@ -142,6 +142,6 @@ def case_fields(case: Case) -> dict[str, object]:
         "vm_accelerator": "tcg" if case.vcpus.emulated else "kvm",
         "vcpu_mapping": case.vcpus.mapping.name,
         "vcpu_selection": case.vcpus.mapping.selection,
-        "vcpu_tightness": case.vcpus.mapping.tightness,
+        "vcpu_binding": case.vcpus.mapping.binding,
         "vcpu_cpus": format_cpulist(case.vcpus.cpus),
     }

@@ -20,7 +20,7 @@ REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
 # What is inherited and left alone, because a program may need it, but decides how it runs: the
 # loader's and the allocator's variables (ld.so(8), mallopt(3)), and libraries' with threads.
 TELLING_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 # Where a program has no loop with schedule(runtime) the value has no effect; it is set anyway.
 FALLBACK_SCHEDULE = "static"
 
@@ -48,7 +48,7 @@ class Launch:
     def told_variables(self) -> dict[str, str]:
         """Inherited variables that were left and decide how the program runs; long ones cut."""
         return {
-            name: value[:MOST_CHARACTERS]
+            name: value[:MAX_CHARACTERS]
             for name, value in sorted(self.environment.items())
             if name.startswith(TELLING_PREFIXES) and name not in self.set_variables
         }
@@ -93,7 +93,7 @@ def program_arguments(case: Case) -> list[str]:
 
 def _placement_arguments(case: Case) -> list[str]:
     own = case.app.placement
-    if own is None or case.mapping.tightness != "pin":
+    if own is None or case.mapping.binding != "pin":
         return []
     wanted = own.pin if case.mechanism == "program" else own.expect
     cpus = ",".join(map(str, case.cpus))
@@ -115,17 +115,17 @@ def openmp_variables(case: Case) -> dict[str, str]:
     if case.wait_policy != "runtime-default":
         variables["OMP_WAIT_POLICY"] = case.wait_policy
     if case.mechanism == "omp-places":
-        variables["OMP_PLACES"] = places_of(case.mapping.tightness, case.cpus)
+        variables["OMP_PLACES"] = places_of(case.mapping.binding, case.cpus)
         variables["OMP_PROC_BIND"] = "close"
     return variables
 
 
-def places_of(tightness: str, cpus: Iterable[int]) -> str:
+def places_of(binding: str, cpus: Iterable[int]) -> str:
     """Return OMP_PLACES: one place a CPU under `pin`, one place of all CPUs under `set`.
 
     Abstract names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
     """
-    if tightness == "set":
+    if binding == "set":
         return "{" + ",".join(map(str, sorted(set(cpus)))) + "}"
     return ",".join(f"{{{cpu}}}" for cpu in cpus)
 

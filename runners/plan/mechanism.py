@@ -20,21 +20,21 @@ def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> 
     runtime that nobody knows threads are pinned by a named mechanism only. Raises CannotMapError
     with the reason.
     """
-    able = EXPRESSED_BY[mapping.tightness]
+    able = EXPRESSED_BY[mapping.binding]
     if mapping.mechanism is None:
         without_openmp = runtime in ("none", "pthreads")
-        if mapping.tightness == "pin" and threads == 1 and (without_openmp or runtime == "other"):
+        if mapping.binding == "pin" and threads == 1 and (without_openmp or runtime == "other"):
             return "taskset"
-        if mapping.tightness == "pin" and without_openmp:
+        if mapping.binding == "pin" and without_openmp:
             return _checked("program", app, runtime)
-        if mapping.tightness == "pin" and runtime == "other":
+        if mapping.binding == "pin" and runtime == "other":
             raise CannotMapError(
                 "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if "
                 "it does, or give the mapping a mechanism: omp-places or likwid-pin"
             )
         return able[0] if able else None
     if mapping.mechanism not in able:
-        raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.tightness}")
+        raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.binding}")
     return _checked(mapping.mechanism, app, runtime)
 
 
@@ -55,7 +55,7 @@ def check_mechanism(
     tools: Iterable[str],
 ) -> None:
     """Raise CannotMapError when this node cannot run the mechanism; `tools` are its launchers."""
-    if mapping.tightness == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
+    if mapping.binding == "pin" and mechanism in PINS_ONE_THREAD and threads > 1:
         raise CannotMapError(
             f"{mechanism} sets one mask for all threads and cannot pin {threads} of them"
         )

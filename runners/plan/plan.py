@@ -14,7 +14,7 @@ from configs.mapping import Mapping as StudyMapping
 from configs.study import AppChoice, Study, Vm
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
-from runners.plan.case import Case, LeftOut, Vcpus
+from runners.plan.case import Case, SkippedCase, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE
 from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.order import PlannedRun, plan_groups
@@ -30,7 +30,7 @@ class Plan:
 
     study: Study
     cases: tuple[Case, ...]
-    left_out: tuple[LeftOut, ...]
+    skipped: tuple[SkippedCase, ...]
     programs: dict[str, Path]
     blocks: frozenset[int] | None = None
 
@@ -97,7 +97,7 @@ def make_plan(
     names = {variant.program for choice in study.apps for variant in choice.variants}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
-    left_out: list[LeftOut] = []
+    skipped: list[SkippedCase] = []
     for table, row in enumerate(_rows(study), 1):
         for number, (governor, on_host, mapping) in enumerate(
             product(study.governors, _vcpu_mappings(study), row.mappings), 1
@@ -110,18 +110,18 @@ def make_plan(
                 case = _bind(row, place, mapping, governor, topology, tools)
             if isinstance(case, Case):
                 reason = _why_not(case, programs, governor_problem)
-                case = case if reason is None else LeftOut.of(case, reason)
+                case = case if reason is None else SkippedCase.of(case, reason)
             if isinstance(case, Case):
                 cases.append(case)
             else:
-                left_out.append(case)
+                skipped.append(case)
     if study.race:
         cases, same = _each_once(cases)
-        left_out += same
-    return Plan(study, tuple(cases), tuple(left_out), programs)
+        skipped += same
+    return Plan(study, tuple(cases), tuple(skipped), programs)
 
 
-def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[LeftOut]]:
+def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
     """Part the cases from those that are an earlier one's execution under another name.
 
     Raced, they would share its luck: one of two equal cases is the best of both.
@@ -132,7 +132,7 @@ def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[LeftOut]]:
         of = first.setdefault(_execution(case), case)
         if of is not case:
             reason = f"the same execution as {of.label}, which races"
-            same.append(LeftOut.of(case, reason))
+            same.append(SkippedCase.of(case, reason))
     return list(first.values()), same
 
 
@@ -142,12 +142,12 @@ def _execution(case: Case) -> tuple[object, ...]:
     What OpenMP is told is nothing to a program without it. A mask is set by either tool alike.
     """
     openmp = (case.threads, case.schedule, case.wait_policy)
-    pins = case.mapping.tightness == "pin" and case.threads > 1
+    pins = case.mapping.binding == "pin" and case.threads > 1
     by_mask = case.mechanism in (None, *PINS_ONE_THREAD)
     return (
         *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
         () if case.variant.runtime == "none" else openmp,
-        None if by_mask else (case.mechanism, case.mapping.tightness),
+        None if by_mask else (case.mechanism, case.mapping.binding),
         case.cpus if pins else case.mask,
     )
 
@@ -184,7 +184,7 @@ def _bind(
     topology: Topology,
     tools: Iterable[str],
     vcpus: Vcpus | None = None,
-) -> Case | LeftOut:
+) -> Case | SkippedCase:
     """Give the row its CPUs on this node, or the reason why the node cannot do the mapping."""
     mechanism: str | None = mapping.mechanism
     cpus: tuple[int, ...] = ()
@@ -211,7 +211,7 @@ def _bind(
         row.wait_policy,
         vcpus,
     )
-    return case if reason is None else LeftOut.of(case, reason)
+    return case if reason is None else SkippedCase.of(case, reason)
 
 
 def _vcpu_mappings(study: Study) -> tuple[StudyMapping | None, ...]:
@@ -225,7 +225,7 @@ def _bind_guest(
     governor: str,
     host: _GuestHost,
     tools: Iterable[str],
-) -> Case | LeftOut:
+) -> Case | SkippedCase:
     """Bind a row to a guest's CPUs, and those to this node's."""
     vm, reason = host.vm, None
     cpus: tuple[int, ...] = ()
@@ -235,7 +235,7 @@ def _bind_guest(
         reason = f"the guest's CPUs cannot be mapped: {problem}"
     vcpus = Vcpus(host.vcpu_mapping, cpus, vm.cpus, vm.memory_mib, host.emulated)
     found = _bind(row, place, mapping, governor, flat_topology(vm.cpus), tools, vcpus)
-    return LeftOut.of(found, reason) if reason and isinstance(found, Case) else found
+    return SkippedCase.of(found, reason) if reason and isinstance(found, Case) else found
 
 
 def _why_not(

@@ -177,13 +177,13 @@ def resolve_cpus(
     cannot do it.
     """
     cpus = _candidates(mapping, topology, threads)
-    if len(cpus) < threads and not (oversubscribe and mapping.tightness != "pin"):
+    if len(cpus) < threads and not (oversubscribe and mapping.binding != "pin"):
         raise CannotMapError(
             f"{threads} {what} need {threads} CPUs; {mapping.selection} has {len(cpus)} here "
             f"({format_cpulist(cpus)})"
         )
     ordered_only = mapping.selection in ("compact", "spread", *PAIRS)
-    if mapping.tightness == "pin" or (mapping.tightness == "set" and ordered_only):
+    if mapping.binding == "pin" or (mapping.binding == "set" and ordered_only):
         return cpus[:threads]
     return cpus
 

@@ -19,24 +19,24 @@ ALPHA = 0.05
 # takes next to nothing from the last look (Haybittle, "Repeated assessment of results in clinical
 # trials of cancer treatment", 1971; Peto et al., 1976).
 EARLY_ALPHA = 0.001
-MOST_EARLY_LOOKS = 10
+MAX_EARLY_LOOKS = 10
 # The probability with which a gain of more than the margin is excluded too early.
 EARLY_NO_GAIN_ALPHA = 0.01
 # The reference's last runs from before the trial count as well, so many for each in it: no more,
 # lest a machine that was busier then make a gain.
 EARLIER_SHARE = 0.25
 # Fewer runs of a case say nothing of its deviation.
-LEAST_RUNS = 3
+MIN_RUNS = 3
 # The noisier one makes more runs, in proportion to the deviations, which gives the smallest error
 # of the difference (Neyman, "On the two different aspects of the representative method", 1934).
 # Only where it is surely noisier: the deviation of a few runs is off by such a factor by chance,
 # and where noise makes runs only slower, the luckier case would also seem the steadier one.
 SURE_TIMES = 2.5
-MOST_TO_ONE = 5
+MAX_TO_ONE = 5
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """What a trial says: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
 
     `p` is the probability of such a difference if there were none; None with too few runs.
@@ -59,32 +59,32 @@ def shares(best: Sequence[float], reference: Sequence[float]) -> tuple[int, int]
 
 
 def _times(more: float, less: float) -> int:
-    if more >= MOST_TO_ONE * SURE_TIMES * less:
-        return MOST_TO_ONE
+    if more >= MAX_TO_ONE * SURE_TIMES * less:
+        return MAX_TO_ONE
     return max(1, int(more / less / SURE_TIMES))
 
 
 def look_at(
     best: Sequence[float], reference: Sequence[float], margin: float, looks: int, last: bool
-) -> Look:
+) -> InterimAnalysis:
     """Return what the trial's values say; `margin` is a logarithm.
 
     `looks` is how many there were before, `last` whether no more runs can be made.
     """
-    if min(len(best), len(reference)) < LEAST_RUNS:
-        return Look("undecided" if last else "", None)
+    if min(len(best), len(reference)) < MIN_RUNS:
+        return InterimAnalysis("undecided" if last else "", None)
     a, b = Moments.of(best), Moments.of(reference)
     gain = b.mean - a.mean
     error, df = welch(a, b)
     p = _tail(gain, error, df)
-    level = ALPHA - EARLY_ALPHA * min(looks, MOST_EARLY_LOOKS) if last else EARLY_ALPHA
-    may_tell = last or looks < MOST_EARLY_LOOKS
+    level = ALPHA - EARLY_ALPHA * min(looks, MAX_EARLY_LOOKS) if last else EARLY_ALPHA
+    may_tell = last or looks < MAX_EARLY_LOOKS
     if may_tell and p < level and gain > margin:
-        return Look("gain", p)
+        return InterimAnalysis("gain", p)
     excluded = _tail(margin - gain, error, df)
     if excluded < (ALPHA if last else EARLY_NO_GAIN_ALPHA):
-        return Look("no gain", p)
-    return Look("undecided" if last else "", p)
+        return InterimAnalysis("no gain", p)
+    return InterimAnalysis("undecided" if last else "", p)
 
 
 def _tail(difference: float, error: float, df: float) -> float:

@@ -22,7 +22,7 @@ TAKEN_ALPHA = 0.02
 # still 3 when it has 8 %.
 FAR = log(1.4)
 # The deviation up to which that holds; results say when it was more.
-MOST_NOISE = 0.08
+MAX_NOISE = 0.08
 # So much the variances of all cases together weigh beside a case's own, in degrees of freedom
 # (Smyth, "Linear models and empirical Bayes methods", 2004): of two or three runs alone a variance
 # is hardly known.
@@ -42,7 +42,7 @@ class Worse:
 
 
 @dataclass(frozen=True)
-class Field:
+class SampleMatrix:
     """The cases that still race, the reference not among them, by their values block by block.
 
     `values` have the same blocks for each case, two at least.
@@ -112,7 +112,7 @@ def far_behind(values: Mapping[str, float]) -> list[Worse]:
     ]
 
 
-def worse_cases(field: Field, cases: int, look: int) -> list[Worse]:
+def worse_cases(field: SampleMatrix, cases: int, look: int) -> list[Worse]:
     """Return the cases that are worse than the best with confidence.
 
     One-sided t tests, corrected for all `cases` that the race began with (Bonferroni), and for the
@@ -133,7 +133,7 @@ def worse_cases(field: Field, cases: int, look: int) -> list[Worse]:
     return found
 
 
-def may_be_taken(field: Field, margin: float) -> bool:
+def may_be_taken(field: SampleMatrix, margin: float) -> bool:
     """Return whether the best is, with confidence, within the margin of each other case.
 
     An indifference zone (Bechhofer, "A single-sample multiple decision procedure for ranking means

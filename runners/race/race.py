@@ -13,7 +13,7 @@ from math import ceil, exp, log1p
 
 from base.text import plural
 from configs.repetitions import Race as Rule
-from runners.race.confirmation import EARLIER_SHARE, LEAST_RUNS, look_at, shares
+from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, look_at, shares
 from runners.race.elimination import (
     Worse,
     far_behind,
@@ -39,10 +39,10 @@ TRIAL_SHARE = 0.25
 FULL_REPETITIONS = 10
 FULL_SHARE = 3
 # With few cases a third would not be enough for a trial.
-LEAST_MOST_RUNS = 30
+MIN_MOST_RUNS = 30
 # Nobody minds so many seconds; short runs differ the more, and there may be more of them.
 SHORT_S = 10.0
-MOST_SHORT_RUNS = 1000
+MAX_SHORT_RUNS = 1000
 
 
 class Race:
@@ -313,7 +313,7 @@ class Race:
         one_s = self._ledger.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._ledger.spent_s) / one_s))
-        for case_id in self._alive[max(1, room - 2 * LEAST_RUNS - 1) :]:
+        for case_id in self._alive[max(1, room - 2 * MIN_RUNS - 1) :]:
             self._lose(Eliminated(case_id, 0, "no time"))
 
 
@@ -353,8 +353,8 @@ def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
     """
     if rule.runs:
         return rule.runs
-    short = min(MOST_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
-    return max(LEAST_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
+    short = min(MAX_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
+    return max(MIN_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
 
 
 def most_said(rule: Rule, cases: int) -> str:

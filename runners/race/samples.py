@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import log, sqrt
 
 from runners.plan.estimate import OVERHEAD_S
-from runners.race.elimination import Field
+from runners.race.elimination import SampleMatrix
 from runners.race.state import RaceRun
 from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
@@ -88,7 +88,7 @@ class RaceSamples:
             if len(values) == 1 and values[0].block == block
         }
 
-    def field(self, cases: Sequence[str]) -> Field | None:
+    def field(self, cases: Sequence[str]) -> SampleMatrix | None:
         """Return the cases with the blocks in which all have a value; None below two of either."""
         if len(cases) < 2:
             return None
@@ -99,7 +99,9 @@ class RaceSamples:
         blocks = sorted(set.intersection(*map(set, by_block.values())))
         if len(blocks) < 2:
             return None
-        return Field({case_id: [of[block] for block in blocks] for case_id, of in by_block.items()})
+        return SampleMatrix(
+            {case_id: [of[block] for block in blocks] for case_id, of in by_block.items()}
+        )
 
     def noise(self) -> float | None:
         """Return the deviation of one value, pooled over cases; None without two of any."""

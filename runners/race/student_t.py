@@ -10,7 +10,7 @@ from math import exp, inf, lgamma, log, log1p, sqrt
 # Digits that double precision can give; the continued fraction is left when a step changes less.
 _PRECISION = 1e-15
 _TINY = 1e-300
-_MOST_STEPS = 10_000
+_MAX_STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     and Bessel functions of complex arguments and order", 1986).
     """
     value, c, d = 1.0, 1.0, 0.0
-    for step in range(1, _MOST_STEPS):
+    for step in range(1, _MAX_STEPS):
         m = step // 2
         if step % 2:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))

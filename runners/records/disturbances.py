@@ -29,7 +29,7 @@ _COUNTERS = {
 # Between these in one text, and between daemons.
 SEPARATOR = "; "
 
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 # The kernel shows CPU times in ticks, user's and system's each rounded down
 # (runners/measure/conditions/cpu_time.py).
 RESOLUTION_S = 0.02
@@ -66,7 +66,7 @@ def _is_much(value: object, record: Mapping[str, Any]) -> bool:
         return False
     cpus = record.get("vcpu_cpus") or record.get("cpus")
     own_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
-    least_s = 0.0 if math.isnan(own_s) else LEAST_SHARE * own_s
+    least_s = 0.0 if math.isnan(own_s) else MIN_SHARE * own_s
     return seconds > max(least_s, RESOLUTION_S * _how_many(cpus if isinstance(cpus, str) else ""))
 
 

@@ -17,7 +17,7 @@ PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 # Of an imported log: nobody looked at its program's threads.
 UNSEEN = "unseen"
 # A case that lost a larger share of its runs is not compared, and never recommended.
-MOST_LOST = 0.1
+MAX_LOST = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PlacedRuns:
         How fast a run was plays no part: one that was too short to be caught elsewhere counts as
         one that was caught.
         """
-        return self.lost <= MOST_LOST * (self.proved + self.lost)
+        return self.lost <= MAX_LOST * (self.proved + self.lost)
 
     @property
     def told(self) -> str:

@@ -21,7 +21,7 @@ from runners.records.values import ALTERED, TORN, NoRecord, sound
 
 # No record is longer: what is must not fill the memory, and is read in pieces that are no records.
 LONGEST_LINE = 16 << 20
-_MOST_SHOWN = 60
+_MAX_SHOWN = 60
 # Some hundred records at a time.
 _BUFFER_BYTES = 1 << 20
 
@@ -159,7 +159,7 @@ def _checked(record: dict[str, Any], path: Path, at: int) -> Line:
     schema = record.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise UserError(
-            f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MOST_SHOWN]}; this "
+            f"{path}:{_line_number(path, at)}: record schema {repr(schema)[:_MAX_SHOWN]}; this "
             f"pinstudy reads schemas up to {SCHEMA}: use the pinstudy that wrote it, or a newer one"
         )
     return sound(record)

@@ -26,7 +26,8 @@ from runners.records.line import line_of
 # 2: `baseline` records, which are of no run; net energy, power and energy-delay products.
 # 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
 # 4: no line without a checksum (`crc32`); `race_seen` of runs that race; placement judged by all
-#    looks, with each thread's masks and CPU time; `cpu_s`; `program_digest`.
+#    looks, with each thread's masks and CPU time; `cpu_s`; `program_digest`; `binding` and status
+#    `skipped`, which were `tightness` and `left-out`.
 SCHEMA = 4
 CHECKED_FROM = 4
 

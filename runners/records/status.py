@@ -9,7 +9,7 @@ SETTINGS_CHANGED = "settings-changed"
 CLOCK_DRIFTED = "clock-drifted"
 SUSPENDED = "suspended"
 INTERRUPTED = "interrupted"
-LEFT_OUT = "left-out"
+SKIPPED = "skipped"
 # No run: the record of an idle baseline.
 BASELINE = "baseline"
 

@@ -19,8 +19,8 @@ from base.files import write_atomically
 from base.text import plural
 from base.units import utc_now
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.outcome import judge, proof_of
-from runners.execution.placement import why_plugged
+from runners.execution.outcome import classify, proof_of
+from runners.execution.placement import hotplug_problem
 from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.host.privileges import give
@@ -180,5 +180,7 @@ def _problem_of(seen: Observation, case: Case) -> str:
     """Say why an execution tells nothing; empty when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
-    status, reason = judge(case, seen, proof_of(case, seen), why_plugged(seen.plugged))
+    status, reason = classify(
+        case, seen, proof_of(case, seen), hotplug_problem(seen.hotplugged_cpus)
+    )
     return "" if status == OK else f"the program under perf c2c: {status}: {reason}"

@@ -18,7 +18,7 @@ from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
 from runners.records.reader import read_progress, read_records
 from runners.records.run_keys import RunKey, RunKeys
-from runners.records.status import FINAL, LEFT_OUT, OK
+from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.precision import CasePrecision, figures_of
 
 
@@ -37,7 +37,7 @@ class History:
     good: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
     skipped: RunKeys = field(default_factory=RunKeys)
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
-    left_out: set[tuple[str, str]] = field(default_factory=set)
+    skipped_cases: set[tuple[str, str]] = field(default_factory=set)
     temperature_reference_c: dict[str, float] | None = None
     race: Race | None = None
     race_runs: dict[tuple[str, int], RaceRun] = field(default_factory=dict)
@@ -52,8 +52,8 @@ class History:
             self.programs.setdefault(case_id, set()).add(program)
         if self.temperature_reference_c is None:
             self.temperature_reference_c = recorded_reference_c(record)
-        if status == LEFT_OUT:
-            self.left_out.add((case_id, str(record.get("reason"))))
+        if status == SKIPPED:
+            self.skipped_cases.add((case_id, str(record.get("reason"))))
         elif status in FINAL and type(repetition) is int:
             key = (case_id, bool(record.get("warmup")), repetition)
             # Of several records of one run the first counts, as in the analysis.

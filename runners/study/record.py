@@ -13,15 +13,15 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.execution.execute import Observation
-from runners.execution.outcome import judge, proof_of, read_metrics, stderr_tail, wanted_of
-from runners.execution.placement import Proof, ThreadTrace, Wanted, settling_looks, why_plugged
+from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail, wanted_of
+from runners.execution.placement import Proof, ThreadTrace, Wanted, hotplug_problem, settling_looks
 from runners.execution.witness import Ending
 from runners.node.state import changes
-from runners.plan.case import Case, LeftOut, case_fields
+from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.records.shard import SCHEMA
-from runners.records.status import BASELINE, LEFT_OUT
+from runners.records.status import BASELINE, SKIPPED
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def run_record(
     ending = seen.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
     proof = proof_of(case, seen, counted)
-    changed = why_plugged(seen.plugged) or changes(before.fields, after.fields)
-    status, reason = judge(case, seen, proof, changed)
+    changed = hotplug_problem(seen.hotplugged_cpus) or changes(before.fields, after.fields)
+    status, reason = classify(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
     if proof.verdict == "unproved":
@@ -161,21 +161,21 @@ def baseline_record(
     return _with_measured(record, {}, collected)
 
 
-def left_out_record(origin: Origin, left_out: LeftOut, order: int) -> dict[str, Any]:
+def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str, Any]:
     """Return the record that says why a case is not part of this node's study."""
     identity = {
-        "case_id": left_out.case_id,
-        "table_number": left_out.table,
-        "case_number": left_out.number,
+        "case_id": skipped.case_id,
+        "table_number": skipped.table,
+        "case_number": skipped.number,
         "order": order,
     }
     return (
         origin.fields()
         | identity
-        | left_out.fields
+        | skipped.fields
         | {
-            "status": LEFT_OUT,
-            "reason": left_out.reason,
+            "status": SKIPPED,
+            "reason": skipped.reason,
         }
     )
 

@@ -20,7 +20,7 @@ from runners.execution.witness import LaunchError
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch
 from runners.measure.energy.idle import Baselines
-from runners.plan.case import Case, LeftOut
+from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.race.state import Eliminated
@@ -32,8 +32,8 @@ from runners.study.programs import ProgramChangedError
 from runners.study.record import (
     Origin,
     baseline_record,
-    left_out_record,
     run_record,
+    skipped_record,
     unfinished_record,
 )
 from runners.study.schedule import Listener, Schedule
@@ -123,7 +123,7 @@ class Runner:
         KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
         """
         plan = self.schedule.plan
-        self._record_left_out(plan.left_out)
+        self._record_skipped(plan.skipped)
         for warning in self.collectors.warnings:
             self.progress.warned(warning)
         cases = {case.case_id: case for case in plan.cases}
@@ -146,7 +146,7 @@ class Runner:
         """Make a run, or record why it cannot be made now."""
         self.assignment.may_start(remaining.one_s(planned.case_id))
         if problem := self.node.settle(case):
-            self._record_left_out([LeftOut.of(case, problem)])
+            self._record_skipped([SkippedCase.of(case, problem)])
             self.schedule.history.skipped.add(planned.key)
             self.progress.skipped(case, problem)
             return
@@ -202,7 +202,7 @@ class Runner:
             )
             if slept_s := self.clocks.now().slept_since(began):
                 reason = f"the node slept for {duration(slept_s)} meanwhile"
-                seen = replace(seen, objection=seen.objection or (SUSPENDED, reason))
+                seen = replace(seen, invalid_reason=seen.invalid_reason or (SUSPENDED, reason))
             collected = [waited, self.clocks.measured(), program, *self.engine.measured(case, seen)]
             after = self.node.state(case)
             # A run during which its program changed may be of either.
@@ -224,10 +224,10 @@ class Runner:
         self.shard.append(record)
         return record
 
-    def _record_left_out(self, left_out: Iterable[LeftOut]) -> None:
+    def _record_skipped(self, skipped: Iterable[SkippedCase]) -> None:
         history = self.schedule.history
-        for order, item in enumerate(left_out):
-            if (item.case_id, item.reason) not in history.left_out:
-                record = left_out_record(self.origin, item, order)
+        for order, item in enumerate(skipped):
+            if (item.case_id, item.reason) not in history.skipped_cases:
+                record = skipped_record(self.origin, item, order)
                 self.shard.append(record)
                 history.add(record)

@@ -240,7 +240,7 @@ def entrants_of(plan: Plan) -> list[str]:
     A table's first mappings go before its others, under the first governor before others. Raises
     StudyError when the study's first case, the reference, or all others cannot run here.
     """
-    for item in plan.left_out:
+    for item in plan.skipped:
         if (item.table, item.number) == REFERENCE:
             raise StudyError(
                 f"the first case of study {plan.study.name}, with which the others are compared, "

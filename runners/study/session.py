@@ -128,7 +128,7 @@ class Session:
         read = parts_of(folder / "records")
         summary = machine.summary(study, results, assignment)
         if not summary.plan.cases:
-            reasons = dict.fromkeys(item.reason for item in summary.plan.left_out)
+            reasons = dict.fromkeys(item.reason for item in summary.plan.skipped)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
         # A race that cannot begin here is told of before anything is changed.
         assert summary.schedule

@@ -71,7 +71,7 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """Return the cases that are compared with each baseline, by its case_id.
 
     The baseline of a table, governor and boot of a guest is its first case that is left to the OS
-    scheduler: every CPU, tightness none. Without one nothing is compared within blocks.
+    scheduler: every CPU, binding none. Without one nothing is compared within blocks.
     """
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:
@@ -86,4 +86,4 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
 
 
 def _is_free(case: Case) -> bool:
-    return (case.mapping.selection, case.mapping.tightness) == ("all", "none")
+    return (case.mapping.selection, case.mapping.binding) == ("all", "none")

@@ -15,7 +15,7 @@ from configs.repetitions import Precision
 from configs.study import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import how_many
 from runners.measure.perf.events import too_many_events
-from runners.plan.case import Case, LeftOut, case_fields
+from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
@@ -122,7 +122,7 @@ class PlanSummary:
             f"seed {study.seed}"
         ]
         reasons: dict[str, int] = {}
-        for item in plan.left_out:
+        for item in plan.skipped:
             reasons[item.reason] = reasons.get(item.reason, 0) + 1
         lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
         if warning := too_many_events(study.events):
@@ -153,7 +153,7 @@ class PlanSummary:
             "order": self.study.order,
             "seed": self.study.seed,
             "cases": len(self.plan.cases),
-            "left_out": len(self.plan.left_out),
+            "skipped": len(self.plan.skipped),
             "runs": done + len(most),
             "runs_left": len(most),
             "runs_left_least": len(fewest),
@@ -165,7 +165,7 @@ class PlanSummary:
 
     def tables(self) -> list[dict[str, Any]]:
         """Return each table's title and rows as plain data, in the order of the study."""
-        rows = [(item.table, _left_out_row(item)) for item in self.plan.left_out]
+        rows = [(item.table, _skipped_row(item)) for item in self.plan.skipped]
         rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
         tables: dict[int, list[dict[str, Any]]] = {}
         for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
@@ -234,7 +234,7 @@ def _range(least: str, most: str) -> str:
     return most if least in (most, most.split()[0]) else f"{least} to {most}"
 
 
-def _left_out_row(item: LeftOut) -> dict[str, Any]:
+def _skipped_row(item: SkippedCase) -> dict[str, Any]:
     return item.fields | {"number": item.number, "reason": item.reason}
 
 

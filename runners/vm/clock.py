@@ -15,7 +15,7 @@ from typing import Any
 QUESTIONS = 5
 # Ten times less than the smallest difference that a verdict is about (1%), and more than the 500
 # ppm by which the kernel slews a clock (adjtimex(2)).
-MOST_DRIFT = 0.001
+MAX_DRIFT = 0.001
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ClockCheck:
     @property
     def problem(self) -> str:
         """Why times of this guest cannot be trusted; empty when they can."""
-        if abs(self.drift_s) <= self.uncertainty_s + MOST_DRIFT * self.window_s:
+        if abs(self.drift_s) <= self.uncertainty_s + MAX_DRIFT * self.window_s:
             return ""
         return (
             f"the guest's clock went {self.drift_s:+.4g} s (± {self.uncertainty_s:.2g} s) against "

@@ -28,7 +28,7 @@ from runners.vm.host import check_memory, find_guest_host
 from runners.vm.run import GuestRun, HostView
 
 # A host that cannot boot a guest so many times in a row will not do it for the next run.
-MOST_BOOTS_LOST = 3
+MAX_BOOTS_LOST = 3
 # What a guest's own kernel counts; all else is counted by the host.
 OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
 # What is worth to be known of the virtual CPUs' threads as well.
@@ -72,7 +72,7 @@ class VmEngine:
         except GuestLostError:
             self.close()
             raise
-        return replace(seen, objection=_objection(self._view))
+        return replace(seen, invalid_reason=_invalid_reason(self._view))
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return what host and guest say of the run that was made last."""
@@ -102,7 +102,7 @@ class VmEngine:
         if self._guest and self._guest.vcpus == case.vcpus:
             return self._guest
         self.close()
-        if self._lost >= MOST_BOOTS_LOST:
+        if self._lost >= MAX_BOOTS_LOST:
             raise StudyError(
                 f"guests could not be booted {self._lost} times in a row; see their consoles in "
                 f"{self._consoles}"
@@ -150,7 +150,7 @@ class VmEngine:
         return Reading(fields, reason if view.proof.verdict == "unproved" else {})
 
 
-def _objection(view: HostView) -> tuple[str, str] | None:
+def _invalid_reason(view: HostView) -> tuple[str, str] | None:
     if view.proof.verdict == "violated":
         return PLACEMENT_VIOLATED, view.proof.reason
     if problem := view.clock.problem:

@@ -27,7 +27,7 @@ _Kind = TypeVar("_Kind")
 # The other side reads at once, unless it hangs.
 SAY_LIMIT_S = 60.0
 # The kept output of a program, twice, escaped.
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 
 
 class BrokenLineError(Exception):
@@ -74,8 +74,8 @@ class Line:
             raise BrokenLineError(error.strerror) from error
         if not more:
             raise BrokenLineError("closed")
-        if len(self._waiting) > MOST_BYTES:
-            raise BrokenLineError(f"a message of more than {MOST_BYTES} bytes")
+        if len(self._waiting) > MAX_BYTES:
+            raise BrokenLineError(f"a message of more than {MAX_BYTES} bytes")
         return more
 
 
@@ -154,7 +154,7 @@ def _read_observation(message: dict[str, Any]) -> Observation:
         else HarnessCost(
             _seconds(cost["cpu_s"]), _count(cost["context_switches"]), _cpus(cost["cpus"])
         ),
-        plugged=_cpus(message["plugged"]),
+        hotplugged_cpus=_cpus(message["hotplugged_cpus"]),
         unmet=_or_none(_count, message["unmet"]),
         overflowed=_is(bool, message["overflowed"]),
     )

@@ -36,10 +36,10 @@ def place(
     when the kernel refuses.
     """
     allowed = os.sched_getaffinity(0)
-    if vcpus.mapping.tightness == "none":
+    if vcpus.mapping.binding == "none":
         return Placing(tuple(sorted(allowed)), apart=False)
     for index, thread in enumerate(threads[vcpu] for vcpu in sorted(threads)):
-        pinned = vcpus.mapping.tightness == "pin"
+        pinned = vcpus.mapping.binding == "pin"
         os.sched_setaffinity(thread, {vcpus.cpus[index]} if pinned else set(vcpus.cpus))
     free = free_cpus(allowed, vcpus.mask, cores)
     # Every look: QEMU starts and ends threads for input and output as it needs them.
@@ -80,9 +80,11 @@ class VcpuSampler:
 
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""
-        sampler, tightness = self._sampler, self._vcpus.mapping.tightness
-        watched = Watched(self._traces(), sampler.samples, elapsed_s, sampler.plugged, unmet=0)
-        wanted = Wanted(tightness, self._vcpus.cpus, len(self._threads))
+        sampler, binding = self._sampler, self._vcpus.mapping.binding
+        watched = Watched(
+            self._traces(), sampler.samples, elapsed_s, sampler.hotplugged_cpus, unmet=0
+        )
+        wanted = Wanted(binding, self._vcpus.cpus, len(self._threads))
         found = prove(watched, wanted, long_lived=True)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")

@@ -14,7 +14,7 @@ from analysis.findings import Findings, TableFindings, Verdict
 from analysis.sources import open_results
 from tests.analysis.records import record, write
 
-# mapping -> (selection, tightness)
+# mapping -> (selection, binding)
 MAPPINGS = {
     "scheduler": ("all", "none"),
     "pcores-set": ("pcores", "set"),
@@ -59,7 +59,7 @@ class Study:
         repetition: int,
         cases: int,
     ) -> dict[str, Any]:
-        selection, tightness = MAPPINGS.get(mapping, ("pcores", "pin"))
+        selection, binding = MAPPINGS.get(mapping, ("pcores", "pin"))
         elapsed_s = 40 * self.time[mapping] * (1 + self.noise * float(rng.normal()))
         order = (repetition - 1) * cases + number
         if self.sequential:
@@ -67,7 +67,7 @@ class Study:
         fields: dict[str, Any] = {
             "mapping": mapping,
             "selection": selection,
-            "tightness": tightness,
+            "binding": binding,
             "governor": governor,
             "threads": 8,
             "variant": "libgomp",

@@ -39,7 +39,7 @@ def record(number: int = 1, repetition: int = 1, **fields: Any) -> dict[str, Any
         "wait_policy": "runtime-default",
         "mapping": mappings[(number - 1) % 5],
         "selection": "all",
-        "tightness": "none",
+        "binding": "none",
         "mechanism": None,
         "cpus": "0-23",
         "governor": "performance" if number <= 5 else "powersave",
@@ -97,7 +97,7 @@ def left_out(number: int, reason: str) -> dict[str, Any]:
         "started_at",
     ]
     kept = {key: value for key, value in identity.items() if key not in measured}
-    return kept | {"status": "left-out", "reason": reason}
+    return kept | {"status": "skipped", "reason": reason}
 
 
 def write(folder: Path, records: Iterable[dict[str, Any]], attempt: int = 1) -> Path:

@@ -35,14 +35,14 @@ def runs(number: int, mean: float, **fields: Any) -> list[dict[str, Any]]:  # no
     # Each case has another order of the same noise, as nothing links their runs.
     turned = NOISE[number:] + NOISE[:number]
     spread = fields.pop("spread", 0.001)
-    selection, tightness = MEANINGS[(number - 1) % 5]
+    selection, binding = MEANINGS[(number - 1) % 5]
     return [
         record(
             number,
             at,
             elapsed_s=mean * (1 + spread * z),
             energy_pkg_j=100 * mean * (1 + z / 1000),
-            **{"selection": selection, "tightness": tightness, **fields},
+            **{"selection": selection, "binding": binding, **fields},
         )
         for at, z in enumerate(turned, 1)
     ]
@@ -250,7 +250,7 @@ def test_rows_that_have_other_numbers_elsewhere_show_both(tmp_path: Path) -> Non
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0})
     write(tmp_path / "b", [
         *runs(1, 30.0),
-        *(run | {"mapping": "pcores-pin", "selection": "pcores", "tightness": "pin"}
+        *(run | {"mapping": "pcores-pin", "selection": "pcores", "binding": "pin"}
           for run in runs(2, 33.0)),
         *runs(4, 50.0),
     ])  # fmt: skip
@@ -300,7 +300,7 @@ HOSTILE = st.one_of(
     st.sampled_from(["unknown", "current", "powersave", "vm", "all", -1.0, 0, 1e308, 1e-308]),
 )  # fmt: skip
 SPOILT = ["app", "size", "threads", "mapping", "governor", "governor_read", "selection",
-          "tightness", "elapsed_s", "energy_pkg_j", "vcpu_mapping", "case_number", "block",
+          "binding", "elapsed_s", "energy_pkg_j", "vcpu_mapping", "case_number", "block",
           "order", "case_id", "table_number"]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.fields import MOST_METRICS
+from analysis.fields import MAX_METRICS
 from analysis.frame import read_runs
 from analysis.growing import Growing
 from analysis.remarks import folder_remarks
@@ -62,7 +62,7 @@ def test_what_is_no_number_is_no_metric(tmp_path: Path) -> None:
 def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
     tmp_path: Path,
 ) -> None:
-    numbers = range(MOST_METRICS, -1, -1)
+    numbers = range(MAX_METRICS, -1, -1)
     many = {f"m{number:02d}": float(number) for number in numbers}
     write(tmp_path / "many", [record(1, 1, metrics=many)])
     write(tmp_path / "few", [record(1, 1, metrics=dict(list(many.items())[1:]))])
@@ -70,7 +70,7 @@ def test_of_too_many_names_the_first_in_the_alphabet_are_kept_and_it_is_said(
     runs = {name: read_runs(tmp_path / name) for name in ("many", "few")}
 
     kept = names_of(runs["many"].frame)
-    assert kept == [f"metric_m{number:02d}" for number in range(MOST_METRICS)]
+    assert kept == [f"metric_m{number:02d}" for number in range(MAX_METRICS)]
     said = [folder_remarks(runs[name], tmp_path / name) for name in ("many", "few")]
     assert "the first 32 names in the alphabet are used" in said[0][0]
     assert said[1] == []
@@ -97,7 +97,7 @@ def test_rows_that_name_no_case_leave_the_others_metrics_where_they_belong(tmp_p
 
 metrics_of_runs = st.lists(
     st.dictionaries(
-        st.sampled_from([f"m{n:02d}" for n in range(MOST_METRICS + 8)]), st.floats(0, 9)
+        st.sampled_from([f"m{n:02d}" for n in range(MAX_METRICS + 8)]), st.floats(0, 9)
     ),
     min_size=1,
     max_size=12,
@@ -129,7 +129,7 @@ def test_parts_that_are_read_apart_make_the_same_columns(
 
     (frame, _), (merged, _) = alone.frame(), together.frame()
     pd.testing.assert_frame_equal(frame, merged)
-    names = sorted({name for r in records for name in r["metrics"]})[:MOST_METRICS]
+    names = sorted({name for r in records for name in r["metrics"]})[:MAX_METRICS]
     assert names_of(frame) == [f"metric_{name}" for name in names]
     for name in names:
         expected = [r["metrics"].get(name, -1) for r in records]

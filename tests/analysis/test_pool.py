@@ -99,7 +99,7 @@ def divided(tmp_path: Path, crossed: bool = False) -> str:
                     pool="split-there",
                     elapsed_s=time_s * (2.0 if second else 1.0) * wobble,
                     selection="all" if number == 1 else "pcores",
-                    tightness="none" if number == 1 else "pin",
+                    binding="none" if number == 1 else "pin",
                 )
             )
     write(tmp_path, rows)

@@ -72,8 +72,8 @@ def test_mappings_of_the_installation_bring_what_they_mean_and_others_do_not(
     cases = summaries(tmp_path, HEADER + ROW + ROW.replace("pcores-pin", "cpus 4 and 5"))
 
     known, unknown = cases.iloc[0], cases.iloc[1]
-    assert (known["selection"], known["tightness"]) == ("pcores", "pin")
-    assert (unknown["selection"], unknown["tightness"]) == (None, None)
+    assert (known["selection"], known["binding"]) == ("pcores", "pin")
+    assert (unknown["selection"], unknown["binding"]) == (None, None)
 
 
 def test_numbers_keep_the_text_that_the_file_has(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_an_unknown_number_of_runs_is_no_number(tmp_path: Path) -> None:
         (HEADER.replace("elapsed_mean_s", "elapsd_mean_s") + ROW,
          "1:45: column 'elapsd_mean_s' is not known; did you mean 'elapsed_mean_s'?"),
         (HEADER.replace("variant", "app") + ROW, "1:5: column 'app' is there twice"),
-        (HEADER.replace("mapping", "tightness") + ROW, "1:1: there is no column 'mapping'"),
+        (HEADER.replace("mapping", "binding") + ROW, "1:1: there is no column 'mapping'"),
         (HEADER, "1:1: no summaries"),
         ("", "1:1: no summaries"),
         (HEADER + ROW + '"lulesh\n', "3:1: no line of CSV"),

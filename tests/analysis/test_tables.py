@@ -269,7 +269,7 @@ def test_csv_holds_every_row_unrounded_with_units_in_its_header(tmp_path: Path) 
     assert second["energy_pkg_mean_j"] == second["elapsed_sd_s"] == ""
     assert second["reasons"] == 'energy_pkg_j: no, "really"'
     assert (third["status"], third["reasons"], third["elapsed_mean_s"]) == (
-        "left-out", "no E-cores", "",
+        "skipped", "no E-cores", "",
     )  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.workers import MOST_WORKERS, how_many
+from analysis.workers import MAX_WORKERS, how_many
 
 
-@pytest.mark.parametrize(("cpus", "jobs", "workers"), [(2, 9, 2), (64, 9, MOST_WORKERS), (4, 3, 3)])
+@pytest.mark.parametrize(("cpus", "jobs", "workers"), [(2, 9, 2), (64, 9, MAX_WORKERS), (4, 3, 3)])
 def test_there_are_no_more_than_cpus_or_jobs(
     monkeypatch: pytest.MonkeyPatch, cpus: int, jobs: int, workers: int
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from base.command import ask
 from base.shortage import ShortageError, shortage_in
-from runners.execution.check import why_refused
+from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import Ending, LaunchError
@@ -155,7 +155,7 @@ def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent
 
 def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
     with no_more_files(), pytest.raises(OSError, match="Too many open files"):
-        why_refused(("/bin/true",), "", {}, witness())
+        check_failure_of(("/bin/true",), "", {}, witness())
 
 
 def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:

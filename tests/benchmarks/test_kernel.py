@@ -62,7 +62,7 @@ def test_a_study_of_a_program_is_one_that_pinstudy_loads(tmp_path: Path) -> None
     command = ["/opt/a program", "10", "--log", "a file"]
     mappings: list[str | dict[str, str]] = [
         "scheduler",
-        {"name": "mine", "selection": "pcores", "tightness": "pin"},
+        {"name": "mine", "selection": "pcores", "binding": "pin"},
     ]
     study = load_study(write_study(tmp_path / "s", "it", command, mappings, 7, warmup=2, seed=5))
     assert (study.name, study.repetitions, study.warmup, study.seed) == ("it", 7, 2, 5)

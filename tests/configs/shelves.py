@@ -24,9 +24,9 @@ default_schedule: 'static,1'
 
 MAPPINGS = b"""\
 mappings:
-  scheduler: {selection: all, tightness: none}
-  pcores-set: {selection: pcores, tightness: set}
-  pcores-pin: {selection: pcores, tightness: pin}
+  scheduler: {selection: all, binding: none}
+  pcores-set: {selection: pcores, binding: set}
+  pcores-pin: {selection: pcores, binding: pin}
 """
 
 STUDY = """\

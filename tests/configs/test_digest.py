@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.configs.asked import APP_LU, ASKED, sha256
 from tests.configs.shelves import LU, STUDY, study_of
 
 DIGEST = study_of(STUDY).digest
+
+
+def with_app(app: dict[str, Any]) -> dict[str, Any]:
+    """Return what the study asks for with another app."""
+    (choice,) = ASKED["apps"]
+    return ASKED | {"apps": [choice | {"app": app}]}
 
 
 def test_a_digest_is_a_sha_256_in_hexadecimal() -> None:
@@ -77,15 +86,13 @@ def test_how_a_result_is_checked_is_asked_for() -> None:
     digests = {study_of(STUDY, apps).digest for apps in (by_pattern, by_command, by_another)}
 
     assert len(digests) == 3
-    # What an installation without check commands gives, the number of repetitions left out.
-    assert study_of(STUDY, by_pattern).digest == (
-        "01f81c540c14bd1736d61bb5cbb5334961be47b0659d2301ece5c62f50d86ede"
-    )
+    # A study without a command asks for what it asked for before there were any.
+    check = APP_LU["check"] | {"pattern": "^done"}
+    assert study_of(STUDY, by_pattern).digest == sha256(with_app(APP_LU | {"check": check}))
 
 
 def test_keys_that_came_later_leave_older_studies_what_they_were() -> None:
-    # What an installation without these keys gives, the number of repetitions left out.
-    assert DIGEST == "e258a0f65f0e2dab91a01c2d6eda2f16ea873dbda51f9007d2ac338da3e9000d"
+    assert sha256(ASKED) == DIGEST
 
 
 def test_mappings_of_an_entry_and_latency_are_asked_for() -> None:

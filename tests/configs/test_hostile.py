@@ -30,7 +30,7 @@ WORDS = [
     "wait_policy",
     "name",
     "selection",
-    "tightness",
+    "binding",
     "mechanism",
     "pattern",
     "unit",

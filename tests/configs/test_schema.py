@@ -64,7 +64,7 @@ def test_so_do_the_examples_of_the_docs() -> None:
         ("wait_policy", "temperature_gate: {within: 5, limit: 1 min}\nwait_policy"),
         ("wait_policy", "vm: {cpus: 1, memory: 1 TB}\nwait_policy"),
         ("[scheduler, pcores-pin]", "[{name: mine, selection: pcores}]"),
-        ("[scheduler, pcores-pin]", "[{name: a b, selection: pcores, tightness: pin}]"),
+        ("[scheduler, pcores-pin]", "[{name: a b, selection: pcores, binding: pin}]"),
     ],
 )
 def test_an_editor_marks_what_pinstudy_refuses(old: str, new: str) -> None:

@@ -250,7 +250,8 @@ _OBSERVATION = {
         "tid": 7, "pid": 7, "first_look": 1, "last_look": 3, "gone_s": 0.0,
         "stays": [{"allowed": [0, 1], "looks": 3, "seen": {"0": 3}, "cpu_s": 0.4}],
     }],
-    "perf_problem": "", "perf_command": ["perf"], "plugged": [], "unmet": 0, "overflowed": False,
+    "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
+    "overflowed": False,
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip
 _PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))

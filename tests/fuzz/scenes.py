@@ -39,7 +39,7 @@ STUDY = """\
 title: naps
 apps:
   - {app: nap, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler, {name: mine, selection: pcores, tightness: pin}]
+mappings: [scheduler, {name: mine, selection: pcores, binding: pin}]
 governors: current
 repetitions: {min: 3, max: 9, until: {ci_half_width: 1%, of: time}}
 warmup: 1

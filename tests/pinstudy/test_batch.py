@@ -288,7 +288,7 @@ def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(tmp_path:
     place = make_place(tmp_path, mapping="across-packages-pin")
     (tmp_path / "naps.yaml").write_text(
         STUDY.replace("SIZE", "short").replace(
-            "MAPPING", "{name: far, selection: across-packages, tightness: pin}"
+            "MAPPING", "{name: far, selection: across-packages, binding: pin}"
         )
     )
     place.split()

@@ -41,7 +41,7 @@ STUDY = """\
 title: waits
 apps:
   - {app: wait, variants: plain, sizes: only, threads: 1}
-mappings: [scheduler, {name: other, selection: all, tightness: set}]
+mappings: [scheduler, {name: other, selection: all, binding: set}]
 governors: current
 repetitions: 3
 warmup: 0

@@ -179,7 +179,7 @@ def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
     gate.open()
     assert runner.returncode == 130
     assert "Traceback" not in errors
-    statuses = [r["status"] for r in records(folder) if r["status"] != "left-out"]
+    statuses = [r["status"] for r in records(folder) if r["status"] != "skipped"]
     assert statuses == ["ok", "interrupted"]
     assert pinstudy(folder, "run", "held.yaml").returncode == 0
     finished = [r for r in records(folder) if r["status"] == "ok"]
@@ -208,7 +208,7 @@ def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
 def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
     done = pinstudy(folder, "run", "bad.yaml")
     assert done.returncode == 1
-    assert {r["status"] for r in records(folder) if r["status"] != "left-out"} == {"failed"}
+    assert {r["status"] for r in records(folder) if r["status"] != "skipped"} == {"failed"}
     assert "invalid time interval" in records(folder)[-1]["stderr_tail"]
     assert "exit status 1" in done.stdout
 
@@ -366,7 +366,7 @@ def test_the_published_study_on_the_published_node(folder: Path) -> None:
         ("mandelbrot-ompscr", 2),
         ("mandelbrot-ompscr", 8),
     ]
-    assert (outline["cases"], outline["left_out"], outline["repetitions"]) == (70, 0, 10)
+    assert (outline["cases"], outline["skipped"], outline["repetitions"]) == (70, 0, 10)
     for table in outline["tables"]:
         threads = table["rows"][0]["threads"]
         pinned = {1: ("0", "8"), 2: ("0-1", "8-9"), 8: ("0-7", "8-15")}[threads]

@@ -27,7 +27,7 @@ STUDY = """\
 title: nothings
 apps:
   - {app: nothing, variants: plain, sizes: only, threads: 1}
-mappings: [scheduler, {name: other, selection: all, tightness: set}]
+mappings: [scheduler, {name: other, selection: all, binding: set}]
 governors: current
 repetitions: REPETITIONS
 warmup: 1

@@ -35,7 +35,7 @@ STUDY = """\
 title: who runs
 apps:
   - {app: who, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler, {name: one, selection: pcores, tightness: set, mechanism: taskset}]
+mappings: [scheduler, {name: one, selection: pcores, binding: set, mechanism: taskset}]
 governors: current
 repetitions: 1
 warmup: 0

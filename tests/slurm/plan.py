@@ -55,7 +55,7 @@ features: [hybrid, homog]
 """
 SCHEDULER = "scheduler"
 SPLIT = ("--spread", "split", "--workers", "2")
-PINNED = "{name: pinned, selection: compact, tightness: pin}"
+PINNED = "{name: pinned, selection: compact, binding: pin}"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import format_cpulist
-from runners.records.status import LEFT_OUT
+from runners.records.status import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
 from tests.slurm.plan import PINNED, SCHEDULER, SPLIT, Plan
@@ -48,7 +48,7 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     refused = {
         (r["mapping"], r["governor"]): r["reason"]
         for r in trial.records("n3")
-        if r["status"] == LEFT_OUT
+        if r["status"] == SKIPPED
     }
     assert len(refused) == 3
     assert "E-core" in refused["ecores-pin", "current"]
@@ -181,7 +181,7 @@ def test_the_cases_values_win_over_what_the_submitter_exports(
 def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
     bound_slurm: Cluster, tmp_path: Path
 ) -> None:
-    both = "{name: both, selection: all, tightness: set}"
+    both = "{name: both, selection: all, binding: set}"
     half = ["--oversubscribe", "--cpus-per-task=1"]
     trial = Trial(
         bound_slurm, tmp_path, Plan(repetitions=3, mappings=[PINNED, both], directives=half)
@@ -193,7 +193,7 @@ def test_an_allocation_smaller_than_the_case_is_refused_before_any_run(
     [worker] = trial.workers()
     assert worker["exit_status"] == 3
     assert {record["mapping"] for record in trial.made()} == {"pinned"}
-    [refused] = [r for r in trial.records() if r["status"] == LEFT_OUT]
+    [refused] = [r for r in trial.records() if r["status"] == SKIPPED]
     assert refused["mapping"] == "both"
     for part in ("node n1", "may use CPUs 0,", "needs 0-1", "missing: 1", "--exclusive"):
         assert part in refused["reason"]

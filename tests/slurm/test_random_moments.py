@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slurm
 
 SIGNALS = ("KILL", "TERM", "USR1", "HUP")
 SUBMISSIONS = 6
-MOST_AT_ONCE = 3
+MAX_AT_ONCE = 3
 
 
 def test_kills_requeues_and_double_submissions_at_random_moments_lose_nothing(
@@ -26,7 +26,7 @@ def test_kills_requeues_and_double_submissions_at_random_moments_lose_nothing(
     trial = Trial(slurm, tmp_path, Plan(repetitions=30, pace_s=0.3))
 
     for _ in range(SUBMISSIONS):
-        _submit(trial, chance.randint(1, MOST_AT_ONCE), "--again")
+        _submit(trial, chance.randint(1, MAX_AT_ONCE), "--again")
         for _ in range(2):
             time.sleep(chance.uniform(0.1, 1.8))
             live = slurm.live_jobs()

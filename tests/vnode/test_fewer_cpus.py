@@ -49,7 +49,7 @@ def test_cases_that_need_more_cores_than_are_online_are_left_out(node: VirtualNo
     for number, run in runs.items():
         # Two threads and one E-core that is left: all cases on E-cores.
         if number in {4, 5, 9, 10}:
-            assert run["status"] == "left-out", run
+            assert run["status"] == "skipped", run
             assert run["reason"]
         else:
             assert run["status"] == "ok", run
@@ -114,12 +114,12 @@ def test_a_cpu_that_came_back_is_used_again_by_the_same_study(node: VirtualNode)
     running = start_study(node, name)
     until(node, lambda: len(records(node, name)) >= 3)
     put(node, 5, online=False)
-    until(node, lambda: any(run["status"] == "left-out" for run in records(node, name)))
+    until(node, lambda: any(run["status"] == "skipped" for run in records(node, name)))
     put(node, 5, online=True)
     ended = node.wait(running)
 
     assert ended.status == 0, ended
-    left_out = {run["reason"] for run in records(node, name) if run["status"] == "left-out"}
+    left_out = {run["reason"] for run in records(node, name) if run["status"] == "skipped"}
     assert all("CPU 5 is offline" in reason for reason in left_out), left_out
     assert "CPU 5 is offline" in ended.errors
     second = [run for run in records(node, name) if run.get("repetition") == 2]
@@ -131,7 +131,7 @@ def test_a_cpu_that_came_back_is_used_again_by_the_same_study(node: VirtualNode)
     made = [
         (run["case_number"], run["repetition"])
         for run in records(node, name)
-        if run["status"] != "left-out"
+        if run["status"] != "skipped"
     ]
     assert sorted(made) == [(case, repetition) for case in range(1, 11) for repetition in (1, 2)]
 
@@ -146,7 +146,7 @@ def test_without_smt_the_cases_on_e_cores_go_on(node: VirtualNode) -> None:
 
     assert "Traceback" not in ended.output + ended.errors
     runs = records(node, name)
-    left_out = [run for run in runs if run["status"] == "left-out"]
+    left_out = [run for run in runs if run["status"] == "skipped"]
     assert {run["mapping"] for run in left_out} == {"scheduler", "pcores-set", "pcores-pin"}
     for run in left_out:
         assert "CPUs 1,3 are offline" in run["reason"] or "CPUs 1 and 3" in run["reason"], run
@@ -171,6 +171,6 @@ def test_a_cpuset_decides_which_cpus_a_study_may_use(node: VirtualNode) -> None:
     assert ended.status == 0, ended
     runs = {run["case_number"]: run for run in records(node, "ten-cases")}
     # One E-core is left, too few for two threads.
-    assert {number for number, run in runs.items() if run["status"] == "left-out"} == {4, 5, 9, 10}
+    assert {number for number, run in runs.items() if run["status"] == "skipped"} == {4, 5, 9, 10}
     good = {run["cpus"] for run in runs.values() if run["status"] == "ok"}
     assert good == {"0-4", "0,2"}

@@ -26,7 +26,7 @@ def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
                 {
                     "name": mapping.name,
                     "selection": mapping.selection,
-                    "tightness": mapping.tightness,
+                    "binding": mapping.binding,
                     "mechanism": mapping.mechanism,
                     "cpus": cpus,
                     "reason": reason,
@@ -38,7 +38,7 @@ def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     print_columns(
         (
             mapping.name,
-            mapping.tightness,
+            mapping.binding,
             f"CPUs {cpus}" if cpus else "-",
             reason or mapping.summary,
         )

@@ -18,7 +18,7 @@ NODE_LACKS = 72
 
 # The worker is told to finish a tenth of the time limit before its end: as long as a run may take
 # by default at most (configs.app.App), and not less than what a run's end takes.
-_WARNING_SHARE, _LEAST_WARNING_S, _MOST_WARNING_S = 0.1, 15, 600
+_WARNING_SHARE, _MIN_WARNING_S, _MAX_WARNING_S = 0.1, 15, 600
 
 # In directives, batch systems give these a meaning of their own, each system others.
 _NOT_IN_DIRECTIVES = "\"'`\\%^$[]{}"
@@ -58,7 +58,7 @@ def clock_time(seconds: float) -> str:
 
 def warning_s(time_limit_s: float) -> int:
     """Return how many seconds before its time limit a worker is told to finish."""
-    return round(min(max(time_limit_s * _WARNING_SHARE, _LEAST_WARNING_S), _MOST_WARNING_S))
+    return round(min(max(time_limit_s * _WARNING_SHARE, _MIN_WARNING_S), _MAX_WARNING_S))
 
 
 def directive_path(path: Path, refused: str = "") -> str:

@@ -19,7 +19,7 @@ GROUPS = "/sys/fs/cgroup"
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 _STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
 _FIELD = "quota_throttled_s"
-_MOST_LEVELS = 32
+_MAX_LEVELS = 32
 
 
 class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
@@ -61,7 +61,7 @@ def stat_files(tree: Tree) -> list[str]:
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         # A path that leads out of the namespace is shown with `..`: its files are not there.
-        steps = [step for step in path.split("/") if step not in ("", "..")][:_MOST_LEVELS]
+        steps = [step for step in path.split("/") if step not in ("", "..")][:_MAX_LEVELS]
         if number == "0" and not controllers:
             base = GROUPS
         elif "cpu" in controllers.split(","):

@@ -14,7 +14,7 @@ from base.reading import Reading
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Tree, Unavailable
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 
 _NOT_READ = Unavailable("not measured")
 
@@ -54,7 +54,7 @@ class ForeignTasksMeter:
         for task, ticks in self._busiest():
             if self._was_on(task, cpus):
                 shown.append({"command": task.command, "cpu_s": ticks * tick_s()})
-            if len(shown) == MOST_SHOWN:
+            if len(shown) == MAX_SHOWN:
                 break
         return Reading({"foreign_tasks": shown})
 

@@ -16,10 +16,10 @@ from base.units import duration
 
 # Clocks are also moved by being slewed, which misorders nothing: adjtime(3) by at most 0.5 ms/s.
 _SLEWED_PER_S = 0.001
-_LEAST_STEP_S = 1.0
+_MIN_STEP_S = 1.0
 # No node falls asleep and wakes up in this time; clocks that are read one after the other must be
 # read within less of it.
-_LEAST_SLEEP_S = 0.1
+_MIN_SLEEP_S = 0.1
 _READ_WITHIN_S = 0.02
 _READ_ATTEMPTS = 20
 
@@ -47,13 +47,13 @@ class Moment:
         """Return by how many seconds the clock was set since, back if negative; 0 if it was not."""
         passed_s = self.boottime_s - before.boottime_s
         moved_s = self.realtime_s - before.realtime_s - passed_s
-        return moved_s if abs(moved_s) > _LEAST_STEP_S + _SLEWED_PER_S * passed_s else 0.0
+        return moved_s if abs(moved_s) > _MIN_STEP_S + _SLEWED_PER_S * passed_s else 0.0
 
     def slept_since(self, before: Moment) -> float:
         """Return for how many seconds the node slept since; 0 when it did not."""
         passed_s = self.boottime_s - before.boottime_s
         slept_s = passed_s - (self.monotonic_s - before.monotonic_s)
-        return slept_s if slept_s > _LEAST_SLEEP_S else 0.0
+        return slept_s if slept_s > _MIN_SLEEP_S else 0.0
 
 
 class ClockWatch:

@@ -32,15 +32,15 @@ from runners.node.topology import CoreKind
 
 TRIAL_LIMIT_S = 20.0
 READ_LIMIT_S = 300.0
-MOST_BYTES = 2 * 1024**3
-MOST_EVENTS = 20
+MAX_BYTES = 2 * 1024**3
+MAX_EVENTS = 20
 # `perf c2c record` asks for physical addresses too, which are the kernel's secret.
 NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
 _NOTHING_THERE = "not supported"
 # User space alone, where the CPU tells it apart: AMD's sampling does not under older kernels.
 _MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
-_MOST_REASON_CHARACTERS = 200
+_MAX_REASON_CHARACTERS = 200
 # Linux arch/x86/kernel/cpu/amd.c: what of family 0x19 is Zen 3.
 _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
 # Linux tools/perf/util/header.h, struct perf_file_header: the size of the data stands at byte 48.
@@ -130,8 +130,8 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
         return f"perf has left no recording ({error.strerror})"
     if len(head) < _DATA_SIZE.size or not _DATA_SIZE.unpack(head)[0]:
         return "perf has recorded nothing, or could not end its recording"
-    if size > MOST_BYTES:
-        return f"the recording has {size} bytes, more than {MOST_BYTES}; a shorter size has fewer"
+    if size > MAX_BYTES:
+        return f"the recording has {size} bytes, more than {MAX_BYTES}; a shorter size has fewer"
     events = ask([perf, "evlist", "-i", str(recording)], _environment())
     printed = recording.with_suffix(".txt")
     problem = _print_samples(perf, recording, printed)
@@ -144,7 +144,7 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
     if not counted["sampled"]["loads"]:
         what = plural(counted["sampled"]["samples"], "sample")
         return f"perf recorded no load ({what}); the program may have been too short"
-    names = [line.strip() for line in (events or "").splitlines()[:MOST_EVENTS]]
+    names = [line.strip() for line in (events or "").splitlines()[:MAX_EVENTS]]
     return {"events": [name for name in names if name.isprintable() and name], **counted}
 
 
@@ -227,5 +227,5 @@ def _said(done: CommandResult) -> str:
     """Return why perf failed, in its own words where it has any; empty when it did not."""
     if not done.failed:
         return ""
-    words = one_line(done.stderr, _MOST_REASON_CHARACTERS).removeprefix("failed: ")
+    words = one_line(done.stderr, _MAX_REASON_CHARACTERS).removeprefix("failed: ")
     return done.problem or words or f"exit status {done.status}"

@@ -10,8 +10,8 @@ from typing import Any
 from runners.measure.perf.c2c_samples import UNKNOWN, MemorySample
 
 # The lines that are kept, those with most HITM; what is beyond is no longer the cause of anything.
-MOST_LINES = 50
-MOST_SYMBOLS = 5
+MAX_LINES = 50
+MAX_SYMBOLS = 5
 
 
 @dataclass
@@ -47,7 +47,7 @@ def contended_lines(
         if sample.address and sample.hitm:
             (local if sample.hitm == "local" else remote)[sample.address // line_bytes] += 1
     hitm = local + remote
-    kept = sorted(hitm, key=lambda line: (-hitm[line], line))[:MOST_LINES]
+    kept = sorted(hitm, key=lambda line: (-hitm[line], line))[:MAX_LINES]
     details = {line: _Line() for line in kept}
     for sample in samples() if kept else ():
         detail = details.get(sample.address // line_bytes)
@@ -68,7 +68,7 @@ def contended_lines(
                 "remote_hitm": remote[line],
                 "stores": details[line].stores,
                 "cpus": {str(cpu): details[line].cpus[cpu] for cpu in sorted(details[line].cpus)},
-                "symbols": [name for name, _ in details[line].symbols.most_common(MOST_SYMBOLS)],
+                "symbols": [name for name, _ in details[line].symbols.most_common(MAX_SYMBOLS)],
             }
             for line in kept
         ],

@@ -32,9 +32,9 @@ _LINE = re.compile(
 _SNOOP = re.compile(r"\|SNP ([^|]*)\|")
 _LONGEST_LINE = 8192
 # Twenty minutes at perf's 4000 samples a second.
-MOST_SAMPLES = 5_000_000
-_MOST_SYMBOL_CHARACTERS = 120
-_MOST_SHOWN = 80
+MAX_SAMPLES = 5_000_000
+_MAX_SYMBOL_CHARACTERS = 120
+_MAX_SHOWN = 80
 
 _LOAD, _STORE = 0x02, 0x04
 _L2_OR_L3 = 0x20 | 0x40
@@ -107,15 +107,15 @@ def read_samples(lines: Iterable[str]) -> Iterator[MemorySample]:
     """Yield the samples that `perf script -F` FIELDS has printed.
 
     Raises NotUnderstoodError for a line that is no sample, or contradicts itself, and for more than
-    MOST_SAMPLES.
+    MAX_SAMPLES.
     """
     number = 0
     for line in lines:
         if not line.strip():
             continue
         number += 1
-        if number > MOST_SAMPLES:
-            raise NotUnderstoodError(f"more than {MOST_SAMPLES} samples")
+        if number > MAX_SAMPLES:
+            raise NotUnderstoodError(f"more than {MAX_SAMPLES} samples")
         yield _sample(line)
 
 
@@ -140,8 +140,8 @@ def _sample(line: str) -> MemorySample:
 
 
 def _symbol(text: str) -> str:
-    return one_line(text, _MOST_SYMBOL_CHARACTERS)
+    return one_line(text, _MAX_SYMBOL_CHARACTERS)
 
 
 def _shown(line: str) -> str:
-    return ascii(" ".join(line.split())[:_MOST_SHOWN])
+    return ascii(" ".join(line.split())[:_MAX_SHOWN])

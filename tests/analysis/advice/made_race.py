@@ -16,7 +16,7 @@ from runners.race.values import race_fields, race_run
 from tests.analysis.records import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"
-# name -> (selection, tightness, mechanism, CPUs in the threads' order)
+# name -> (selection, binding, mechanism, CPUs in the threads' order)
 MAPPINGS: Mapping[str, tuple[str, str, str | None, tuple[int, ...]]] = {
     "scheduler": ("all", "none", None, tuple(range(16))),
     "pcores-set": ("pcores", "set", "taskset", (0, 2, 4, 6, 8, 10)),
@@ -39,12 +39,12 @@ class Entrant:
 
     def cpus(self) -> tuple[int, ...]:
         """Return the CPUs in the order of the threads."""
-        _, tightness, _, cpus = MAPPINGS[self.mapping]
-        return cpus[: self.threads] if tightness == "pin" else cpus
+        _, binding, _, cpus = MAPPINGS[self.mapping]
+        return cpus[: self.threads] if binding == "pin" else cpus
 
     def case_fields(self, at: int) -> dict[str, Any]:
         """Return the record's fields that say which case it is, and how it is started."""
-        selection, tightness, mechanism, _ = MAPPINGS[self.mapping]
+        selection, binding, mechanism, _ = MAPPINGS[self.mapping]
         cpus = self.cpus()
         shown = ",".join(map(str, sorted(cpus)))
         launcher = ["/usr/bin/taskset", "-c", shown] if mechanism else []
@@ -63,7 +63,7 @@ class Entrant:
             "schedule": self.schedule,
             "mapping": self.mapping,
             "selection": selection,
-            "tightness": tightness,
+            "binding": binding,
             "mechanism": mechanism,
             "cpus": shown,
             "governor": self.governor,

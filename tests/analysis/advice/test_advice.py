@@ -312,7 +312,7 @@ def hostile() -> Iterator[dict[str, Any]]:
     yield {"command": "rm -rf /", "environment": []}
     yield {"command": [], "runtime": 3}
     yield {"command": ["a\0b"], "mechanism": "magic"}
-    yield {"mechanism": ["taskset"], "tightness": {}}
+    yield {"mechanism": ["taskset"], "binding": {}}
     yield {"cpus": "0-99999999999"}
     yield {"table_number": -1}
     yield {"schedule": "static\nExecStart=/bin/sh", "governor": "x\x1b[31m"}

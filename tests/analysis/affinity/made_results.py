@@ -16,7 +16,7 @@ from tests.analysis.report.made_results import DIGEST, node
 ONE_PACKAGE = "the node has one package"
 NO_L1D = "L1-dcache-loads: this node refuses hardware counters"
 
-# mapping -> (selection, tightness, mechanism, CPUs of four threads, of two)
+# mapping -> (selection, binding, mechanism, CPUs of four threads, of two)
 SCHEDULER = ("all", "none", None, "0-15", "0-15")
 MAPPINGS: Mapping[str, tuple[str, str, str | None, str, str]] = {
     "scheduler": SCHEDULER,
@@ -144,7 +144,7 @@ def _case(
         places: tuple[str, str, str | None, str, str] = ("ecores", "pin", "program", "12-15", "12")
     else:
         places = MAPPINGS[mapping]
-    selection, tightness, mechanism, of_four, of_two = places
+    selection, binding, mechanism, of_four, of_two = places
     cpus = of_four if threads == 4 else of_two
     if threads == 1 and selection == "pcores":
         cpus = "0"
@@ -163,7 +163,7 @@ def _case(
             "threads": threads,
             "mapping": mapping,
             "selection": selection,
-            "tightness": tightness,
+            "binding": binding,
             "mechanism": mechanism,
             "cpus": cpus,
             "node_digest": DIGEST,

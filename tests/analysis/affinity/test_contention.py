@@ -133,7 +133,7 @@ def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
 
 
 def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
-    study = Affinity(apps=("contention",), beside={"tightness": "pin"})
+    study = Affinity(apps=("contention",), beside={"binding": "pin"})
 
     assert ratios(integers(tmp_path, study)) == {}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MOST_CELLS, Team, teams
+from analysis.affinity.team import MAX_CELLS, Team, teams
 from analysis.affinity.tell_team import conclusion, tell_team
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
@@ -88,7 +88,7 @@ def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path
 
     found = team_of(tmp_path, masks)
 
-    assert sum(len(mask) for mask in found.masks) < 2 * MOST_CELLS
+    assert sum(len(mask) for mask in found.masks) < 2 * MAX_CELLS
     assert tell_team(found)
 
 

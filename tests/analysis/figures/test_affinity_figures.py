@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.gallery import all_figures, write_figures
-from analysis.figures.team import MOST_PANELS
+from analysis.figures.team import MAX_PANELS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.records import record
@@ -148,13 +148,13 @@ def test_of_many_teams_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> Non
     threads = [{"process": 0, "allowed": "0", "seen": {"0": 3}}]
     runs = [
         record(n, 1, app="threadmap", governor="performance", placement={"threads": threads})
-        for n in range(1, MOST_PANELS + 3)
+        for n in range(1, MAX_PANELS + 3)
     ]
 
     drawn = {f.name: f for f in all_figures(*opened_records(tmp_path, runs))}
 
     figure = drawing(drawn, "threads-1")
-    assert len(figure.figure.axes) == MOST_PANELS
+    assert len(figure.figure.axes) == MAX_PANELS
     assert "2 more cases of this table are not drawn." in figure.caption
 
 

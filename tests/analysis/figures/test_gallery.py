@@ -12,8 +12,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
-from analysis.figures.gallery import LEAST_TABLES, all_figures, write_figures
-from analysis.figures.rows import MOST_DOTS
+from analysis.figures.gallery import MIN_TABLES, all_figures, write_figures
+from analysis.figures.rows import MAX_DOTS
 from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import Results, open_results
@@ -188,13 +188,13 @@ def test_published_means_are_drawn_without_runs() -> None:
 
 
 def test_too_many_runs_are_thinned_and_the_caption_says_so(tmp_path: Path) -> None:
-    many = MOST_DOTS * 2
+    many = MAX_DOTS * 2
     cases = [(n, r) for r in range(1, many // 10 + 1) for n in range(1, 11)]
     write(tmp_path, [record(n, r, elapsed_s=45 + r % 7 / 100) for n, r in cases])
 
     drawn = drawing_of(tmp_path, TIME)
 
-    assert len(dots(drawn.figure, 0)) == MOST_DOTS
+    assert len(dots(drawn.figure, 0)) == MAX_DOTS
     assert f"One run in 2 is shown, {many} were made." in drawn.caption
     assert len(drawn.data("svg")) < 200_000
 
@@ -296,7 +296,7 @@ def for_two_processes(folder: Path) -> None:
     of = {"case_number": 1, "selection": "pcores"}
     runs = [
         record(t, r, table_number=t, app=f"app{t}", **of)
-        for t in range(1, 2 * LEAST_TABLES + 1)
+        for t in range(1, 2 * MIN_TABLES + 1)
         for r in (1, 2)
     ]
     write(folder, runs)
@@ -308,7 +308,7 @@ def test_many_tables_are_written_by_several_processes_alike(tmp_path: Path) -> N
     lines = write_figures(str(tmp_path), formats=["svg"])
 
     results, findings = _opened(tmp_path)
-    assert len(findings.tables) == 2 * LEAST_TABLES
+    assert len(findings.tables) == 2 * MIN_TABLES
     drawn = [d for d in all_figures(results, findings) if isinstance(d, Drawing)]
     written = [line for line in lines if line.startswith("written: ")]
     assert [Path(line.removeprefix("written: ")).stem for line in written] == [

@@ -42,7 +42,7 @@ def test_a_single_run_becomes_a_record_that_says_what_nobody_knows(tmp_path: Pat
 
     assert (record["schema"], record["status"], record["study"]) == (SCHEMA, "ok", "imported")
     assert (record["app"], record["threads"], record["mapping"]) == ("lulesh", 1, "pcores-pin")
-    assert (record["selection"], record["tightness"]) == ("pcores", "pin")
+    assert (record["selection"], record["binding"]) == ("pcores", "pin")
     assert (record["governor"], record["variant"], record["size"]) == (
         "performance", "unknown", "unknown",
     )  # fmt: skip
@@ -295,7 +295,7 @@ def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: P
         ("8", "my cpus", "powersave", "2"),
     ]
     cases = open_results(str(tmp_path / "out")).cases
-    assert list(cases["tightness"])[:4] == ["none", "pin", "pin", None]
+    assert list(cases["binding"])[:4] == ["none", "pin", "pin", None]
 
 
 def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:

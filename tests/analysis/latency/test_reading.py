@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.latency import read_latency
-from analysis.latency.reading import MOST_CPUS
+from analysis.latency.reading import MAX_CPUS
 from base.errors import UserError
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 
@@ -178,11 +178,11 @@ def test_what_was_measured_comes_back(tmp_path: Path) -> None:
 
 
 def test_more_cpus_than_any_node_has_are_refused(tmp_path: Path) -> None:
-    many = Planted(MOST_CPUS + 1, 60.0)
+    many = Planted(MAX_CPUS + 1, 60.0)
     content = content_of(PLANTED["two"]) | {"topology": many.topology()}
     one = json.dumps(content["pairs"][0])
     content["pairs"] = []
-    for cpu in range(1, MOST_CPUS + 1):
+    for cpu in range(1, MAX_CPUS + 1):
         pair_of = json.loads(one) | {"cpus": [0, cpu]}
         for run in pair_of["runs"]:
             run["from"], run["to"] = 0, cpu

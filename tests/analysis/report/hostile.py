@@ -33,7 +33,7 @@ def make_hostile_results(folder: Path) -> Path:
     for number, evil in enumerate(EVIL, 1):
         case = identity | {
             "case_id": f"{number}{evil}", "mapping": evil, "governor": STYLE, "driver": evil,
-            "selection": evil, "tightness": evil, "cpus": evil, "governor_read": evil,
+            "selection": evil, "binding": evil, "cpus": evil, "governor_read": evil,
             "freq_ghz": {evil: 1.0}, "residency": {evil: 1.0}, "kernel": evil,
             "versions": {evil: evil}, "runtime": {"name": evil, "version": evil}, "build": evil,
             "command": [evil, URL], "environment": {"set": {evil: evil}},

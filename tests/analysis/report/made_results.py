@@ -144,10 +144,10 @@ def _cases(apps: Sequence[tuple[str, float]], threads: Sequence[int]) -> Iterato
             table += 1
             number = 0
             for governor in GOVERNORS:
-                for name, (selection, tightness, cpus) in MAPPINGS.items():
+                for name, (selection, binding, cpus) in MAPPINGS.items():
                     number += 1
                     slow = 2.1 if selection == "ecores" else 1.0
-                    slow *= 1.03 if tightness == "none" else 1.0
+                    slow *= 1.03 if binding == "none" else 1.0
                     slow *= 1.12 if governor == "powersave" and selection != "ecores" else 1.0
                     gone = name == "ecores-pin" and count == 4
                     yield {
@@ -165,7 +165,7 @@ def _cases(apps: Sequence[tuple[str, float]], threads: Sequence[int]) -> Iterato
                             "threads": count,
                             "mapping": name,
                             "selection": selection,
-                            "tightness": tightness,
+                            "binding": binding,
                             "cpus": cpus,
                             "governor": governor,
                             "driver": "intel_pstate",
@@ -192,12 +192,12 @@ def _run(
     elapsed = case["time"] * (1 + 0.02 * share) * math.exp(chance.gauss(0, 0.004))
     if case["first"] and case["number"] == 3 and repetition == 4:
         elapsed *= 1.15
-    loose = fields["tightness"] == "none"
+    loose = fields["binding"] == "none"
     on_e = 0.031 if loose else 1.0 if fields["selection"] == "ecores" else 0.0
     frequency = (
         {"P": 5.1, "E": 3.9} if fields["governor"] == "performance" else {"P": 4.6, "E": 3.7}
     )
-    moved = {"none": 2800, "set": 40, "pin": 0}[fields["tightness"]]
+    moved = {"none": 2800, "set": 40, "pin": 0}[fields["binding"]]
     energy = elapsed * case["power"] * math.exp(chance.gauss(0, 0.006))
     started = datetime(2025, 3, 1, 12, tzinfo=timezone.utc) + timedelta(seconds=25 * order)
     made = record(case["number"], repetition) | fields | {

@@ -90,7 +90,7 @@ def test_what_the_node_cannot_do_is_said(tmp_path: Path) -> None:
 
 def test_a_study_whose_cases_are_all_left_out_has_its_reasons(tmp_path: Path) -> None:
     gone = [
-        made | {"status": "left-out", "reason": "the program smt-libgomp is not built"}
+        made | {"status": "skipped", "reason": "the program smt-libgomp is not built"}
         for made in Affinity(apps=("smt",), repetitions=1).records()
     ]
     write(tmp_path, gone)

@@ -17,7 +17,7 @@ from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
 
-MOST_BYTES = 5_000_000
+MAX_BYTES = 5_000_000
 
 
 class _Texts(HTMLParser):
@@ -326,7 +326,7 @@ def test_ten_tables_are_a_light_file(tmp_path: Path) -> None:
     path = write_report(str(make_results(tmp_path, apps=apps, threads=(1, 4))))
 
     assert path.read_text().count('class="results"') == 10
-    assert path.stat().st_size < MOST_BYTES
+    assert path.stat().st_size < MAX_BYTES
 
 
 def test_a_publication_needs_a_folder_for_its_report() -> None:
@@ -339,7 +339,7 @@ def test_a_report_of_many_tables_has_figures_of_the_first_and_says_so(
 ) -> None:
     left_out = "this report has the figures of the first"
     assert left_out not in page.of("section-2")
-    monkeypatch.setattr("analysis.report.page.MOST_PICTURED", 1)
+    monkeypatch.setattr("analysis.report.page.MAX_PICTURED", 1)
     short = read(study)
     assert left_out not in short.of("section-1")
     assert f"{left_out} 1; pinstudy figures draws all" in short.of("section-2")

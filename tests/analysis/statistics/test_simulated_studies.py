@@ -96,7 +96,7 @@ def test_unpaired_intervals_of_a_ratio_cover_it_95_times_in_100(shape: str, dose
 
 
 # Ten values with heavy tails or a skewness of 2 tell too little of them (docs/statistics.md).
-LEAST_OF_MEAN = {("very skewed", 10): 0.90, ("heavy", 10): 0.91}
+MIN_OF_MEAN = {("very skewed", 10): 0.90, ("heavy", 10): 0.91}
 
 
 @pytest.mark.parametrize("n", [10, 20])
@@ -108,6 +108,6 @@ def test_intervals_of_mean_and_median_cover_them(shape: str, n: int, dose: Dose)
     samples = describe(list(1 + 0.01 * draw(np.random.default_rng(17), (dose.draws, n))))
     of_mean = [s.mean_interval is not None and 1.0 in s.mean_interval for s in samples]
     of_median = [s.median_interval is not None and median in s.median_interval for s in samples]
-    least = LEAST_OF_MEAN.get((shape, n), 0.93)
+    least = MIN_OF_MEAN.get((shape, n), 0.93)
     assert dose.at_least(least) <= np.mean(of_mean) <= dose.at_most(0.97)
     assert dose.at_least(0.93) <= np.mean(of_median) <= dose.at_most(0.97)

@@ -74,7 +74,7 @@ def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
             "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm",
             "vcpu_mapping": "pcores-pin" if pinned else "scheduler",
             "vcpu_selection": "pcores" if pinned else "all",
-            "vcpu_tightness": "pin" if pinned else "none",
+            "vcpu_binding": "pin" if pinned else "none",
         }  # fmt: skip
         records.append(run | guest)
     assert found(tmp_path, records).headline[0] == (

@@ -21,7 +21,7 @@ from tests.tools import ROOT
 
 MARGIN = 0.02
 FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}
-TIGHTNESS = {"scheduler": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}
+BINDING = {"scheduler": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}
 # app -> mapping -> time and energy as multiples of the baseline's, and the runs that were made.
 APPS = {
     "lulesh": {
@@ -105,7 +105,7 @@ def one_run(
         "case_number": number, "repetition": block or 1, "block": block, "warmup": block == 0,
         "run_id": f"{app}{number}-{block}", "started_at": "2025-03-01T12:00:00Z",
         "app": app, "variant": "libgomp", "size": "s", "threads": 4, "schedule": "static",
-        "wait_policy": "passive", "mapping": mapping, "tightness": TIGHTNESS[mapping],
+        "wait_policy": "passive", "mapping": mapping, "binding": BINDING[mapping],
         "selection": "all" if mapping == "scheduler" else mapping.split("-")[0],
         "mechanism": None, "cpus": "0-7", "governor": governor, "status": "ok", "reason": "",
         "elapsed_s": time, "energy_pkg_j": energy, "edp_js": time * energy, "unavailable": {},
@@ -379,8 +379,8 @@ def test_each_answer_follows_from_the_words(
                 (at for at in found if found[at]["word"] == "better"),
                 key=lambda at: found[at]["ratio"],
             )
-            tightness = list(TIGHTNESS.values())[best - first]
-            assert (said, number) == ({"pin": "pin", "set": "confine"}[tightness], best)
+            binding = list(BINDING.values())[best - first]
+            assert (said, number) == ({"pin": "pin", "set": "confine"}[binding], best)
         elif "undecided" in words:
             assert (said, number) == ("undecided", None)
         elif "equivalent" in words:

@@ -90,26 +90,26 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"selection": "pcores", "tightness": "pin"}, "pin each thread on the P-cores"),
-        ({"selection": "lpecpus", "tightness": "set"},
+        ({"selection": "pcores", "binding": "pin"}, "pin each thread on the P-cores"),
+        ({"selection": "lpecpus", "binding": "set"},
          "confine the threads to all CPUs of the LP-E-cores"),
-        ({"selection": "all", "tightness": "none"}, "leave the threads to the OS scheduler"),
-        ({"selection": "pcores", "tightness": "none"},
+        ({"selection": "all", "binding": "none"}, "leave the threads to the OS scheduler"),
+        ({"selection": "pcores", "binding": "none"},
          "leave the threads to the OS scheduler on the P-cores"),
-        ({"selection": "all", "tightness": "none", "threads": 1},
+        ({"selection": "all", "binding": "none", "threads": 1},
          "leave the thread to the OS scheduler"),
-        ({"selection": "pcores", "tightness": "pin", "threads": 1},
+        ({"selection": "pcores", "binding": "pin", "threads": 1},
          "pin the thread to a CPU of the P-cores"),
-        ({"selection": "lpecores", "tightness": "set", "threads": 1},
+        ({"selection": "lpecores", "binding": "set", "threads": 1},
          "confine the thread to the LP-E-cores"),
-        ({"selection": "mine", "tightness": "pin", "mapping": "my\x1b[1mmapping"},
+        ({"selection": "mine", "binding": "pin", "mapping": "my\x1b[1mmapping"},
          "use my [1mmapping"),
-        ({"selection": None, "tightness": None, "mapping": "unknown"}, "use unknown"),
-        ({"vcpu_mapping": "v", "vcpu_selection": "pcores", "vcpu_tightness": "pin",
-          "vm_cpus": None, "selection": "all", "tightness": "none"},
+        ({"selection": None, "binding": None, "mapping": "unknown"}, "use unknown"),
+        ({"vcpu_mapping": "v", "vcpu_selection": "pcores", "vcpu_binding": "pin",
+          "vm_cpus": None, "selection": "all", "binding": "none"},
          "pin each virtual CPU on the P-cores"),
-        ({"vcpu_mapping": "v", "vcpu_selection": "all", "vcpu_tightness": "none", "vm_cpus": 1,
-          "selection": "pcpus", "tightness": "set"},
+        ({"vcpu_mapping": "v", "vcpu_selection": "all", "vcpu_binding": "none", "vm_cpus": 1,
+          "selection": "pcpus", "binding": "set"},
          "leave the virtual CPU to the OS scheduler and, in the guest, confine the threads to all "
          "CPUs of the P-cores"),
     ],
@@ -120,7 +120,7 @@ def test_what_a_mapping_does(facts: dict[str, object], said: str) -> None:
 
 @pytest.mark.parametrize("selection", sorted(SELECTIONS))
 def test_every_selection_has_its_words(selection: str) -> None:
-    facts = {"mapping": "mine", "selection": selection, "tightness": "pin", "threads": 4}
+    facts = {"mapping": "mine", "selection": selection, "binding": "pin", "threads": 4}
 
     assert do(facts).startswith("pin each thread on ")
 

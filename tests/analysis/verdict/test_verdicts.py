@@ -223,10 +223,10 @@ def test_guests_of_different_boots_are_not_paired(tmp_path: Path) -> None:
             "vm_accelerator": "kvm",
             "vcpu_mapping": run["mapping"],
             "vcpu_selection": "pcores" if pinned else "all",
-            "vcpu_tightness": "pin" if pinned else "none",
+            "vcpu_binding": "pin" if pinned else "none",
             "mapping": "scheduler",
             "selection": "all",
-            "tightness": "none",
+            "binding": "none",
         }
         records.append(run | guest)
     time = verdict(found(tmp_path, records))

@@ -48,13 +48,6 @@ def test_repetitions_are_a_number_or_a_range_with_its_end(
         assert (study.precision.least, study.precision.of) == (precision.least, precision.of)
 
 
-def test_a_plain_number_leaves_a_study_the_digest_it_had_before_there_were_precisions() -> None:
-    # As computed by the version before this key, the number of repetitions left out.
-    assert study_of(STUDY).digest == (
-        "e258a0f65f0e2dab91a01c2d6eda2f16ea873dbda51f9007d2ac338da3e9000d"
-    )
-
-
 def test_the_rule_is_part_of_what_a_study_asks_for() -> None:
     texts = [
         "50",

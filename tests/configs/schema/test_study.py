@@ -32,7 +32,7 @@ def test_a_single_value_stands_for_a_list_of_one() -> None:
 
 def test_a_study_may_define_a_mapping_where_it_uses_it() -> None:
     text = changed(
-        "[scheduler,", "[{name: mine, selection: mixed, tightness: pin, mechanism: likwid-pin},"
+        "[scheduler,", "[{name: mine, selection: mixed, binding: pin, mechanism: likwid-pin},"
     )
 
     assert study_of(text).mappings[0] == Mapping("mine", "mixed", "pin", "likwid-pin")
@@ -200,16 +200,16 @@ def test_a_mistake_has_its_place_its_value_and_what_is_allowed(
 @pytest.mark.parametrize(
     ("mapping", "said"),
     [
-        ("{name: m, selection: pcores, tightness: none}", "use selection 'all', or tightness"),
-        ("{name: m, selection: all, tightness: none, mechanism: taskset}", "leave 'taskset' out"),
+        ("{name: m, selection: pcores, binding: none}", "use selection 'all', or binding"),
+        ("{name: m, selection: all, binding: none, mechanism: taskset}", "leave 'taskset' out"),
         (
-            "{name: m, selection: all, tightness: set, mechanism: likwid-pin}",
+            "{name: m, selection: all, binding: set, mechanism: likwid-pin}",
             "'likwid-pin' cannot express 'set'; use one of: taskset, numactl, omp-places",
         ),
-        ("{name: m, selection: pcors, tightness: set}", "did you mean 'pcores'?"),
-        ("{selection: pcores, tightness: set}", "'name' is missing; expected a mapping's name"),
-        ("{name: ../m, selection: pcores, tightness: set}", "'../m' is not a mapping's name"),
-        ("{name: scheduler, selection: pcores, tightness: set}", "'scheduler' is repeated"),
+        ("{name: m, selection: pcors, binding: set}", "did you mean 'pcores'?"),
+        ("{selection: pcores, binding: set}", "'name' is missing; expected a mapping's name"),
+        ("{name: ../m, selection: pcores, binding: set}", "'../m' is not a mapping's name"),
+        ("{name: scheduler, selection: pcores, binding: set}", "'scheduler' is repeated"),
     ],
 )
 def test_a_mapping_that_contradicts_itself_is_refused(mapping: str, said: str) -> None:
@@ -222,7 +222,7 @@ def test_a_mapping_that_contradicts_itself_is_refused(mapping: str, said: str) -
 @pytest.mark.parametrize("mechanism", ["taskset", "numactl"])
 def test_one_mask_can_pin_one_thread_only(mechanism: str) -> None:
     text = changed(
-        "pcores-pin]", f"{{name: m, selection: pcores, tightness: pin, mechanism: {mechanism}}}]"
+        "pcores-pin]", f"{{name: m, selection: pcores, binding: pin, mechanism: {mechanism}}}]"
     )
     with_two = text.replace("[serial]", "[libgomp]").replace("[1]", "[2]")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from configs import library
 from configs.study import Vm
+from tests.configs.asked import ASKED, PCORES_SET, SCHEDULER, sha256
 from tests.configs.shelves import LU, STUDY, mistakes, study_of
 
 # Lines 11, 12 and 13 are the guest's.
@@ -59,7 +59,7 @@ def test_one_mapping_of_its_cpus_stands_for_a_list_of_one() -> None:
 
 
 def test_a_mapping_of_its_cpus_may_be_written_out() -> None:
-    study = study_of(changed("pcores-set]", "{name: mine, selection: mixed, tightness: pin}]"))
+    study = study_of(changed("pcores-set]", "{name: mine, selection: mixed, binding: pin}]"))
     assert study.vcpu_mappings[1].selection == "mixed"
 
 
@@ -144,7 +144,7 @@ BESIDE = "is for guests: write engine: vm beside it"
             "[]",
             (
                 "x.yaml:13:15: the list is empty; expected the name of a mapping, or a mapping "
-                "with name, selection, tightness"
+                "with name, selection, binding"
             ),
         ),
         ("[scheduler, pcores-set]", "[scheduler, scheduler]", (
@@ -152,7 +152,7 @@ BESIDE = "is for guests: write engine: vm beside it"
         )),
         (
             "pcores-set]",
-            "{name: m, selection: pcores, tightness: pin, mechanism: likwid-pin}]",
+            "{name: m, selection: pcores, binding: pin, mechanism: likwid-pin}]",
             (
                 "x.yaml:13:27: mapping 'm' names the mechanism likwid-pin; pinstudy itself places "
                 "virtual CPUs"
@@ -160,7 +160,7 @@ BESIDE = "is for guests: write engine: vm beside it"
         ),
         (
             "pcores-set]",
-            "{name: m, selection: pcores, tightness: set, mechanism: taskset}]",
+            "{name: m, selection: pcores, binding: set, mechanism: taskset}]",
             (
                 "x.yaml:13:27: mapping 'm' names the mechanism taskset; pinstudy itself places "
                 "virtual CPUs"
@@ -232,54 +232,7 @@ def test_whatever_the_guest_s_keys_hold_there_is_a_study_or_a_list_of_mistakes(
     assert lines or study_of(text).vm
 
 
-# What tests/configs/shelves.py's STUDY asks for, by hand and by the documented rule: all that it
-# asks for with its defaults, but for titles, summaries, estimates and the file's place.
-APP_LU = {
-    "name": "lu",
-    "variants": {
-        "serial": {"name": "serial", "program": "lu-serial", "runtime": "none"},
-        "libgomp": {"name": "libgomp", "program": "lu-libgomp", "runtime": "libgomp"},
-    },
-    "sizes": {
-        "small": {"name": "small", "arguments": ["100"], "quiet": False},
-        "large": {"name": "large", "arguments": ["-q", "2000"], "quiet": True},
-    },
-    "arguments": ["{size}"],
-    "metrics": [],
-    "check": {"failed_status": None, "pattern": None, "stream": "stdout"},
-    "schedules": ["static", "dynamic"],
-    "default_schedule": "static,1",
-    "limit_s": 600.0,
-}
-SCHEDULER = {"name": "scheduler", "selection": "all", "tightness": "none", "mechanism": None}
-PCORES_SET = {"name": "pcores-set", "selection": "pcores", "tightness": "set", "mechanism": None}
-PCORES_PIN = {"name": "pcores-pin", "selection": "pcores", "tightness": "pin", "mechanism": None}
-ASKED = {
-    "name": "x",
-    "apps": [
-        {
-            "app": APP_LU,
-            "variants": [APP_LU["variants"]["serial"]],  # type: ignore[index]
-            "sizes": [APP_LU["sizes"]["small"]],  # type: ignore[index]
-            "threads": [1],
-            "schedules": [],
-        }
-    ],
-    "mappings": [SCHEDULER, PCORES_PIN],
-    "governors": ["performance"],
-    "warmup": 1,
-    "order": "randomised-blocks",
-    "seed": 1,
-    "wait_policies": ["passive"],
-    "collect": ["perf", "energy"],
-    "events": [],
-}
 GUEST = {"vm": {"cpus": 8, "memory_mib": 16384}, "vcpu_mappings": [SCHEDULER, PCORES_SET]}
-
-
-def sha256(asked: dict[str, object]) -> str:
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_guests_leave_the_digests_of_other_studies_what_they_were() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.library import list_mappings
-from runners.advise.candidates import MOST_CANDIDATES, Field, Ground, make_field
+from runners.advise.candidates import MAX_CANDIDATES, Field, Ground, make_field
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from tests.runners.topologies import (
@@ -39,7 +39,7 @@ def names(made: Field, threads: int, schedule: str = "static") -> list[str]:
 
 def placements(made: Field) -> list[tuple[object, ...]]:
     return [
-        (group.threads, group.schedule, placed.mapping.tightness, placed.cpus)
+        (group.threads, group.schedule, placed.mapping.binding, placed.cpus)
         for group in made.groups
         for placed in group.placed
     ]
@@ -162,7 +162,7 @@ def test_of_what_is_too_much_each_thread_count_keeps_what_promises_most() -> Non
 
 def test_a_hybrid_with_schedules_and_two_governors_still_tries_every_kind() -> None:
     node = core_ultra_7_164u()
-    made = make_field(ground(node), 14, None, ("dynamic", "guided", "static"), MOST_CANDIDATES // 2)
+    made = make_field(ground(node), 14, None, ("dynamic", "guided", "static"), MAX_CANDIDATES // 2)
     tried = {placed.mapping.name for group in made.groups for placed in group.placed}
     assert {"pcores-pin", "pcpus-pin", "ecores-pin", "half-clusters-pin", "cores-pin"} <= tried
 
@@ -200,13 +200,13 @@ def test_any_node_gets_candidates_that_it_can_run_each_once(
 
 def check(node: Topology, made: Field) -> None:
     found = placements(made)
-    assert len(found) == len(set(found)) == made.size <= MOST_CANDIDATES
+    assert len(found) == len(set(found)) == made.size <= MAX_CANDIDATES
     assert found[0][2] == "none"
     for group in made.groups:
         for placed in group.placed:
             assert set(placed.cpus) <= set(node.allowed)
-            if placed.mapping.tightness == "pin":
+            if placed.mapping.binding == "pin":
                 assert len(placed.cpus) == group.threads
-            assert placed.mapping.tightness == "none" or len(placed.cpus) >= group.threads
-            if placed.mapping.tightness == "set":
+            assert placed.mapping.binding == "none" or len(placed.cpus) >= group.threads
+            if placed.mapping.binding == "set":
                 assert set(placed.cpus) != set(node.allowed)

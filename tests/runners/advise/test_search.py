@@ -33,7 +33,7 @@ def search(node: Machine, *command: str, **options: str) -> Search:
 def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Machine) -> None:
     made = search(node)
     plan = node.plan(made.study)
-    assert not plan.left_out
+    assert not plan.skipped
     assert [
         (case.threads, case.schedule, case.mapping.name, case.governor) for case in plan.cases
     ] == [(t, schedule, placed.mapping.name, g) for t, schedule, placed, g in made.candidates()]

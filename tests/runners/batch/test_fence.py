@@ -1,4 +1,4 @@
-"""Of all attempts in a lane only the newest goes on, whatever clocks say."""
+"""Of all attempts in a slot only the newest goes on, whatever clocks say."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from runners.batch.fence import Fence
 
 
 def claim(folder: Path) -> int:
-    return Fence(folder).claim_next("lane", {})
+    return Fence(folder).claim_next("slot", {})
 
 
 def test_generations_of_a_lane_count_from_one(tmp_path: Path) -> None:
     fence = Fence(tmp_path / "fence")
-    assert fence.newest("lane") == 0
-    assert [fence.claim_next("lane", {}) for _ in range(3)] == [1, 2, 3]
+    assert fence.newest("slot") == 0
+    assert [fence.claim_next("slot", {}) for _ in range(3)] == [1, 2, 3]
     assert fence.claim_next("other", {}) == 1
-    assert fence.newest("lane") == 3
+    assert fence.newest("slot") == 3
 
 
 def test_claims_at_the_same_time_get_different_generations(tmp_path: Path) -> None:
@@ -32,11 +32,11 @@ def test_claims_at_the_same_time_get_different_generations(tmp_path: Path) -> No
 
 def test_the_newest_generation_is_not_a_matter_of_clocks(tmp_path: Path) -> None:
     fence = Fence(tmp_path)
-    fence.claim_next("lane", {})
-    fence.claim_next("lane", {})
+    fence.claim_next("slot", {})
+    fence.claim_next("slot", {})
     # The newer attempt's node has a clock that is a year behind.
-    os.utime(tmp_path / "lane.g0002", (0, 0))
-    assert fence.newest("lane") == 2
+    os.utime(tmp_path / "slot.g0002", (0, 0))
+    assert fence.newest("slot") == 2
 
 
 def test_a_lane_whose_name_begins_as_anothers_is_another(tmp_path: Path) -> None:
@@ -55,9 +55,9 @@ def test_several_may_be_of_one_generation(tmp_path: Path) -> None:
 
 
 def test_files_of_others_are_no_claims(tmp_path: Path) -> None:
-    for name in ("lane.gxxxx", "lane.g1", ".lane.g0009.tmp", "lane"):
+    for name in ("slot.gxxxx", "slot.g1", ".slot.g0009.tmp", "slot"):
         (tmp_path / name).touch()
-    assert Fence(tmp_path).newest("lane") == 0
+    assert Fence(tmp_path).newest("slot") == 0
 
 
 def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
@@ -66,9 +66,9 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
     (tmp_path / "file").touch()
     fence = Fence(tmp_path / "file")
     with pytest.raises(StudyError, match="cannot be read"):
-        fence.newest("lane")
+        fence.newest("slot")
     with pytest.raises(StudyError):
-        fence.claim_next("lane", {})
+        fence.claim_next("slot", {})
 
 
 def test_a_claim_counts_when_there_is_no_room_for_what_it_says(
@@ -83,6 +83,6 @@ def test_a_claim_counts_when_there_is_no_room_for_what_it_says(
 
     with monkeypatch.context() as disk:
         disk.setattr(os, "open", opened)
-        assert Fence(tmp_path).claim_next("lane", {"node": "n"}) == 1
+        assert Fence(tmp_path).claim_next("slot", {"node": "n"}) == 1
     os.close(full)
-    assert Fence(tmp_path).claim_next("lane", {}) == 2
+    assert Fence(tmp_path).claim_next("slot", {}) == 2

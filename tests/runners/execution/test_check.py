@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.execution.check import why_refused
+from runners.execution.check import check_failure_of
 from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone
 from tests.tools import ROOT
@@ -23,9 +23,11 @@ def witness() -> Path:
     return found
 
 
-def refusal(*command: str, printed: str = "", limit_s: float = HANG_S, **variables: str) -> str:
+def check_failure(
+    *command: str, printed: str = "", limit_s: float = HANG_S, **variables: str
+) -> str:
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", **variables}
-    return why_refused(command, printed, environment, witness(), limit_s)
+    return check_failure_of(command, printed, environment, witness(), limit_s)
 
 
 def script(text: str) -> tuple[str, ...]:
@@ -33,9 +35,11 @@ def script(text: str) -> tuple[str, ...]:
 
 
 def test_the_exit_status_tells_whether_the_result_is_good() -> None:
-    assert refusal("/bin/true") == ""
-    assert refusal("/bin/false") == ("the check '/bin/false' ended with exit status 1: no message")
-    assert refusal(*script("kill -9 $$")).endswith("was ended by SIGKILL")
+    assert check_failure("/bin/true") == ""
+    assert check_failure("/bin/false") == (
+        "the check '/bin/false' ended with exit status 1: no message"
+    )
+    assert check_failure(*script("kill -9 $$")).endswith("was ended by SIGKILL")
 
 
 def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
@@ -43,10 +47,10 @@ def test_it_reads_what_the_program_printed(tmp_path: Path) -> None:
     expected = tmp_path / "expected"
     expected.write_text(printed)
 
-    assert refusal("cmp", "-", str(expected), printed=printed) == ""
-    assert "exit status 1" in refusal("cmp", "-", str(expected), printed="another\n")
+    assert check_failure("cmp", "-", str(expected), printed=printed) == ""
+    assert "exit status 1" in check_failure("cmp", "-", str(expected), printed="another\n")
     # One that does not read is not waited for.
-    assert refusal("true", printed=printed) == ""
+    assert check_failure("true", printed=printed) == ""
 
 
 def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
@@ -57,16 +61,16 @@ def test_it_is_no_shell_line_and_has_the_programs_environment_and_folder(
     verify.chmod(0o755)
     monkeypatch.chdir(tmp_path)
 
-    assert refusal("./verify.sh", "two  words; exit 3", OF="here") == ""
-    assert "exit status 1" in refusal("./verify.sh", "two  words; exit 3")
+    assert check_failure("./verify.sh", "two  words; exit 3", OF="here") == ""
+    assert "exit status 1" in check_failure("./verify.sh", "two  words; exit 3")
 
 
 def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
-    said = refusal(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
+    said = check_failure(*script("printf 'a\\nrow 7:\\033[31m 1 is not 2\\n' >&2; exit 2"))
     assert said.endswith("exit status 2: a row 7:\ufffd[31m 1 is not 2")
 
     flood = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2"
-    said = refusal(*script(f"{flood}; echo ' the end' >&2; exit 2"))
+    said = check_failure(*script(f"{flood}; echo ' the end' >&2; exit 2"))
     assert said.endswith("y the end")
     assert len(said) < 500
 
@@ -76,16 +80,16 @@ def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
     [("/no/such/check", "No such file or directory"), ("/tmp", "Permission denied")],
 )
 def test_what_cannot_be_started_is_a_refusal_that_says_why(command: str, why: str) -> None:
-    assert refusal(command).endswith(f"cannot be started: {why}")
+    assert check_failure(command).endswith(f"cannot be started: {why}")
 
 
 def test_a_witness_that_cannot_be_had_is_a_refusal_too() -> None:
-    said = why_refused(("true",), "", {}, Path("/no/such/witness"))
+    said = check_failure_of(("true",), "", {}, Path("/no/such/witness"))
     assert said.startswith("the check 'true' cannot be run: ")
 
 
 def test_pipes_end_it_as_they_end_commands_elsewhere() -> None:
-    assert refusal(*script("kill -PIPE $$; exit 0")).endswith("was ended by SIGPIPE")
+    assert check_failure(*script("kill -PIPE $$; exit 0")).endswith("was ended by SIGPIPE")
 
 
 def pids(file: Path, count: int) -> list[int]:
@@ -109,7 +113,7 @@ def test_after_its_time_it_is_ended_with_all_that_it_has_started(tmp_path: Path)
     # It may be ended before it has started all.
     for limit_s in (1.0, 4.0, 16.0, 64.0):
         file.unlink(missing_ok=True)
-        said = refusal(*script(LINGERS.replace("FILE", str(file)) + "wait"), limit_s=limit_s)
+        said = check_failure(*script(LINGERS.replace("FILE", str(file)) + "wait"), limit_s=limit_s)
         assert said.endswith(f"did not end within {limit_s:g} s")
         if len(written(file)) == 3:
             break
@@ -119,7 +123,7 @@ def test_after_its_time_it_is_ended_with_all_that_it_has_started(tmp_path: Path)
 def test_nothing_that_it_has_started_outlives_a_good_check(tmp_path: Path) -> None:
     file = tmp_path / "pids"
     waits = f"while [ $(wc -l < {file}) -lt 3 ]; do sleep 0.01; done"
-    assert refusal(*script(LINGERS.replace("FILE", str(file)) + waits)) == ""
+    assert check_failure(*script(LINGERS.replace("FILE", str(file)) + waits)) == ""
     wait_until_gone(pids(file, 3))
 
 
@@ -128,8 +132,8 @@ def test_it_does_not_outlive_pinstudy(number: signal.Signals, tmp_path: Path) ->
     file = tmp_path / "pids"
     asks = (
         "import os, sys; from pathlib import Path;"
-        "from runners.execution.check import why_refused;"
-        "why_refused(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
+        "from runners.execution.check import check_failure_of;"
+        "check_failure_of(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
     )
     line = LINGERS.replace("FILE", str(file)) + "wait"
     asking = subprocess.Popen(

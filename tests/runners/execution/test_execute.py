@@ -35,8 +35,8 @@ def run(
     return execute(launch, limit_s, Harness(built(WITNESS), None))
 
 
-def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
-    return prove(watched_of(seen), Wanted(tightness, places, threads))
+def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
+    return prove(watched_of(seen), Wanted(binding, places, threads))
 
 
 def cpus() -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 
 from configs.app import Check, Metric
 from runners.execution.execute import Observation
-from runners.execution.outcome import judge, read_metrics, stderr_tail
+from runners.execution.outcome import classify, read_metrics, stderr_tail
 from runners.execution.placement import Proof
 from runners.execution.witness import Ending
 from runners.records.status import FINAL
@@ -49,12 +49,12 @@ def seen(
 def test_status_and_reason(
     observation: Observation, proof: Proof, status: str, reason: str
 ) -> None:
-    found = judge(case(), observation, proof)
+    found = classify(case(), observation, proof)
     assert found[0] == status
     assert reason in found[1]
 
 
-OBJECTION = ("clock-drifted", "the guest's clock went +0.2 s")
+INVALID = ("clock-drifted", "the guest's clock went +0.2 s")
 CHANGED = "governor was powersave after the run"
 
 
@@ -76,21 +76,21 @@ CHANGED = "governor was powersave after the run"
 def test_an_engine_s_objection_comes_after_the_program_and_before_settings(
     observation: Observation, proof: Proof, changed: str, status: str
 ) -> None:
-    found = judge(case(), replace(observation, objection=OBJECTION), proof, changed)
+    found = classify(case(), replace(observation, invalid_reason=INVALID), proof, changed)
     assert found[0] == status
-    assert (found == OBJECTION) is (status == "clock-drifted")
+    assert (found == INVALID) is (status == "clock-drifted")
 
 
 def test_without_an_objection_changed_settings_are_the_reason() -> None:
-    assert judge(case(), seen(), PROVED, CHANGED) == ("settings-changed", CHANGED)
+    assert classify(case(), seen(), PROVED, CHANGED) == ("settings-changed", CHANGED)
 
 
 def test_a_violated_placement_of_a_guest_s_cpus_has_the_engine_s_words() -> None:
-    objection = ("placement-violated", "virtual CPUs: thread 9 ran on CPU 3, outside 0-1")
-    observation = replace(seen(), objection=objection)
-    assert judge(case(), observation, PROVED) == objection
+    invalid_reason = ("placement-violated", "virtual CPUs: thread 9 ran on CPU 3, outside 0-1")
+    observation = replace(seen(), invalid_reason=invalid_reason)
+    assert classify(case(), observation, PROVED) == invalid_reason
     # The program's own is nearer to its numbers.
-    assert judge(case(), observation, VIOLATED)[1] == VIOLATED.reason
+    assert classify(case(), observation, VIOLATED)[1] == VIOLATED.reason
 
 
 @pytest.mark.parametrize("status", ["clock-drifted", "placement-violated"])
@@ -100,13 +100,13 @@ def test_a_run_that_an_engine_objects_to_is_not_made_again(status: str) -> None:
 
 def test_a_pattern_that_must_be_printed_is_a_check() -> None:
     app = replace(DEMO, check=Check(pattern="^all well"))
-    assert judge(case(app=app), seen(stdout="x\nall well\n"), PROVED)[0] == "ok"
-    assert judge(case(app=app), seen(stdout="x\n"), PROVED)[0] == "check-failed"
+    assert classify(case(app=app), seen(stdout="x\nall well\n"), PROVED)[0] == "ok"
+    assert classify(case(app=app), seen(stdout="x\n"), PROVED)[0] == "check-failed"
     quiet = replace(SMALL, quiet=True)
-    assert judge(case(app=app, size=quiet), seen(stdout=""), PROVED)[0] == "ok"
+    assert classify(case(app=app, size=quiet), seen(stdout=""), PROVED)[0] == "ok"
 
 
-REFUSAL = "the check './verify.sh' ended with exit status 1: row 7"
+CHECK_SAID = "the check './verify.sh' ended with exit status 1: row 7"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ REFUSAL = "the check './verify.sh' ended with exit status 1: row 7"
     [
         # A wrong result is worth nothing wherever it was made.
         (seen(), VIOLATED, "check-failed"),
-        (replace(seen(), objection=OBJECTION), PROVED, "check-failed"),
+        (replace(seen(), invalid_reason=INVALID), PROVED, "check-failed"),
         # It would not have been asked of these.
         (seen(exit_code=5), PROVED, "failed"),
         (seen(number=signal.SIGKILL, timed_out=True), PROVED, "timeout"),
@@ -123,9 +123,9 @@ REFUSAL = "the check './verify.sh' ended with exit status 1: row 7"
 def test_what_a_check_s_command_refuses_comes_before_how_the_run_was_disturbed(
     observation: Observation, proof: Proof, status: str
 ) -> None:
-    found = judge(case(), replace(observation, refusal=REFUSAL), proof, CHANGED)
+    found = classify(case(), replace(observation, check_failure=CHECK_SAID), proof, CHANGED)
     assert found[0] == status
-    assert (found[1] == REFUSAL) is (status == "check-failed")
+    assert (found[1] == CHECK_SAID) is (status == "check-failed")
 
 
 def test_the_last_match_is_the_metric() -> None:
@@ -207,20 +207,20 @@ EXPECTING = replace(SMALL, expect={"elapsed_s": (1.5, 2.0)})
 def test_a_metric_that_is_not_what_its_size_expects_fails_the_check(
     stdout: str, status: str, reason: str
 ) -> None:
-    found = judge(case(size=EXPECTING), seen(stdout=stdout), PROVED)
+    found = classify(case(size=EXPECTING), seen(stdout=stdout), PROVED)
     assert found[0] == status
     assert found[1].startswith(reason)
 
 
 def test_one_number_is_expected_as_it_is() -> None:
     exact = replace(SMALL, expect={"elapsed_s": (575.0, 575.0)})
-    found = judge(case(size=exact), seen(stdout="time = 576\n"), PROVED)
+    found = classify(case(size=exact), seen(stdout="time = 576\n"), PROVED)
     assert found == ("check-failed", "elapsed_s is 576, expected 575")
 
 
 def test_nothing_is_expected_of_what_a_quiet_size_does_not_print() -> None:
     quiet = replace(EXPECTING, quiet=True)
-    assert judge(case(size=quiet), seen(), PROVED) == ("ok", "")
+    assert classify(case(size=quiet), seen(), PROVED) == ("ok", "")
 
 
 # Nested repeats in a short line, and blanks in which the engine does not look for signals.
@@ -242,7 +242,7 @@ def test_a_pattern_that_would_never_be_decided_costs_seconds_and_says_so(
     values, absent = read_metrics(case(app=app), observation)
     assert values == {}
     assert "was not decided within 0.2 s of CPU time" in absent["figure"]
-    status, reason = judge(case(app=app), observation, PROVED)
+    status, reason = classify(case(app=app), observation, PROVED)
     assert status == "check-failed"
     assert "was not decided within 0.2 s of CPU time" in reason
     assert time.process_time() - began < 5
@@ -262,6 +262,6 @@ def test_a_long_output_is_read_as_a_short_one(before: int) -> None:
     assert values == {"elapsed": 2.5}
     assert "nothing that matches" in absent["none"]
     assert "not a finite number" in absent["empty"]
-    assert judge(case(app=app), seen(stdout=printed), PROVED) == ("ok", "")
+    assert classify(case(app=app), seen(stdout=printed), PROVED) == ("ok", "")
     nowhere = replace(app, check=Check(pattern=r"^nowhere"))
-    assert judge(case(app=nowhere), seen(stdout=printed), PROVED)[0] == "check-failed"
+    assert classify(case(app=nowhere), seen(stdout=printed), PROVED)[0] == "check-failed"

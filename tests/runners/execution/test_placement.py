@@ -40,10 +40,10 @@ def steady(
 
 
 def proof(
-    threads: list[ThreadTrace], tightness: str, cpus: tuple[int, ...], wanted: int, **more: object
+    threads: list[ThreadTrace], binding: str, cpus: tuple[int, ...], wanted: int, **more: object
 ) -> Proof:
     facts = {"looks": 20, "elapsed_s": 1.0, "unmet": 0} | more
-    return prove(Watched(threads, **facts), Wanted(tightness, cpus, wanted))  # type: ignore[arg-type]
+    return prove(Watched(threads, **facts), Wanted(binding, cpus, wanted))  # type: ignore[arg-type]
 
 
 def test_pinned_threads_on_their_own_cpus_are_proved() -> None:
@@ -127,8 +127,8 @@ def test_threads_too_many_to_follow_are_unproved() -> None:
 
 def test_a_mask_that_was_put_back_is_a_violation() -> None:
     bound_meanwhile = trace(100, ((0, 1), {0: 2}, 0.1), ((1,), {1: 95}, 1.9), ((0, 1), {0: 3}, 2.0))
-    for tightness in ("none", "set"):
-        found = proof([bound_meanwhile], tightness, (0, 1), 1)
+    for binding in ("none", "set"):
+        found = proof([bound_meanwhile], binding, (0, 1), 1)
         assert found.verdict == "violated"
         assert found.reason.startswith("thread 100 was bound to CPU 1 at 95 of 100 looks;")
 
@@ -171,15 +171,15 @@ def test_a_thread_outside_the_set_is_a_violation() -> None:
 
 
 def test_threads_bound_by_somebody_else_violate_scheduler_and_set() -> None:
-    for tightness in ("none", "set"):
+    for binding in ("none", "set"):
         team = [steady(100, (0, 1), 0), steady(101, (1,), 1)]
-        assert "thread 101 was bound to CPU 1;" in proof(team, tightness, (0, 1), 2).reason
+        assert "thread 101 was bound to CPU 1;" in proof(team, binding, (0, 1), 2).reason
 
 
 def test_a_cpu_of_the_mapping_that_was_away_is_a_violation_whatever_the_masks_say() -> None:
     team = [steady(100, (0, 1), 0), steady(101, (0, 1), 0)]
-    assert proof(team, "set", (0, 1), 2, plugged=(7,)).verdict == "proved"
-    away = proof(team, "set", (0, 1), 2, plugged=(1, 7))
+    assert proof(team, "set", (0, 1), 2, hotplugged_cpus=(7,)).verdict == "proved"
+    away = proof(team, "set", (0, 1), 2, hotplugged_cpus=(1, 7))
     assert away == Proof("violated", "CPU 1 went offline or came back while the program ran")
 
 

@@ -72,7 +72,7 @@ def test_where_nothing_can_be_given_back_a_long_output_is_kept_up_to_a_size(
     with Printed() as kept:
         put(kept, 3 * SLACK_BYTES)
         assert kept.kept().endswith("\nlast\n")
-        monkeypatch.setattr(printed, "MOST_BYTES", 2 * SLACK_BYTES)
+        monkeypatch.setattr(printed, "MAX_BYTES", 2 * SLACK_BYTES)
         with pytest.raises(StudyError, match=r"printed more than .* name a folder on a local"):
             put(kept, 3 * SLACK_BYTES)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
 from runners.execution.placement import Wanted, Watched, prove
-from runners.execution.sampler import LAST_LOOK_S, MOST_STAYS, TURN_S, Pace, PlacementSampler
+from runners.execution.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
 
 
 def online_file(folder: Path, cpus: str) -> Path:
@@ -46,11 +46,11 @@ def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
     online = online_file(tmp_path, "0-3,5")
     sampler = PlacementSampler(10, tmp_path, online)
     sampler.sample()
-    assert not sampler.plugged
+    assert not sampler.hotplugged_cpus
     for cpus in ("0-2,5", "0-5", "", "0-3,5"):
         online.write_text(f"{cpus}\n")
         sampler.sample()
-    assert sampler.plugged == (3, 4)
+    assert sampler.hotplugged_cpus == (3, 4)
 
 
 def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_lists_of_cpus_that_stay_the_same_are_parsed_once(
 
 
 def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
-    """Such a mask names CPUs that are not there: those that could be plugged in."""
+    """Such a mask names CPUs that are not there: those that could be hotplugged_cpus in."""
     task(tmp_path, 10, 10, 3, "0-127", ticks=50)
     sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-5,7"))
     for _ in range(9):
@@ -151,12 +151,12 @@ def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path
 
 def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:
     sampler = PlacementSampler(10, tmp_path, online_file(tmp_path, "0-3"))
-    for look in range(10 * MOST_STAYS):
+    for look in range(10 * MAX_STAYS):
         task(tmp_path, 10, 10, look % 2, str(look % 2))
         sampler.sample()
     (thread,) = sampler.threads
-    assert len(thread.stays) <= MOST_STAYS
-    assert thread.masks == {(0,): 5 * MOST_STAYS, (1,): 5 * MOST_STAYS}
+    assert len(thread.stays) <= MAX_STAYS
+    assert thread.masks == {(0,): 5 * MAX_STAYS, (1,): 5 * MAX_STAYS}
     assert thread.allowed == (1,)
 
 

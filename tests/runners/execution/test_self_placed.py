@@ -55,11 +55,11 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
     )
 
 
-def proof_of(seen: Observation, tightness: str, places: tuple[int, ...], threads: int) -> Proof:
-    return prove(watched_of(seen), Wanted(tightness, places, threads))
+def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
+    return prove(watched_of(seen), Wanted(binding, places, threads))
 
 
-# Program, tightness, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
+# Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
 CASES = [
     ("rebind", "none", "01", "1", 1, "violated"),
     ("rebind", "set", "01", "1", 1, "violated"),
@@ -96,12 +96,12 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "tightness", "mapping", "binds", "threads", "verdict"), CASES)
+@pytest.mark.parametrize(("name", "binding", "mapping", "binds", "threads", "verdict"), CASES)
 def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     programs: Path,
     looks: Path,
     name: str,
-    tightness: str,
+    binding: str,
     mapping: str,
     binds: str,
     threads: int,
@@ -115,7 +115,7 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     assert seen.ending.exit_code == 0, seen.stderr
     # As root, who is told of births, and as anyone else.
     for told in (seen, replace(seen, unmet=None)):
-        proof = proof_of(told, tightness, places, threads)
+        proof = proof_of(told, binding, places, threads)
         assert proof.verdict == verdict, (proof, seen.threads)
 
 

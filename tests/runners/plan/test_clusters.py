@@ -25,8 +25,8 @@ SHARED_BY_ALL = "no cores share a cache that others do not"
 ONE_EACH = "no core kind has two clusters, of which one could be left out"
 
 
-def half(node: Topology, threads: int = 1, tightness: str = "set") -> tuple[int, ...]:
-    return resolve_cpus(Mapping("m", "half-clusters", tightness), node, threads)
+def half(node: Topology, threads: int = 1, binding: str = "set") -> tuple[int, ...]:
+    return resolve_cpus(Mapping("m", "half-clusters", binding), node, threads)
 
 
 def refusal(node: Topology, threads: int = 1) -> str:
@@ -98,8 +98,8 @@ def test_it_is_half_of_the_clusters_that_may_be_used() -> None:
 
 
 def test_one_cpu_of_each_core_of_every_kind() -> None:
-    def cores(node: Topology, threads: int, tightness: str = "pin") -> tuple[int, ...]:
-        return resolve_cpus(Mapping("m", "cores", tightness), node, threads)
+    def cores(node: Topology, threads: int, binding: str = "pin") -> tuple[int, ...]:
+        return resolve_cpus(Mapping("m", "cores", binding), node, threads)
 
     ultra = core_ultra_7_164u()
     assert cores(ultra, 1, "set") == (0, 2, *range(4, 14))

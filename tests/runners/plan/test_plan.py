@@ -56,13 +56,13 @@ def test_the_ten_published_cases_are_numbered_as_published() -> None:
         (9, "ecores-set", "powersave"),
         (10, "ecores-pin", "powersave"),
     ]
-    assert not made.left_out
+    assert not made.skipped
 
 
 def test_numbers_stay_when_rows_are_left_out() -> None:
     made = plan(node=two_packages_with_smt(), bad="performance")
     assert [case.number for case in made.cases] == [6, 7, 8]
-    reasons = {item.number: item.reason for item in made.left_out}
+    reasons = {item.number: item.reason for item in made.skipped}
     assert reasons[1] == "performance is not offered"
     assert reasons[9] == "the node has no E-cores"
     assert sorted(reasons) == [1, 2, 3, 4, 5, 9, 10]
@@ -72,16 +72,16 @@ def test_a_missing_program_leaves_its_variant_out_only() -> None:
     both = study(apps=(AppChoice(DEMO, (SERIAL, LIBGOMP), (SMALL,), (1,)),))
     made = plan(both, missing="demo-libgomp")
     assert {case.variant.name for case in made.cases} == {"serial"}
-    assert all("demo-libgomp was not found" in item.reason for item in made.left_out)
-    assert len(made.cases) == len(made.left_out) == 5
+    assert all("demo-libgomp was not found" in item.reason for item in made.skipped)
+    assert len(made.cases) == len(made.skipped) == 5
 
 
 def test_a_serial_variant_has_one_thread_and_is_pinned_by_taskset() -> None:
     serial = study(apps=(AppChoice(DEMO, (SERIAL,), (SMALL,), (1, 2)),))
     made = plan(serial)
     assert {case.threads for case in made.cases} == {1}
-    assert {c.mechanism for c in made.cases if c.mapping.tightness == "pin"} == {"taskset"}
-    assert all("has no threads" in item.reason for item in made.left_out)
+    assert {c.mechanism for c in made.cases if c.mapping.binding == "pin"} == {"taskset"}
+    assert all("has no threads" in item.reason for item in made.skipped)
 
 
 def test_every_case_has_its_own_identity_which_does_not_depend_on_its_number() -> None:
@@ -112,7 +112,7 @@ def in_guests(cpus: int = 8, **changes: object) -> Study:
 
 def test_the_published_guests_are_put_on_the_published_cpus() -> None:
     made = plan(PAPER_VM)
-    assert not made.left_out
+    assert not made.skipped
     on_host = [(case.vcpus.mapping.name, case.host_cpus) for case in made.cases if case.vcpus]
     assert on_host == [
         ("scheduler", tuple(range(24))),
@@ -166,13 +166,13 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
     made = plan(in_guests(cpus=4), node=two_packages_with_smt())
     assert [case.number for case in made.cases] == [1, 2, 3]
     cannot = "the guest's CPUs cannot be mapped: "
-    assert {item.number: item.reason for item in made.left_out} == {
+    assert {item.number: item.reason for item in made.skipped} == {
         4: cannot + "the node has no E-cores",
         5: cannot + "the node has no E-cores",
         6: cannot + "the node has one core kind (P)",
         7: cannot + "the node has one core kind (P)",
     }
-    mapped = [(item.fields["vcpu_mapping"], item.fields["vcpu_cpus"]) for item in made.left_out]
+    mapped = [(item.fields["vcpu_mapping"], item.fields["vcpu_cpus"]) for item in made.skipped]
     assert mapped == [
         ("ecores-set", ""), ("ecores-pin", ""), ("mixed-set", ""), ("mixed-pin", ""),
     ]  # fmt: skip
@@ -181,14 +181,14 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
 def test_a_guest_with_more_cpus_than_the_node_is_left_out_everywhere() -> None:
     made = plan(in_guests(cpus=25))
     assert not made.cases
-    assert all("the guest's CPUs cannot be mapped: " in item.reason for item in made.left_out)
-    assert "25" in made.left_out[0].reason and "24" in made.left_out[0].reason
+    assert all("the guest's CPUs cannot be mapped: " in item.reason for item in made.skipped)
+    assert "25" in made.skipped[0].reason and "24" in made.skipped[0].reason
 
 
 def test_more_threads_than_the_guest_has_cpus_are_left_out_wherever_its_cpus_are() -> None:
     made = plan(in_guests(cpus=1))
     assert not made.cases
-    assert {item.reason.split(";")[0] for item in made.left_out} == {"2 threads need 2 CPUs"}
+    assert {item.reason.split(";")[0] for item in made.skipped} == {"2 threads need 2 CPUs"}
 
 
 def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
@@ -207,13 +207,13 @@ def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
         {*p_cores, *e_cores}, {0, 1, 2, 3, 8, 9, 10, 11},
     ]  # fmt: skip
     assert [case.number for case in made.cases] == [2, 3]
-    assert {item.reason for item in made.left_out} == {"not offered there"}
+    assert {item.reason for item in made.skipped} == {"not offered there"}
 
 
 def test_a_program_that_guests_lack_is_named() -> None:
     made = plan(in_guests(), missing="demo-libgomp")
-    assert len(made.left_out) == 7
-    assert all("demo-libgomp was not found" in item.reason for item in made.left_out)
+    assert len(made.skipped) == 7
+    assert all("demo-libgomp was not found" in item.reason for item in made.skipped)
 
 
 def digest(fields: dict[str, object]) -> str:
@@ -230,7 +230,7 @@ LOCAL = {
     "threads": 2,
     "mapping": "pcores-pin",
     "selection": "pcores",
-    "tightness": "pin",
+    "binding": "pin",
     "mechanism": "omp-places",
     "cpus": "0-1",
     "governor": "performance",
@@ -244,7 +244,7 @@ IN_A_GUEST = {
     "vm_accelerator": "kvm",
     "vcpu_mapping": "ecores-pin",
     "vcpu_selection": "ecores",
-    "vcpu_tightness": "pin",
+    "vcpu_binding": "pin",
     "vcpu_cpus": "8-15",
 }
 
@@ -257,7 +257,7 @@ def test_guests_leave_the_identities_of_other_cases_what_they_were() -> None:
 def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
     made = plan(in_guests(governors=("performance",)))
     (case,) = (case for case in made.cases if case.number == 5)
-    in_guest = {"mapping": "scheduler", "selection": "all", "tightness": "none"}
+    in_guest = {"mapping": "scheduler", "selection": "all", "binding": "none"}
     assert case.case_id == digest(
         LOCAL | in_guest | {"mechanism": None, "cpus": "0-7"} | IN_A_GUEST
     )
@@ -303,7 +303,7 @@ def test_two_names_for_one_execution_do_not_race_twice() -> None:
     assert [case.mapping.name for case in raced.cases] == [
         *("scheduler", "p-places", "compact", "one"),
     ]
-    reasons = {item.fields["mapping"]: item.reason for item in raced.left_out}
+    reasons = {item.fields["mapping"]: item.reason for item in raced.skipped}
     assert set(reasons) == {"p", "p-numactl", "pcores-pin"}
     assert reasons["p"].startswith("the same execution as ")
     assert reasons["p"].endswith(", which races")

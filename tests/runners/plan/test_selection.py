@@ -29,8 +29,8 @@ PIN = Mapping("m", "pcores", "pin")
 PINS_ITSELF = replace(DEMO, placement=OwnPlacement(pin=("--pin", "{cpus}")))
 
 
-def cpus(selection: str, tightness: str, threads: int, node: Topology = I9) -> tuple[int, ...]:
-    return resolve_cpus(Mapping("m", selection, tightness), node, threads)
+def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tuple[int, ...]:
+    return resolve_cpus(Mapping("m", selection, binding), node, threads)
 
 
 def test_the_published_mappings_on_the_published_node() -> None:
@@ -141,7 +141,7 @@ def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() ->
         cpus("ecores", "set", 1, batch_job)
 
 
-def test_mechanisms_follow_tightness_and_runtime() -> None:
+def test_mechanisms_follow_binding_and_runtime() -> None:
     pin = Mapping("m", "pcores", "pin")
     assert choose_mechanism(pin, DEMO, "libgomp", 2) == "omp-places"
     assert choose_mechanism(pin, DEMO, "none", 1) == "taskset"
@@ -195,14 +195,14 @@ def test_a_missing_tool_is_a_reason() -> None:
 
 @given(
     selection=st.sampled_from(sorted(SELECTIONS)),
-    tightness=st.sampled_from(["set", "pin"]),
+    binding=st.sampled_from(["set", "pin"]),
     threads=st.integers(1, 30),
     kinds=st.lists(st.sampled_from(["P", "E", "LP-E"]), min_size=1, max_size=12),
     smt=st.booleans(),
     data=st.data(),
 )
 def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
-    selection: str, tightness: str, threads: int, kinds: list[str], smt: bool, data: st.DataObject
+    selection: str, binding: str, threads: int, kinds: list[str], smt: bool, data: st.DataObject
 ) -> None:
     width = 2 if smt else 1
     cores = [(f"{width * i}-{width * i + width - 1}", kind, i % 2) for i, kind in enumerate(kinds)]
@@ -210,7 +210,7 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
     some = data.draw(st.sets(st.sampled_from(list(online)), min_size=1))
     node = topology(cores, [(3, f"0-{len(online) - 1}")], ",".join(map(str, some)))
     try:
-        found = resolve_cpus(Mapping("m", selection, tightness), node, threads)
+        found = resolve_cpus(Mapping("m", selection, binding), node, threads)
     except CannotMapError as reason:
         assert str(reason)
         return
@@ -218,5 +218,5 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
     assert set(Counter(found).values()) == {each} or (threads % 2 and each == 2)
     assert len(found) >= threads
     assert set(found) <= set(node.allowed)
-    if tightness == "pin":
+    if binding == "pin":
         assert len(found) == threads

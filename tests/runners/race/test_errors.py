@@ -12,7 +12,7 @@ from scipy import stats
 from analysis.statistics.difference import Difference
 from configs.repetitions import Race
 from runners.race.confirmation import look_at, shares
-from runners.race.elimination import ALPHA, Field, may_be_taken, worse_cases
+from runners.race.elimination import ALPHA, SampleMatrix, may_be_taken, worse_cases
 from tests.runners.race.simulated_nodes import node_of, search
 
 MARGIN = math.log1p(0.01)
@@ -23,14 +23,14 @@ def test_variances_of_a_field_are_those_of_the_differences_between_cases() -> No
     blocks = rng.normal(0, 5, 2000)
     values = {str(n): (blocks + rng.normal(0, 0.3, 2000)).tolist() for n in range(5)}
     # What is common to a block, here much the most, is in none of them.
-    for variance in Field(values).variances().values():
+    for variance in SampleMatrix(values).variances().values():
         assert variance == pytest.approx(0.09, rel=0.1)
 
 
 def test_of_two_cases_the_test_is_the_paired_t_test_corrected_for_cases_and_looks() -> None:
     a = [0.0, 0.01, -0.01, 0.02]
     b = [0.05, 0.07, 0.03, 0.09]
-    field = Field({"a": a, "b": b})
+    field = SampleMatrix({"a": a, "b": b})
     assert field.df == 3
     p = float(stats.ttest_rel(b, a, alternative="greater").pvalue)
     found = worse_cases(field, cases=2, look=1)
@@ -54,7 +54,7 @@ def test_the_best_is_ruled_out_by_chance_in_no_more_races_than_stated(
         values = rng.normal(0, noise, (cases, 6)) + rng.normal(0, 0.01, 6)
         out = set()
         for look in range(1, 6):
-            field = Field({str(n): values[n, : look + 1].tolist() for n in range(cases)})
+            field = SampleMatrix({str(n): values[n, : look + 1].tolist() for n in range(cases)})
             out |= {one.case_id for one in worse_cases(field, cases, look)}
         # All are equal: any of them may be called the best, so take one.
         lost += "0" in out
@@ -67,7 +67,7 @@ def test_what_may_be_taken_is_within_the_margin_of_the_best_one() -> None:
     for _ in range(600):
         values = rng.normal(0, 0.006, (4, 4))
         values[1:] += 0.0151
-        field = Field({str(n): values[n].tolist() for n in range(4)})
+        field = SampleMatrix({str(n): values[n].tolist() for n in range(4)})
         if may_be_taken(field, MARGIN):
             taken += 1
             wrong += field.best != "0"
@@ -80,7 +80,7 @@ def test_one_of_two_is_taken_when_it_is_within_the_margin_with_98_percent(
     p: float, taken: bool
 ) -> None:
     away = np.array([0.001, -0.001, 0.002, -0.002])
-    field = Field({"a": away.tolist(), "b": [0.0] * 4})
+    field = SampleMatrix({"a": away.tolist(), "b": [0.0] * 4})
     assert field.df == 3
     # The means are equal: the margin alone stands against the error of their difference.
     margin = float(stats.t.isf(p, 3) * stats.sem(away))
@@ -174,7 +174,9 @@ class Counted(list[float]):
 
 def test_each_case_is_looked_through_a_few_times_however_many_race() -> None:
     cases = 200
-    field = Field({str(case): Counted([case / 1e3, case / 1e3 + 0.1]) for case in range(cases)})
+    field = SampleMatrix(
+        {str(case): Counted([case / 1e3, case / 1e3 + 0.1]) for case in range(cases)}
+    )
 
     worse_cases(field, cases, 1)
     may_be_taken(field, 0.01)

@@ -20,7 +20,7 @@ from configs.repetitions import Race
 from tests.runners.race.simulated_nodes import Node, node_of, search
 
 # What is published as 0.000 s was less than half of that.
-LEAST_NOISE = 1e-4
+MIN_NOISE = 1e-4
 # Deviations of energy are not published. A counter's own are small beside those of the time.
 ENERGY_NOISE = 0.005
 
@@ -73,7 +73,7 @@ def published_nodes() -> Iterator[Node]:
         times = [float(row["elapsed_mean_s"]) for row in cases]
         energies = [float(row["energy_pkg_mean_j"]) for row in cases]
         noise = [
-            max(LEAST_NOISE, float(row["elapsed_sd_s"]) / time)
+            max(MIN_NOISE, float(row["elapsed_sd_s"]) / time)
             for row, time in zip(cases, times, strict=True)
         ]
         of_energy = [max(ENERGY_NOISE, of) for of in noise]

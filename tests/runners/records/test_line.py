@@ -104,7 +104,7 @@ def test_what_only_looks_like_a_line_with_a_checksum_has_no_head(line: bytes) ->
     assert head_of(line) is None
 
 
-STATUSES = ["ok", "failed", "interrupted", "left-out", "baseline", "timeout", "?", 5, None, ["ok"]]
+STATUSES = ["ok", "failed", "interrupted", "skipped", "baseline", "timeout", "?", 5, None, ["ok"]]
 RUNS = st.builds(
     run,
     case_id=st.sampled_from(["a", "b", 7]),
@@ -177,13 +177,13 @@ def parts_of_history(history: History) -> object:
     return (
         set(history.done),
         history.times,
-        history.left_out,
+        history.skipped_cases,
         history.temperature_reference_c,
     )
 
 
 def test_only_runs_that_ended_are_told_by_their_heads(tmp_path: Path) -> None:
-    records = [run(), run(repetition=2, status="left-out"), run(repetition=3, status="baseline")]
+    records = [run(), run(repetition=2, status="skipped"), run(repetition=3, status="baseline")]
     (tmp_path / "n-0001.jsonl").write_bytes(b"".join(map(line_of, records)))
     heads = list(read_progress(tmp_path))
     assert set(heads[0]) == set(HEAD) & set(records[0])

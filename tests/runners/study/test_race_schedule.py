@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.errors import StudyError
 from configs.repetitions import Race
-from runners.plan.case import LeftOut
+from runners.plan.case import SkippedCase
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_runs
@@ -216,8 +216,8 @@ def test_what_promises_most_comes_first_and_the_reference_before_all() -> None:
 
 def test_without_its_reference_or_anything_to_compare_a_race_is_refused() -> None:
     plan = plan_of()
-    gone = LeftOut.of(CASES[0], "needs 64 CPUs")
+    gone = SkippedCase.of(CASES[0], "needs 64 CPUs")
     with pytest.raises(StudyError, match=r"first case of study demo.*needs 64 CPUs"):
-        entrants_of(replace(plan, cases=CASES[1:], left_out=(gone,)))
+        entrants_of(replace(plan, cases=CASES[1:], skipped=(gone,)))
     with pytest.raises(StudyError, match="none to race"):
         entrants_of(replace(plan, cases=CASES[:1]))

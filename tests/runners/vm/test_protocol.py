@@ -22,7 +22,7 @@ from runners.execution.witness import Ending
 from runners.measure.conditions.overhead import HarnessCost
 from runners.plan.command_line import Launch
 from runners.vm.protocol import (
-    MOST_BYTES,
+    MAX_BYTES,
     BrokenLineError,
     Line,
     launch_message,
@@ -151,7 +151,7 @@ def test_a_message_without_end_breaks_the_line() -> None:
     with line() as (ours, theirs):
         talker = threading.Thread(target=talk, args=[theirs])
         talker.start()
-        with pytest.raises(BrokenLineError, match=f"more than {MOST_BYTES} bytes"):
+        with pytest.raises(BrokenLineError, match=f"more than {MAX_BYTES} bytes"):
             ours.hear(60)
         theirs.shutdown(socket.SHUT_RDWR)
         talker.join()
@@ -215,8 +215,8 @@ OBSERVATION = st.builds(
     perf_problem=TEXT,
     perf_command=WORDS,
     cost=st.none() | st.builds(HarnessCost, SECONDS, COUNT, st.lists(CPU, max_size=3).map(tuple)),
-    objection=st.none(),
-    plugged=st.lists(CPU, max_size=3).map(tuple),
+    invalid_reason=st.none(),
+    hotplugged_cpus=st.lists(CPU, max_size=3).map(tuple),
     unmet=st.none() | COUNT,
     overflowed=st.booleans(),
 )
@@ -315,7 +315,9 @@ def test_a_part_that_is_something_else_breaks_the_line(key: str, value: object) 
 
 
 # Neither is found out in the guest.
-@pytest.mark.parametrize("key", [key for key in MESSAGE if key not in ("objection", "refusal")])
+@pytest.mark.parametrize(
+    "key", [key for key in MESSAGE if key not in ("invalid_reason", "check_failure")]
+)
 def test_a_message_that_lacks_a_part_breaks_the_line(key: str) -> None:
     message = {name: value for name, value in MESSAGE.items() if name != key}
     with pytest.raises(BrokenLineError, match=f"sent no observation.*{key}"):

@@ -112,9 +112,9 @@ def stand_in(vcpus: int) -> Iterator[StandIn]:
             process.kill()
 
 
-def vcpus(tightness: str, cpus: tuple[int, ...], count: int) -> Vcpus:
-    selection = "all" if tightness == "none" else "pcores"
-    return Vcpus(Mapping(f"{selection}-{tightness}", selection, tightness), cpus, count, 512)
+def vcpus(binding: str, cpus: tuple[int, ...], count: int) -> Vcpus:
+    selection = "all" if binding == "none" else "pcores"
+    return Vcpus(Mapping(f"{selection}-{binding}", selection, binding), cpus, count, 512)
 
 
 def two_cpus() -> tuple[int, int]:
@@ -160,10 +160,10 @@ def test_each_pinned_thread_has_its_cpu_in_the_order_of_the_mapping() -> None:
         assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
 
 
-@pytest.mark.parametrize("tightness", ["set", "pin"])
-def test_other_threads_are_kept_off_where_a_cpu_is_left(tightness: str) -> None:
+@pytest.mark.parametrize("binding", ["set", "pin"])
+def test_other_threads_are_kept_off_where_a_cpu_is_left(binding: str) -> None:
     first, _ = two_cpus()
-    where = vcpus(tightness, (first,), 1)
+    where = vcpus(binding, (first,), 1)
     with stand_in(1) as qemu:
         placing = place(qemu.pid, qemu.threads, where, ())
         assert placing == Placing(EVERYWHERE[1:], apart=True)
@@ -230,15 +230,15 @@ def test_a_process_that_is_gone_cannot_be_placed() -> None:
             place(qemu.pid, qemu.threads, vcpus("pin", (first,), 1), ())
 
 
-@pytest.mark.parametrize("tightness", ["none", "set", "pin"])
-def test_a_thread_whose_mask_is_changed_behind_our_back_is_found(tightness: str) -> None:
+@pytest.mark.parametrize("binding", ["none", "set", "pin"])
+def test_a_thread_whose_mask_is_changed_behind_our_back_is_found(binding: str) -> None:
     first, second = two_cpus()
-    cpus = EVERYWHERE if tightness == "none" else (first, second)
-    where = vcpus(tightness, cpus, 2)
+    cpus = EVERYWHERE if binding == "none" else (first, second)
+    where = vcpus(binding, cpus, 2)
     with stand_in(2) as qemu:
         placing = place(qemu.pid, qemu.threads, where, ())
         strayed = qemu.threads[1]
-        os.sched_setaffinity(strayed, {first, second} if tightness == "pin" else {first})
+        os.sched_setaffinity(strayed, {first, second} if binding == "pin" else {first})
         found = sampled(qemu, where, placing).proof(LONG_S)
     assert found.verdict == "violated"
     assert found.reason.startswith(f"virtual CPUs: thread {strayed} was ")

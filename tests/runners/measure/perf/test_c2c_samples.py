@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.measure.perf.c2c_lines import MOST_LINES, contended_lines
+from runners.measure.perf.c2c_lines import MAX_LINES, contended_lines
 from runners.measure.perf.c2c_samples import (
     MemorySample,
     NotUnderstoodError,
@@ -172,7 +172,7 @@ def test_every_hitm_is_in_one_line_and_no_other_line_is_shown(samples: list[Memo
     assert sampled["samples"] == len(samples)
     assert sampled["hitm"] == sampled["local_hitm"] + sampled["remote_hitm"]
     assert sampled["hitm"] == sum(1 for one in samples if one.hitm and one.address)
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= MAX_LINES
     assert [one["hitm"] for one in lines] == sorted((one["hitm"] for one in lines), reverse=True)
     for one in lines:
         inside = [
@@ -190,9 +190,9 @@ def test_of_too_many_lines_those_with_most_hitm_are_kept() -> None:
     modified = source(LOAD, HIT | L3, HITM, 3)
     samples = [
         sample(modified, address=64 * (number + 1))
-        for number in range(MOST_LINES + 7)
-        for _ in range(1 + (number == MOST_LINES + 6))
+        for number in range(MAX_LINES + 7)
+        for _ in range(1 + (number == MAX_LINES + 6))
     ]
     found = contended_lines(lambda: iter(samples), 64)
-    assert (len(found["lines"]), found["lines_left_out"]) == (MOST_LINES, 7)
+    assert (len(found["lines"]), found["lines_left_out"]) == (MAX_LINES, 7)
     assert (found["lines"][0]["address"], found["lines"][0]["hitm"]) == (hex(64 * 57), 2)
