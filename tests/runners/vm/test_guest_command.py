@@ -160,7 +160,7 @@ def test_whatever_a_console_holds_one_printable_line_of_bounded_length_comes_of_
     finally:
         os.close(descriptor)
     assert problem.isprintable()
-    assert "Kernel panic" in problem or len(problem) == 302
+    assert "Kernel panic" in problem or len(problem) == 303
     assert len(problem) <= 303
 
 
