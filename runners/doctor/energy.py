@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from runners.doctor.capability import AskedNode, Capability
 from runners.doctor.perf import no_perf
-from runners.host.tree import Unavailable
 from runners.measure.energy.perf import GRANT as PERF_GRANT
-from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
+from runners.measure.energy.perf import find_power_pmu
 from runners.measure.energy.powercap_zones import DOMAINS, GRANT, find_zones
+from runners.measure.energy.source import try_perf
 
 POWERCAP, PERF = "energy:powercap", "energy:perf"
 
@@ -39,22 +39,16 @@ def probe_energy_sources(node: AskedNode) -> Iterator[Capability]:
 
 
 def _by_powercap(node: AskedNode) -> Capability:
-    zones = find_zones(node.root)
-    problems = dict(zones.unavailable)
-    for zone in zones.chosen:
-        value = zones.read_uj(zone)
-        if isinstance(value, Unavailable):
-            problems.setdefault(zone.domain, value.reason)
-    readable = [domain for domain in DOMAINS if domain not in problems]
-    if "package" in readable:
-        return Capability(POWERCAP, "ok", f"{', '.join(readable)}, by powercap")
+    problems = find_zones(node.root).problems()
+    readable = ", ".join(domain for domain in DOMAINS if domain not in problems)
+    if "package" not in problems:
+        return Capability(POWERCAP, "ok", f"{readable}, by powercap")
     reason = problems["package"]
     denied = reason.endswith(GRANT)
     reason = reason.removesuffix(f"; as root: {GRANT}")
     grant, lasting = (f"sudo {GRANT}", _LASTING) if denied else ("", "")
     if readable:
-        reason = f"{', '.join(readable)} only; {reason}"
-        return Capability(POWERCAP, "limited", reason, grant, lasting)
+        return Capability(POWERCAP, "limited", f"{readable} only; {reason}", grant, lasting)
     return Capability(POWERCAP, "missing", reason, grant, lasting)
 
 
@@ -67,16 +61,12 @@ def _by_perf(node: AskedNode) -> Capability:
         return Capability(PERF, "missing", pmu.unavailable["package"], grant)
     if node.perf is None:
         return no_perf(node, PERF)
-    # As a study does it: only trying tells.
-    meter = PerfMeter(node.perf, pmu)
-    meter.start()
-    meter.stop()
-    problems = meter.problems()
-    readable = [domain for domain in DOMAINS if domain not in problems]
-    if "package" in readable:
-        return Capability(PERF, "ok", f"{', '.join(readable)}, by perf's power PMU")
-    forbidden = why_forbidden(node.permission)
-    if forbidden.endswith(PERF_GRANT):
-        reason = forbidden.removesuffix(f"; as root: {PERF_GRANT}")
+    _, problems = try_perf(node.root, node.perf)
+    if "package" not in problems:
+        readable = ", ".join(domain for domain in DOMAINS if domain not in problems)
+        return Capability(PERF, "ok", f"{readable}, by perf's power PMU")
+    reason = problems["package"]
+    if reason.endswith(PERF_GRANT):
+        reason = reason.removesuffix(f"; as root: {PERF_GRANT}")
         return Capability(PERF, "missing", reason, f"sudo {PERF_GRANT}", _LASTING_PERF)
-    return Capability(PERF, "missing", problems["package"])
+    return Capability(PERF, "missing", reason)

@@ -57,6 +57,15 @@ class Zones:
         """Return a zone's counter in microjoules, or why it cannot be read and what helps."""
         return _number(self.tree, f"{zone.path}/energy_uj")
 
+    def problems(self) -> dict[str, str]:
+        """Return why domains cannot be read now, by their names."""
+        found = dict(self.unavailable)
+        for zone in self.chosen:
+            value = self.read_uj(zone)
+            if isinstance(value, Unavailable):
+                found.setdefault(zone.domain, value.reason)
+        return found
+
 
 @dataclass(frozen=True)
 class _Named:

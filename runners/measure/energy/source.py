@@ -8,7 +8,6 @@ from typing import Protocol
 
 from base.reading import Reading
 from runners.host.software import for_tools
-from runners.host.tree import Unavailable
 from runners.measure.energy.figures import FIELDS
 from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
 from runners.measure.energy.powercap import PowercapMeter
@@ -56,7 +55,7 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
     first = _try(powercap)
     if "package" not in first:
         return EnergySource(powercap)
-    counting, second = _try_perf(root, perf)
+    counting, second = try_perf(root, perf)
     if "package" not in second:
         return EnergySource(counting)
     both = {
@@ -73,13 +72,10 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
 
 def may_have_energy(root: Path) -> bool:
     """Whether a source shows the packages' energy by its files; only trying it tells more."""
-    zones = find_zones(root)
-    packages = [zones.read_uj(zone) for zone in zones.of("package")]
-    readable = bool(packages) and not any(isinstance(found, Unavailable) for found in packages)
-    return readable or "package" in find_power_pmu(root).events
+    return "package" not in find_zones(root).problems() or "package" in find_power_pmu(root).events
 
 
-def _try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
+def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
     """Return the power PMU's meter, and why which domains cannot be measured by it."""
     pmu = find_power_pmu(root)
     if not pmu.events:
