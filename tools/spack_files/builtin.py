@@ -44,6 +44,7 @@ PACKAGES = {
     "py-matplotlib": _package("3.11.0", "fonts", "latex", "movies"),
     "py-numpy": _package("2.4.6"),
     "py-pandas": _package("3.0.3", "excel", "parquet", "performance"),
+    "py-pyelftools": _package("0.29"),
     "py-pyyaml": _package("6.0.3", "libyaml"),
     "py-rich": _package("15.0.0"),
     "py-scipy": _package("1.17.1"),

@@ -92,7 +92,7 @@ TEST(LuleshProgram, StopsEarlyIfAsked) {
 TEST(LuleshProgram, PrintsTheSameResultForEveryTeamScheduleAndRegions) {
     const auto result_lines = [](const std::vector<std::string>& options,
                                  const std::map<std::string, std::string>& environment) {
-        std::vector<std::string> command{kProgram, "-s", "4", "-i", "20"};
+        std::vector<std::string> command{kProgram, "-s", "4", "-i", "8"};
         command.insert(command.end(), options.begin(), options.end());
         const ProgramResult result = run_program(command, environment);
         EXPECT_EQ(result.exit_status, 0) << result.error;

@@ -18,6 +18,7 @@ class Pinstudy(PinstudyApps):
         depends_on("py-matplotlib@3.8:")
         depends_on("py-numpy@1.26:")
         depends_on("py-pandas@2.1:")
+        depends_on("py-pyelftools@0.29:")
         depends_on("py-pyyaml@6.0:")
         depends_on("py-rich@13:")
         depends_on("py-scipy@1.11:")
