@@ -247,28 +247,20 @@ class Spread:
     def contradictions(
         values: dict[str, Any], given: Collection[str]
     ) -> Iterator[tuple[Path, str]]:
-        """Refuse keys that the way to spread the study has no use for."""
-        if values.get("how") == "split":
-            if "nodes" in given:
-                message = "split takes any interchangeable nodes: name a feature that they share"
-                yield ("nodes",), AtKey(message)
-            if len(values.get("features", ())) > 1:
-                yield (
-                    ("features",),
-                    "split takes nodes with one feature; to compare nodes write spread: per-node",
-                )
-        elif "spread" not in given or "how" in values:
-            if "workers" in given:
-                yield (
-                    ("workers",),
-                    AtKey(
-                        "per-node has one worker for each node; to share a study among several "
-                        "write spread: split"
-                    ),
-                )
-            if {"nodes", "features"} <= set(given):
-                message = "nodes and features are both given; expected one of them"
-                yield ("features",), AtKey(message)
+        """Refuse what the way to spread the study has no use for."""
+        how = values.get("how", None if "spread" in given else Spread.how)
+        if how == "split" and "nodes" in given:
+            message = "split takes any interchangeable nodes: name a feature that they share"
+            yield ("nodes",), AtKey(message)
+        if how == "split" and len(values.get("features", ())) > 1:
+            message = "split takes nodes with one feature; `spread: per-node` compares nodes"
+            yield ("features",), message
+        if how == "per-node" and "workers" in given:
+            message = "per-node has one worker for each node; `spread: split` shares a study"
+            yield ("workers",), AtKey(message)
+        if how == "per-node" and {"nodes", "features"} <= set(given):
+            message = "nodes and features are both given; expected one of them"
+            yield ("features",), AtKey(message)
 
 
 def _mappings() -> OneOrMore:

@@ -84,7 +84,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Ground:
+class NodeContext:
     """What candidates are made for: a node, its launchers, a program's runtime; and of what.
 
     `mappings` are the known ones by name.
@@ -106,7 +106,7 @@ class Ground:
 
 
 def make_field(
-    ground: Ground,
+    ground: NodeContext,
     threads: int,
     asked: Sequence[int] | None,
     schedules: Sequence[str],
@@ -143,7 +143,7 @@ def make_field(
     return Field(tuple(kept), tuple(left_out))
 
 
-def _wanted(ground: Ground, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
+def _wanted(ground: NodeContext, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
     """Return the thread counts to try, the reference's first."""
     topology = ground.topology
     if ground.runtime == "none":
@@ -161,7 +161,7 @@ def _wanted(ground: Ground, threads: int, asked: Sequence[int] | None) -> list[S
     return [*first, *(one for one in found if one.threads != threads)]
 
 
-def _placed(ground: Ground, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
+def _placed(ground: NodeContext, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
     """Return the mappings of a thread count that the node can do and that are not `taken`."""
     found = []
     for name in one.mappings:
@@ -229,7 +229,7 @@ def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
     return found
 
 
-def _cannot(ground: Ground) -> list[str]:
+def _cannot(ground: NodeContext) -> list[str]:
     """Return in lines what this node cannot do at all."""
     reasons: dict[str, list[str]] = {}
     for name, what in _TOLD.items():

@@ -16,7 +16,7 @@ from base.text import as_typed
 from configs.app import kind_of
 from configs.library import display_path, list_mappings, load_study
 from configs.schema.document import read_bytes
-from runners.advise.candidates import MAX_CANDIDATES, Ground, make_field
+from runners.advise.candidates import MAX_CANDIDATES, NodeContext, make_field
 from runners.advise.program import Program, look_at
 from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
@@ -49,7 +49,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     )
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
-        Ground(topology, machine.tools, known, program.runtime),
+        NodeContext(topology, machine.tools, known, program.runtime),
         reference.threads,
         request.threads,
         _schedules(program, request, reference),

@@ -26,7 +26,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Made:
+class CompletedRuns:
     """What the records of a folder have of one version of a study.
 
     `runs` has the status of each run that ended, by its key: of several records of one run the
@@ -48,7 +48,7 @@ class Made:
         return counts
 
 
-def read_made(folder: Path, study_digest: str) -> Made:
+def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
     """Return what was made of this version of a study; raises UserError for a bad shard."""
     runs: dict[RunKey, str] = {}
     refused: dict[Refusal, set[str]] = {}
@@ -64,7 +64,7 @@ def read_made(folder: Path, study_digest: str) -> Made:
             refusal = Refusal(str(record.get("node_id")), wanted, str(record.get("reason")))
             refused.setdefault(refusal, set()).add(case_id)
     counts = {refusal: len(cases) for refusal, cases in refused.items()}
-    return Made(runs, counts, _late(folder))
+    return CompletedRuns(runs, counts, _late(folder))
 
 
 def _late(folder: Path) -> int:

@@ -59,27 +59,17 @@ def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
     if wanted.workers is not None:
         asked = replace(asked, workers=wanted.workers)
     asked = replace(asked, site=site.name, how=how)
-    if asked.nodes and asked.features:
-        raise UserError("nodes and features are both given; name the nodes, or their features")
-    return _split(study, asked) if how == SPLIT else _per_node(asked, queue)
-
-
-def _per_node(asked: Spread, queue: Queue) -> Spread:
-    if asked.workers is not None:
-        raise UserError(
-            "--workers is for --spread split; under per-node each of --nodes or --features has one"
-        )
+    given = [key for key in ("nodes", "features", "workers") if getattr(asked, key)]
+    for _, problem in Spread.contradictions(vars(asked), given):
+        raise UserError(f"--spread {how}: {problem}")
+    if how == SPLIT:
+        return _split(study, asked)
     if asked.nodes or asked.features:
         return asked
     return replace(asked, nodes=queue.nodes, features=() if queue.nodes else queue.features)
 
 
 def _split(study: Study, asked: Spread) -> Spread:
-    if asked.nodes or len(asked.features) > 1:
-        raise UserError(
-            "split divides a study over any interchangeable nodes: give at most one feature that "
-            "they share, and no names of nodes; use --spread per-node to compare nodes"
-        )
     if asked.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
     if study.precision:

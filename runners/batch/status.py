@@ -10,7 +10,7 @@ from typing import Any
 
 from base.text import plural
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.completed import Blocks, Made, read_made
+from runners.batch.completed import Blocks, CompletedRuns, read_completed
 from runners.batch.spread import SPLIT, Worker
 from runners.batch.submission import Submission
 from runners.batch.systems.interface import ENDED, LIVE, RUNNING, UNKNOWN, JobState
@@ -56,7 +56,7 @@ class SubmissionStatus:
 
     submission: Submission
     workers: tuple[WorkerStatus, ...]
-    made: Mapping[str, Made]
+    made: Mapping[str, CompletedRuns]
 
     @property
     def live(self) -> bool:
@@ -112,14 +112,14 @@ def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionS
     jobs: dict[int, list[JobState]] = {}
     for state in states:
         jobs.setdefault(state.worker, []).append(state)
-    made: dict[str, Made] = {}
+    made: dict[str, CompletedRuns] = {}
     blocks: dict[str, Blocks] = {}
     workers = []
     for worker in submission.workers:
         mine = attempts.get(worker.number, [])
         newest = max(mine, key=lambda attempt: attempt.generation, default=None)
         if newest and newest.folder not in made:
-            made[newest.folder] = read_made(Path(newest.folder), submission.digest)
+            made[newest.folder] = read_completed(Path(newest.folder), submission.digest)
             blocks[newest.folder] = made[newest.folder].blocks()
         done = blocks[newest.folder] if newest else {}
         of_worker = tuple(jobs.get(worker.number, ()))

@@ -15,7 +15,7 @@ from base.units import utc_now
 from configs.site import Queue, Site
 from configs.study import Spread, Study
 from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.completed import read_made
+from runners.batch.completed import read_completed
 from runners.batch.spread import (
     PER_NODE,
     SPLIT,
@@ -239,7 +239,7 @@ class Preparation:
         ]
         if not attempts:
             return range(1, self.asked.study.repetitions + 1)
-        done = read_made(self.study_results / self.pool, self.asked.study.digest).runs
+        done = read_completed(self.study_results / self.pool, self.asked.study.digest).runs
         return blocks_left(self.asked.study, attempts[-1].case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
@@ -251,7 +251,7 @@ class Preparation:
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]
             if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
-                made = read_made(Path(attempt.folder), self.asked.study.digest)
+                made = read_completed(Path(attempt.folder), self.asked.study.digest)
                 have = {case_id for case_id, _, _ in made.runs}
                 ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
                 return ended and have.issuperset(attempt.case_ids)

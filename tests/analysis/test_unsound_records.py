@@ -16,7 +16,7 @@ from analysis.advice.raced import read_raced
 from analysis.frame import read_runs
 from analysis.sources import open_results
 from configs.library import load_study
-from runners.batch.completed import read_made
+from runners.batch.completed import read_completed
 from runners.records.line import line_of
 from runners.study.history import read_history
 from tests.analysis.records import record, write
@@ -36,7 +36,7 @@ def shard_of(folder: Path, lines: list[bytes]) -> Path:
 
 def repetitions_in(folder: Path) -> list[set[int]]:
     """Return which repetitions tables, a second start and `status` take."""
-    made = read_made(folder, STUDY.digest).runs
+    made = read_completed(folder, STUDY.digest).runs
     history = read_history(folder, STUDY, "n1").done
     return [
         set(read_runs(folder).frame["repetition"].astype(int)),

@@ -64,10 +64,7 @@ def test_a_study_on_nodes_says_its_mappings() -> None:
         (
             "{site: there, workers: 4}",
             "workers",
-            (
-                "per-node has one worker for each node; to share a study among "
-                "several write spread: split"
-            ),
+            "per-node has one worker for each node; `spread: split` shares a study",
         ),
         (
             "{site: there, nodes: n1, features: hybrid}",
@@ -82,7 +79,7 @@ def test_a_study_on_nodes_says_its_mappings() -> None:
         (
             "{site: there, spread: split, features: [a, b]}",
             "[a, b]",
-            ("split takes nodes with one feature; to compare nodes write spread: per-node"),
+            ("split takes nodes with one feature; `spread: per-node` compares nodes"),
         ),
         (
             "{site: there, spread: split, workers: 0}",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from configs.library import list_mappings
-from runners.advise.candidates import MAX_CANDIDATES, Field, Ground, make_field
+from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, make_field
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
 from tests.runners.topologies import (
@@ -24,8 +24,8 @@ KNOWN = {mapping.name: mapping for mapping in list_mappings()}
 TOOLS = ("taskset",)
 
 
-def ground(node: Topology, runtime: str = "libgomp", tools: tuple[str, ...] = TOOLS) -> Ground:
-    return Ground(node, tools, KNOWN, runtime)
+def ground(node: Topology, runtime: str = "libgomp", tools: tuple[str, ...] = TOOLS) -> NodeContext:
+    return NodeContext(node, tools, KNOWN, runtime)
 
 
 def field(node: Topology, schedules: tuple[str, ...] = ("static",)) -> Field:

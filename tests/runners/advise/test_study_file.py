@@ -13,7 +13,7 @@ from base.errors import UserError
 from configs.library import list_mappings, load_study
 from configs.schema.values import is_name
 from configs.study import Study
-from runners.advise.candidates import Field, Ground, make_field
+from runners.advise.candidates import Field, NodeContext, make_field
 from runners.advise.program import Program
 from runners.advise.reference import Reference
 from runners.advise.request import Options, Request, make_request
@@ -30,7 +30,9 @@ SCHEDULES = ("dynamic", "guided", "static")
 
 def field_of(program: Program, threads: int = 24) -> Field:
     schedules = SCHEDULES if program.loops == "yes" else ("static",)
-    return make_field(Ground(NODE, ("taskset",), KNOWN, program.runtime), threads, None, schedules)
+    return make_field(
+        NodeContext(NODE, ("taskset",), KNOWN, program.runtime), threads, None, schedules
+    )
 
 
 def file_of(

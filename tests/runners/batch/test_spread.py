@@ -64,10 +64,10 @@ def test_a_node_that_is_named_twice_gets_one_worker() -> None:
     ("study", "wanted", "message"),
     [
         (STUDY, {"nodes": ("n1",), "features": ("hybrid",)}, "nodes and features are both given"),
-        (STUDY, {"workers": 2}, "--workers is for --spread split"),
+        (STUDY, {"workers": 2}, "per-node has one worker for each node"),
         (STUDY, {"how": "split"}, "--workers N"),
-        (STUDY, {"how": "split", "workers": 2, "nodes": ("n1",)}, "no names of nodes"),
-        (STUDY, {"how": "split", "workers": 2, "features": ("a", "b")}, "at most one feature"),
+        (STUDY, {"how": "split", "workers": 2, "nodes": ("n1",)}, "any interchangeable nodes"),
+        (STUDY, {"how": "split", "workers": 2, "features": ("a", "b")}, "nodes with one feature"),
         (
             replace(STUDY, precision=Precision(5, 0.01)),
             {"how": "split", "workers": 2},

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.batch.completed import read_made
+from runners.batch.completed import read_completed
 from runners.records.line import CHECKSUM, HEAD, head_of, line_of
 from runners.records.reader import (
     LONGEST_LINE,
@@ -167,7 +167,7 @@ def told(folder: Path, pool: str, *, heads: bool) -> object:
             patch.setattr("runners.records.reader.head_of", lambda _: None)
         try:
             history = read_history(folder, STUDY, "same", "n1", pool)
-            made = read_made(folder, STUDY.digest)
+            made = read_completed(folder, STUDY.digest)
         except UserError as error:
             return str(error)
     return parts_of_history(history), made
@@ -209,7 +209,7 @@ def test_of_a_run_that_two_nodes_made_the_older_attempt_s_counts(tmp_path: Path)
     for name, status in (("n9-0001", "failed"), ("n1-0002", "ok")):
         path = tmp_path / "records" / f"{name}.jsonl"
         path.write_bytes(line_of(run(node_id=name[:2], status=status)))
-    assert read_made(tmp_path, STUDY.digest).runs == {("a", False, 1): "failed"}
+    assert read_completed(tmp_path, STUDY.digest).runs == {("a", False, 1): "failed"}
 
 
 def test_ten_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> None:
