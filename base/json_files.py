@@ -18,13 +18,13 @@ _MAX_BYTES = 64 << 20
 _MAX_NUMBER = 10**10
 
 
-def read_object(path: Path) -> dict[str, Any]:
-    """Return what a file holds.
+def read_object(path: Path, most: int = _MAX_BYTES) -> dict[str, Any]:
+    """Return what a file of at most so many bytes holds.
 
     Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
     """
-    raw = read_given(path, _MAX_BYTES)
-    if len(raw) > _MAX_BYTES:
+    raw = read_given(path, most)
+    if len(raw) > most:
         raise ValueError("it is far too large")
     try:
         data = json.loads(raw)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from runners.execution.collectors import Collectors
     from runners.plan.case import Case
     from runners.plan.command_line import Launch
-    from runners.study.c2c import ContendedLines
+    from runners.study.extras import ContendedLines
 
 
 @dataclass
@@ -213,14 +213,14 @@ class Session:
     def _measure_latency(self, progress: Progress) -> None:
         if self.summary.study.latency:
             # Imported here for the reason in _collectors.
-            from runners.study.latency import measure_once_a_boot
+            from runners.study.extras import measure_once_a_boot
 
             which, node = self.summary.study.latency, self.machine.node
             measure_once_a_boot(node, which, self.folder, progress)
 
     def _contended_lines(self) -> ContendedLines:
         # Imported here for the reason in _collectors.
-        from runners.study.c2c import FOLDER, ContendedLines
+        from runners.study.extras import FOLDER, ContendedLines
 
         return ContendedLines(self.summary.plan, self.machine.node, self.folder / FOLDER)
 

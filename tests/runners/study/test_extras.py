@@ -21,7 +21,7 @@ from runners.plan.command_line import Launch, build_launch
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.state import Eliminated
-from runners.study.c2c import IN_GUESTS, SCHEMA, ContendedLines
+from runners.study.extras import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install

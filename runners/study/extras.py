@@ -1,7 +1,9 @@
-"""What a study collects as `c2c`: the contended cache lines of each case, after its runs.
+"""What a study measures beside its runs: contended cache lines, and the latency between CPUs.
 
-Sampling memory accesses slows a program down, so it has an execution of its own, which is no run:
-it has no record and is in no mean. What it showed is one file a case beside the records.
+Contended lines (`c2c`) are looked for after the runs. Sampling memory accesses slows a program
+down, so it has an execution of its own, which is no run: it has no record and is in no mean. What
+it showed is one file a case beside the records. Latency is measured before the first run, once a
+boot.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from base.cpulist import format_cpulist
+from base.errors import StudyError, UserError
 from base.files import write_atomically
+from base.json_files import read_object
 from base.text import plural
-from base.units import utc_now
+from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import classify, proof_of
 from runners.execution.placement import hotplug_problem
@@ -25,6 +29,13 @@ from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.host.privileges import give
 from runners.host.software import ask_version, for_tools
+from runners.latency.measure import (
+    FILE_NAME,
+    LatencySettings,
+    measure_locked,
+    write_latency,
+)
+from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
     C2cTrial,
     c2c_command,
@@ -48,6 +59,8 @@ SCHEMA = 1
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
 IN_GUESTS = "cases in guests are not looked at with perf c2c"
+# A file of more is not read to know its boot; 1024 CPUs with 30 samples of each pair take less.
+MAX_LATENCY_BYTES = 2**28
 
 
 @dataclass(frozen=True)
@@ -184,3 +197,40 @@ def _problem_of(seen: Observation, case: Case) -> str:
         case, seen, proof_of(case, seen), hotplug_problem(seen.hotplugged_cpus)
     )
     return "" if status == OK else f"the program under perf c2c: {status}: {reason}"
+
+
+def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress) -> None:
+    """Write `latency.json` into a study's folder, unless it has this boot's.
+
+    `which` is a word of LATENCY_PLANS. The node's lock is held by the caller. A node that cannot do
+    it is told of, and the study goes on. KeyboardInterrupt passes through once what was measured is
+    on the disk; the next attempt then measures again.
+    """
+    if _is_of_boot(folder / FILE_NAME, node.boot_id):
+        return
+
+    def tell(done: int, of: int, left_s: float | None) -> None:
+        # A line a pair would be thousands, and drawing them would disturb what is measured.
+        if done in (0, of) or done % max(1, of // 20) == 0:
+            left = "" if left_s is None else f", {duration(left_s)} left"
+            progress.waiting(f"latency between CPUs, {done} of {of} pairs{left}")
+
+    try:
+        settings = LatencySettings()
+        plan = plan_pairs(node.topology, which, settings.seed)
+        content = measure_locked(node, plan, settings, tell)
+    except (StudyError, UserError) as error:
+        progress.warned(f"the latency between CPUs is not measured: {error}")
+        return
+    write_latency(folder, content)
+    if content.get("interrupted"):
+        raise KeyboardInterrupt
+
+
+def _is_of_boot(path: Path, boot_id: str | None) -> bool:
+    """Return whether a file has been measured, to its end, in this boot."""
+    try:
+        found = read_object(path, MAX_LATENCY_BYTES)
+    except (OSError, ValueError):
+        return False
+    return bool(found) and found.get("boot_id") == boot_id and not found.get("interrupted")
