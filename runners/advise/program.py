@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.advise.elf import NotLookedIntoError, dynamic_names
-from runners.host.libraries import loaded_libraries
 from runners.host.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_among
+from runners.host.program_files import loaded_libraries
 
 # Whether loops take their schedule from OMP_SCHEDULE.
 LOOPS = ("yes", "maybe", "no")

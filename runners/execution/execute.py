@@ -1,6 +1,10 @@
 """The one impure step: a launch becomes an execution under its collectors.
 
 Nothing is interpreted here; the result is what was observed, for runners/study/record.py to judge.
+
+A program that a job's shutdown killed is told from one that failed: a batch system sends its signal
+to every process of a job, and the program's may come first. It has failed only when no signal to
+pinstudy follows, and when the host had what it needed.
 """
 
 from __future__ import annotations
@@ -11,12 +15,13 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.shortage import ShortageError, shortage_in, shortage_of
 from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.births import Births
 from runners.execution.placement import ThreadTrace
 from runners.execution.printed import Printed
 from runners.execution.sampler import Pace, PlacementSampler
-from runners.execution.witness import Ending, WitnessProcess
+from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.overhead import CostClock, HarnessCost
 from runners.measure.meter import Meter
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
@@ -184,3 +189,32 @@ def _watch(
             for stream in streams:
                 stream.trim()
     return "ended"
+
+
+# Signals to all processes of a job arrive within milliseconds of one another.
+SIGNAL_GRACE_S = 0.25
+
+
+def execute_unless_shutting_down(
+    execute: Callable[[], Observation], may_start: Callable[[float | None], None]
+) -> Observation:
+    """Return what `execute` observes.
+
+    `may_start` raises StoppedError when no further run must start. Raises that or KeyboardInterrupt
+    when everything is being stopped, ShortageError when the host refused what every run needs, and
+    LaunchError or OSError as `execute` does for all else.
+    """
+    try:
+        seen = execute()
+    except (LaunchError, OSError) as error:
+        time.sleep(SIGNAL_GRACE_S)
+        may_start(None)
+        if problem := shortage_of(error):
+            raise ShortageError(problem) from error
+        raise
+    if seen.ending.wait_status != 0 and not seen.timed_out:
+        time.sleep(SIGNAL_GRACE_S)
+        may_start(None)
+        if problem := shortage_in(seen.ending.exec_errno, seen.ending.exit_code, seen.stderr):
+            raise ShortageError(problem)
+    return seen

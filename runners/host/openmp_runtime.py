@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.command import ask
-from runners.host.libraries import loaded_libraries
+from runners.host.program_files import loaded_libraries
 
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
 

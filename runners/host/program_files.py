@@ -5,6 +5,9 @@ nanoseconds, of the last change of its content and of its state; only where one 
 is it read again. That misses what was changed without a new time: within a tick of the file
 system's clock, for which reason a file that changed seconds ago is read each time; and, on a
 network file system, by another node, until this one's cache shows it.
+
+Its libraries are those that the loader would give it, as ldd(1) tells, which has the loader resolve
+them. What a program opens while it runs (dlopen) is not among them.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from base.command import ask
 from base.files import open_given, read_given
-from runners.host.libraries import loaded_libraries
 
 PROGRAM = "program"
 # FAT tells times of content by two seconds; the clocks of other file systems tick faster.
@@ -211,3 +214,26 @@ def _stamp(status: os.stat_result) -> _Stamp:
 def _is_settled(stamp: _Stamp) -> bool:
     """Return whether the next change of a file that has this stamp gives it another one."""
     return max(stamp[3:]) + _SETTLED_NS < time.time_ns()
+
+
+# `libm.so.6 => /lib/libm.so.6 (0x…)`; without an arrow the loader itself, and what is preloaded.
+_LOADED = re.compile(r"^\s*(?:(\S+) => )?(/.+) \(0x", re.MULTILINE)
+
+
+def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str, Path] | str:
+    """Return the libraries by the names under which they are asked for, or why they are not known.
+
+    A program that is linked statically has none.
+    """
+    # ldd ends with status 1 for what is not dynamic and says so on stdout.
+    # Once more where it was killed, as on a node that is short of memory.
+    for _ in range(2):
+        answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
+        if answer is not None:
+            break
+    return "ldd could not be asked" if answer is None else libraries_in(answer)
+
+
+def libraries_in(answer: str) -> dict[str, Path]:
+    """Return the libraries in what ldd prints."""
+    return {Path(name or path).name: Path(path) for name, path in _LOADED.findall(answer)}

@@ -1,8 +1,9 @@
-"""How long a run will take, as far as that is known before it is made. Pure."""
+"""How long runs will take, as far as that is known before they are made. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 from runners.plan.case import Case
 
@@ -28,3 +29,54 @@ def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
 def overhead_s(case: Case) -> float:
     """Return what a run of the case takes beside its program, in seconds."""
     return OVERHEAD_S + (LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0)
+
+
+class Forecast:
+    """The expected time of the runs that are left, corrected by every run that is made.
+
+    A correction costs the same however large the study is.
+    """
+
+    def __init__(
+        self, cases: Collection[Case], left: Iterable[str], measured_s: Mapping[str, float]
+    ) -> None:
+        """`left` names the case of each run to be made, `measured_s` has a case's mean seconds."""
+        self._left = Counter(left)
+        self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
+        self._overhead = {case.case_id: overhead_s(case) for case in cases}
+        self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)
+        self._total = sum(count * self._one_s(case_id) for case_id, count in self._left.items())
+
+    @property
+    def left_s(self) -> float | None:
+        """The expected seconds of all that is left, or None while some case has no estimate."""
+        return None if self._unknown else max(0.0, self._total)
+
+    def one_s(self, case_id: str) -> float | None:
+        """Return the expected seconds of one run of a case, or None without an estimate."""
+        return None if self._each[case_id] is None else self._one_s(case_id)
+
+    def made(self, case_id: str, mean_s: float | None) -> None:
+        """One run of the case is done (or will not be made); `mean_s` is its new mean time."""
+        before = self._each[case_id]
+        count = self._left[case_id]
+        self._total -= count * self._one_s(case_id)
+        self._left[case_id] = count - 1
+        if mean_s is not None:
+            self._unknown -= before is None
+            self._each[case_id] = mean_s
+        elif before is None and count == 1:
+            self._unknown -= 1
+        self._total += (count - 1) * self._one_s(case_id)
+
+    def forget(self, case_id: str) -> int:
+        """The case makes no more runs; return how many it would have made."""
+        count = self._left[case_id]
+        if count:
+            self._unknown -= self._each[case_id] is None
+            self._total -= count * self._one_s(case_id)
+            self._left[case_id] = 0
+        return count
+
+    def _one_s(self, case_id: str) -> float:
+        return (self._each[case_id] or 0.0) + self._overhead[case_id]

@@ -22,10 +22,9 @@ from base.files import write_atomically
 from base.json_files import read_object
 from base.text import plural
 from base.units import duration, utc_now
-from runners.execution.execute import Harness, Observation, execute
+from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, proof_of
 from runners.execution.placement import hotplug_problem
-from runners.execution.shutdown import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.host.privileges import give
 from runners.host.software import ask_version, for_tools

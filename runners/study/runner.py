@@ -15,7 +15,7 @@ from base.reading import Reading
 from base.shortage import ShortageError
 from base.units import duration, utc_now
 from runners.execution.engine import Engine
-from runners.execution.shutdown import execute_unless_shutting_down
+from runners.execution.execute import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch

@@ -13,8 +13,7 @@ import pytest
 from base.command import ask
 from base.shortage import ShortageError, shortage_in
 from runners.execution.check import check_failure_of
-from runners.execution.execute import Harness, Observation, execute
-from runners.execution.shutdown import execute_unless_shutting_down
+from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.witness import Ending, LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.libraries import loaded_libraries
+from runners.host.program_files import loaded_libraries
 from tests.tools import need_tool
 
 # An ldd that is killed so many times before it answers.
