@@ -18,12 +18,12 @@ _MAX_BYTES = 64 << 20
 _MAX_NUMBER = 10**10
 
 
-def read_object(path: Path, most: int = _MAX_BYTES) -> dict[str, Any]:
-    """Return what a file of at most so many bytes holds.
+def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[str, Any]:
+    """Return what a file of at most so many bytes holds, also behind a link if `links`.
 
     Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
     """
-    raw = read_given(path, most)
+    raw = read_given(path, most, links)
     if len(raw) > most:
         raise ValueError("it is far too large")
     try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from base.json_files import read_object
 from base.text import shown
 from runners.node.facts import settled
 
@@ -109,8 +109,6 @@ def kept_facts(folder: Path, digest: object) -> dict[str, Any] | None:
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         return None
     try:
-        with (folder / f"{digest}.json").open("rb") as stream:
-            facts = json.loads(stream.read(_MAX_BYTES))
-    except (OSError, ValueError, RecursionError):
+        return read_object(folder / f"{digest}.json", _MAX_BYTES)
+    except (OSError, ValueError):
         return None
-    return facts if isinstance(facts, dict) else None

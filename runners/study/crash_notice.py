@@ -21,6 +21,7 @@ from typing import Any
 
 from base.errors import StoppedError
 from base.files import sync_folder
+from base.json_files import read_object
 from base.text import one_line, plural
 from base.units import utc_now
 from runners.host.processes import read_task
@@ -217,12 +218,9 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
 def _read(path: Path) -> Mapping[str, Any]:
     """Return what a file tells; nothing when it is not as `AttemptMarker` writes it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as stream:
-            told = json.loads(stream.read(_BYTES))
-    except (OSError, ValueError, RecursionError):
+        return read_object(path, _BYTES, links=False)
+    except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
 
 
 def _text(told: Mapping[str, Any], name: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.node.differences import what_changed
+from runners.node.differences import kept_facts, what_changed
 from runners.node.node import Node, open_node
 from runners.records.shard import SCHEMA, Shard
 from runners.study.history import read_history
@@ -110,3 +112,11 @@ def test_without_the_facts_of_then_the_record_itself_is_compared(
 def test_a_digest_that_is_none_opens_no_file(tmp_path: Path, root: Path, digest: object) -> None:
     told = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
     assert told == f"compare the files in {tmp_path / 'nodes'}"
+
+
+@pytest.mark.parametrize("plant", [os.mkfifo, lambda path: path.write_text("[" * 10**5)])
+def test_what_is_no_file_of_facts_is_none(tmp_path: Path, plant: Callable[[Path], object]) -> None:
+    plant(tmp_path / f"{'0' * 64}.json")
+
+    # Nobody writes to the FIFO: who reads it waits for ever.
+    assert kept_facts(tmp_path, "0" * 64) is None
