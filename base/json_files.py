@@ -14,7 +14,7 @@ Table = TypeVar("Table")
 
 # A submission is some kilobytes; a million blocks are some megabytes.
 _MAX_BYTES = 64 << 20
-# Whoever counts more, or waits for longer (300 years), has not written what is read here.
+# No file of pinstudy has a larger count, or a longer time (300 years).
 _MAX_NUMBER = 10**10
 
 

@@ -29,7 +29,7 @@ Path = tuple[str | int, ...]
 Mistakes = list[tuple[Path, str]]
 
 MAX_ITEMS = 1000
-# Somebody who has more of them in one table gave the wrong file, and needs no list of thousands.
+# A table with more unknown keys is of another kind of file; a longer list of them helps nobody.
 MAX_UNKNOWN_KEYS = 50
 
 # Names become parts of file names and columns of tables.

@@ -42,7 +42,7 @@ def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = 
     _raise_any(problems + resolver.elsewhere)
     assert isinstance(asked, Repetitions)
     values |= {"repetitions": asked.most, "precision": asked.precision, "race": asked.race}
-    # Whoever reads it where it is kept must not take it for what was run.
+    # The copy beside the results must say that another number was run.
     told = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
     study = Study(**values, path=path, source=told.encode() + data)
     return replace(study, digest=study_digest(study))

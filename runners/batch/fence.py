@@ -1,4 +1,4 @@
-"""Who may go on: generations of workers, of which only the newest of a slot writes.
+"""Generations of workers: in each slot only the newest writes.
 
 A batch system gives a job back to the queue under the same id when its node is lost, while the old
 copy may still be at work there. Each attempt therefore claims the next generation of its slot, by

@@ -34,7 +34,7 @@ _COMMAND_LIMIT_S = 1.0
 _FOLDERS = ("run/lock", "dev/shm")
 _FILE = "pinstudy-node.lock"
 _EVERYBODYS = stat.S_ISVTX | 0o777
-# Somebody who only looks whether the lock is taken holds it for some microseconds.
+# A process that only tests the lock holds it for some microseconds.
 _ATTEMPTS = 3
 _PAUSE_S = 0.02
 _LONG_PAUSE_S = 1.0
@@ -46,7 +46,7 @@ class NodeLock:
     def __init__(self, root: Path, wait_s: float = 0.0) -> None:
         """`root` is the node's file tree; a recorded tree is locked apart from this machine.
 
-        Who has the lock is given `wait_s` seconds to end.
+        Waits up to `wait_s` seconds for the lock's holder.
         """
         self._root = root
         self._wait_s = wait_s
@@ -197,7 +197,7 @@ def _bind(name: bytes) -> socket.socket | None:
 
 
 def _holder(root: Path) -> str:
-    """Return who holds the lock, as far as the kernel tells it."""
+    """Return the lock's holder, as far as the kernel tells it."""
     folder = lock_folder(root)
     who = _peer(_name_of(root)) or (_locker(folder / _FILE) if folder else None)
     if who is None:
@@ -207,7 +207,7 @@ def _holder(root: Path) -> str:
 
 
 def _peer(name: bytes) -> tuple[int, int] | None:
-    """Return process and user of who has the name in this network namespace."""
+    """Return the process and user that hold the name in this network namespace."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:
@@ -221,12 +221,12 @@ def _peer(name: bytes) -> tuple[int, int] | None:
 
 
 def _locker(path: Path) -> tuple[int, int] | None:
-    """Return process and user of who has locked the file; None for one of another PID namespace."""
+    """Return the process and user that locked the file; None in another PID namespace."""
     with suppress(OSError, ValueError, IndexError):
         inode = f":{path.lstat().st_ino}"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             fields = line.split()
-            # `->` stands before who only waits for it (proc(5)).
+            # `->` marks a process that waits for the lock (proc(5)).
             if fields[1] == "FLOCK" and fields[5].endswith(inode) and int(fields[4]) > 0:
                 return int(fields[4]), Path(f"/proc/{fields[4]}").stat().st_uid
     return None
@@ -241,8 +241,7 @@ def _user(uid: int) -> str:
 
 
 def _command(pid: int) -> str:
-    # Not read by this process: who holds the lock to annoy can have his arguments in memory that
-    # never answers.
+    # Read by another process: a hostile holder can keep its arguments in memory that never answers.
     cmdline = ["head", "-c", str(_MAX_COMMAND_BYTES), f"/proc/{pid}/cmdline"]
     text = ask(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
     task = read_task(Tree(Path("/")), pid)

@@ -1,6 +1,6 @@
 """A record as the line of a shard: what tells of progress first, and a checksum of it all.
 
-Who wants to know only which runs were made need not take in the counters, threads and reasons of
+A reader that needs only which runs were made can skip the counters, threads and reasons of
 100 000 records. The checksum says whether the line is as it was written: a line with another one is
 no record. Lines of older versions have none, and are read whole. Nothing is known beside the
 records that could differ from them.

@@ -19,9 +19,8 @@ class Assignment:
     None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
     makes all of it. `attempt` is the number of its shard, None for the next one of the node.
     `may_start` is called before each run with its expected seconds, where they are known, and
-    raises StoppedError when it must not start. Who has the node is given `wait_for_node_s` seconds
-    to end. `fenced` says why records are no longer accepted;
-    empty as long as they are.
+    raises StoppedError when it must not start. A session waits up to `wait_for_node_s` seconds for
+    the node. `fenced` says why records are no longer accepted; empty as long as they are.
     """
 
     folder: Path | None = None

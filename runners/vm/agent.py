@@ -70,7 +70,7 @@ def serve(line: Line) -> None:
 
 
 def _harness(line: Line, request: dict[str, Any]) -> Harness:
-    """Take the host's user on, who may count everything here, and return what runs need."""
+    """Become the host's user, who may count everything here, and return what runs need."""
     _PARANOID.write_text("-1", encoding="ascii")
     os.chdir(request["folder"])
     if request["hold"]:
