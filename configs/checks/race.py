@@ -1,4 +1,4 @@
-"""What a race does not go with in the rest of a study."""
+"""Finds what in a study contradicts its race."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the valid data of a study to its apps and mappings, with what does not fit together."""
+"""Looks up the apps and mappings that a study names, and finds what does not fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user gets without pinstudy: threads, schedule and waiting as the environment has them."""
+"""The reference of a search: threads, schedule and wait policy as the environment has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a run of the reference itself is not good, which ends a race: why, and what helps."""
+"""Why the reference itself failed, which ends a race, and what helps."""
 
 from __future__ import annotations
 

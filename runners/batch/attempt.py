@@ -1,4 +1,4 @@
-"""What one attempt of a worker tells of itself while it is at work: node, plan, how it ended.
+"""The file in which a worker's attempt reports its node, plan, progress and end.
 
 The records say which runs were made; this says who is at work on which, and what is still planned.
 """

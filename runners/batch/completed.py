@@ -1,4 +1,4 @@
-"""What was made of a study, from the records alone: the only truth of one in a batch system."""
+"""The completed runs of a submitted study, from the records alone."""
 
 from __future__ import annotations
 

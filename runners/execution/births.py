@@ -1,8 +1,8 @@
-"""Tells at once when a program's processes start threads or children, where the kernel may say it.
+"""Tells at once when a program starts threads or children, where the kernel permits that.
 
 Events come from the kernel's process events connector (Linux drivers/connector/cn_proc.c,
 include/uapi/linux/cn_proc.h and connector.h). It answers in the first network, process and user
-name spaces only, and before Linux 6.6 only to who has CAP_NET_ADMIN.
+name spaces only, and before Linux 6.6 only to a process with CAP_NET_ADMIN.
 """
 
 from __future__ import annotations

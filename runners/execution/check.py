@@ -1,4 +1,4 @@
-"""A check by a command of the user's: it reads what a program printed, and its status tells.
+"""A user's check command: it reads what the program printed, and its exit status decides.
 
 It runs after the measured window and under no mapping. pinstudy-witness starts it as it starts
 programs, so that nothing of it is left, however it or pinstudy ends.

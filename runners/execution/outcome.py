@@ -1,4 +1,4 @@
-"""What a run is worth: its status, and the numbers its program printed. Pure."""
+"""Classifies a run: its status, and the metrics that its program printed. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at the threads of a program and of all its descendants, as often as they are worth.
+"""Samples the threads of a program and of all its descendants while they run.
 
 Masks, the CPU last used and the CPU time come from the kernel's own files (proc(5):
 Cpus_allowed_list of /proc/PID/task/TID/status, fields 14, 15, 22 and 39 of .../stat).

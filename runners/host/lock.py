@@ -1,8 +1,8 @@
-"""One study at a time on a node: a lock that dies with its holder, and knows who that is.
+"""The node's lock: one study at a time. It ends with its holder, and names it.
 
 The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it needs no file that
 somebody else could plant or leave, is shared by all users, and is gone as soon as its holder is,
-however that ended. Who connects is told the holder's process by the kernel (SO_PEERCRED).
+however that ended. The kernel tells each process that connects who the holder is (SO_PEERCRED).
 
 Each network namespace has a table of its own. So a file is locked as well (flock(2)) in a folder of
 the node where all users may write; containers that share neither do not see each other.

@@ -1,4 +1,4 @@
-"""What a killed pinstudy has left running, found by its witness, is ended before a study measures.
+"""Ends what a killed pinstudy left running, found by its witness, before a study measures.
 
 A witness (runners/witness/witness.cpp) that learns that its pinstudy is gone ends what it has
 started. One that is stopped learns nothing, and then its program computes beside the next study's.

@@ -1,4 +1,4 @@
-"""For whom pinstudy works: the user who started it as root through sudo, doas or pkexec.
+"""Privileges: the user for whom pinstudy works when sudo, doas or pkexec started it as root.
 
 It takes this user's rights on at once: real and effective ids and groups, for every file that it
 opens and every program that it starts; what is executed cannot become root again. Only root's

@@ -1,4 +1,4 @@
-"""Small accesses to the kernel's files under a root, maybe a recorded tree: a value, or why not.
+"""Small reads of the kernel's files under a root, which may be a recorded tree.
 
 Every path is a path *of the node* (`/sys/…`, `/proc/…`), and reasons name it as such. In a recorded
 tree symbolic links are followed as the node itself would follow them: an absolute target starts

@@ -1,4 +1,4 @@
-"""In words which facts of a node differ from those of the one that made earlier records."""
+"""Says which facts of a node differ from those of the node that made earlier records."""
 
 from __future__ import annotations
 

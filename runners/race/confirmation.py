@@ -1,8 +1,8 @@
-"""The trial of the best case against the reference: fresh runs of both, until they tell. Pure.
+"""The confirmation: the best case against the reference, by fresh runs of both. Pure.
 
-The best of many is partly the luckiest, so that the runs which made it the best say too much for
-it. The reference was not chosen by its runs. Values are logarithms of what is raced for, less is
-better.
+The best of many is partly the luckiest, so the runs that selected it overestimate its gain and do
+not count here. The reference was not chosen by its runs. Values are logarithms of what is raced
+for, less is better.
 """
 
 from __future__ import annotations

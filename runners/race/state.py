@@ -1,4 +1,4 @@
-"""What a race is told of its runs, and how it stands: data without any decision."""
+"""The data of a race: its runs as it sees them, and its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In how many of a case's runs the threads were where the case puts them; may it be compared? Pure.
+"""Counts a case's runs by their placement, and says whether the case may be compared. Pure.
 
 Runs whose threads were elsewhere leave the averages. Which runs these are depends on how they ran:
 of a program that binds its own threads only those are left that ended before anybody could see it.

@@ -1,4 +1,4 @@
-"""What a program was seen to start, its threads and processes, beside what it was told. Pure."""
+"""The team that a program was seen to start, beside the one it was told to start. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the governor of each case in force, and at the end everything as it was.
+"""Sets the governor of each case, and restores the original ones at the end.
 
 Only the policies that a case needs are switched: those of its CPUs, and of their SMT siblings,
 which share a clock. All others are as they were before the study, so that a case does not depend

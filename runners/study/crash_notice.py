@@ -1,4 +1,4 @@
-"""The attempt that is under way, told by a small file, so that the next command knows how it ended.
+"""The attempt marker: a small file from which the next command learns how an attempt ended.
 
 `<node>-<attempt>.under-way` stands beside the attempt's shard while it is at work. It is gone once
 the attempt has ended well or as its user asked for. It stays, with the reason, when the attempt had

@@ -1,4 +1,4 @@
-"""What was recorded of a study so far: all that a second start knows of the first."""
+"""The history of a study: what its records say, which is all that a second start knows."""
 
 from __future__ import annotations
 

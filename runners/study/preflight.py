@@ -1,4 +1,4 @@
-"""Whether a case can run now: what was asked for, or what a study began with, may be there no more.
+"""The pre-flight check: whether a case can still run on the node as it was planned.
 
 An allocation narrower than the places of a case is silent: libgomp puts all its threads on the CPUs
 that are left, and under a cpuset `taskset` is cut without a message. CPUs go offline while a study

@@ -1,4 +1,4 @@
-"""The programs of a study: which they are, and that they are those of its earlier records still."""
+"""The programs of a study, and whether they have changed since its earlier records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study on its way: makes the runs that are left, and records each.
+"""Makes the runs of a study that are left, and records each.
 
 Everything known about progress is in the records themselves; a second start reads them and makes
 what is missing, in the order that the seed gave from the beginning.

@@ -1,4 +1,4 @@
-"""What a study would do on a node, as data to be shown: cases, runs, time left, precision."""
+"""What a study would do on a node, as lines and as data: cases, runs, time left, precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a guest's clock goes as the host's does: its times are taken in the guest.
+"""Compares a guest's clock with the host's, because times are taken in the guest.
 
 Both clocks are asked before and after a run. A question takes a moment to be answered, and the
 guest's clock was read somewhere in it: half of the shortest question's time is how much its offset

@@ -1,4 +1,4 @@
-"""What a batch system refuses: which key of a site or study that is about, and what is no harm."""
+"""A batch system's refusals: which key of a site or study each is about, and which do no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a study's energy comes from: powercap, else perf's power PMU, else nowhere, because."""
+"""Chooses the source of energy: powercap, else perf's power PMU, else none, with the reason."""
 
 from __future__ import annotations
 

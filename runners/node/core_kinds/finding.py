@@ -1,4 +1,4 @@
-"""What every piece of evidence looks at, and the form of its answer."""
+"""The view of a node that each piece of evidence is given, and the finding that it returns."""
 
 from __future__ import annotations
 
