@@ -21,13 +21,13 @@ def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | 
 
     They are compared unpaired (Welch), for the noisier of both may have more runs in a block.
     """
-    if standing.best is None or not any(standing.trial.values()):
+    if standing.best is None or not any(standing.confirmation.values()):
         return None
     sides = [standing.best, standing.reference]
     values = [
         [
             run.value
-            for repetition in standing.trial.get(case_id, ())
+            for repetition in standing.confirmation.get(case_id, ())
             if (run := raced.runs[case_id, repetition]).value is not None
         ]
         for case_id in sides
@@ -46,7 +46,7 @@ def trial_of(raced: Raced, standing: RaceState, frame: pd.DataFrame) -> Trial | 
 def trial_runs(standing: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the good runs of the trial."""
     good = good_runs(frame)
-    keys = {(case, repetition) for case, of in standing.trial.items() for repetition in of}
+    keys = {(case, repetition) for case, of in standing.confirmation.items() for repetition in of}
     made = zip(good["case_id"], good["repetition"], strict=True)
     return good[np.fromiter((key in keys for key in made), dtype=bool, count=len(good))]
 

@@ -15,15 +15,15 @@ from runners.race.student_t import Moments, upper_tail, welch
 
 # The probability that a gain is told where there is none.
 ALPHA = 0.05
-# A trial is looked at after each block and ended early only by an overwhelming difference, which
-# takes next to nothing from the last look (Haybittle, "Repeated assessment of results in clinical
-# trials of cancer treatment", 1971; Peto et al., 1976).
+# A confirmation is looked at after each block and ended early only by an overwhelming difference,
+# which takes next to nothing from the last look (Haybittle, "Repeated assessment of results in
+# clinical trials of cancer treatment", 1971; Peto et al., 1976).
 EARLY_ALPHA = 0.001
 MAX_EARLY_LOOKS = 10
 # The probability with which a gain of more than the margin is excluded too early.
 EARLY_NO_GAIN_ALPHA = 0.01
-# The reference's last runs from before the trial count as well, so many for each in it: no more,
-# lest a machine that was busier then make a gain.
+# The reference's last runs from before the confirmation count as well, so many for each in it: no
+# more, lest a machine that was busier then make a gain.
 EARLIER_SHARE = 0.25
 # Fewer runs of a case say nothing of its deviation.
 MIN_RUNS = 3
@@ -37,7 +37,7 @@ MAX_TO_ONE = 5
 
 @dataclass(frozen=True)
 class InterimAnalysis:
-    """What a trial says: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
+    """What a confirmation says: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
 
     `p` is the probability of such a difference if there were none; None with too few runs.
     """
@@ -67,7 +67,7 @@ def _times(more: float, less: float) -> int:
 def look_at(
     best: Sequence[float], reference: Sequence[float], margin: float, looks: int, last: bool
 ) -> InterimAnalysis:
-    """Return what the trial's values say; `margin` is a logarithm.
+    """Return what the confirmation's values say; `margin` is a logarithm.
 
     `looks` is how many there were before, `last` whether no more runs can be made.
     """

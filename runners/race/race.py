@@ -29,16 +29,16 @@ from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
 # A case and its repetition; warm-up runs are those of the reference from -1 downwards.
 Key = tuple[str, int]
 
-# What the trial is to have left: so many runs of each side, and of what the first block leaves a
-# share. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half the best is badly
-# chosen.
+# What the confirmation is to have left: so many runs of each side, and of what the first block
+# leaves a share. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half the best
+# is badly chosen.
 RESERVED_RUNS = 5
-TRIAL_SHARE = 0.25
+CONFIRMATION_SHARE = 0.25
 
 # A study that repeats every case ten times is what a race is measured by; it may take a third.
 FULL_REPETITIONS = 10
 FULL_SHARE = 3
-# With few cases a third would not be enough for a trial.
+# With few cases a third would not be enough for a confirmation.
 MIN_MOST_RUNS = 30
 # Nobody minds so many seconds; short runs differ the more, and there may be more of them.
 SHORT_S = 10.0
@@ -57,9 +57,9 @@ class Race:
         self._alive = list(entrants[1:])
         self._rule = rule
         self._margin = log1p(rule.margin)
-        self._ledger = RaceSamples(rule.higher)
+        self._samples = RaceSamples(rule.higher)
         self._decision = "unfinished"
-        self._ruled_out: list[Eliminated] = []
+        self._eliminated: list[Eliminated] = []
         self._best: str | None = None
         # The block after which the best was taken, and what was looked at since.
         self._taken_after = 0
@@ -71,13 +71,13 @@ class Race:
         self._in_doubt: set[str] = set()
         warmups = list(warmups)
         for run in warmups:
-            self._ledger.add_time(self.reference, run)
+            self._samples.add_time(self.reference, run)
             self._see_team(run)
             if run.reason:
                 self._decision = "no reference"
         if len(warmups) > 1 and not any(is_placed(run) for run in warmups):
             self._decision = "no reference"
-        one_s = self._ledger.one_s(self.reference)
+        one_s = self._samples.one_s(self.reference)
         self._most_runs = most_runs(rule, len(entrants), one_s)
         self._leave_out_what_has_no_room()
 
@@ -85,9 +85,10 @@ class Race:
         """Return the runs of the next block, in no order; nothing when the race has ended."""
         if self._decision != "unfinished":
             return []
-        counts = self._trial_counts(self._best) if self._best else dict.fromkeys(self._running, 1)
+        best = self._best
+        counts = self._confirmation_counts(best) if best else dict.fromkeys(self._running, 1)
         return [
-            (case_id, self._ledger.made(case_id) + number)
+            (case_id, self._samples.made(case_id) + number)
             for case_id, count in counts.items()
             for number in range(1, count + 1)
         ]
@@ -99,7 +100,7 @@ class Race:
         made = [(key, runs.get(key)) for key in sorted(block)]
         for (case_id, repetition), run in made:
             if run is not None:
-                self._ledger.add(case_id, self._blocks, repetition, run)
+                self._samples.add(case_id, self._blocks, repetition, run)
                 if case_id == self.reference:
                     self._see_team(run)
                 if run.disturbed and repetition == 1:
@@ -108,28 +109,28 @@ class Race:
                     self._in_doubt.discard(case_id)
         for (case_id, _), run in made:
             self._judge(case_id, run)
-        self._first_runs = self._first_runs or self._ledger.runs
+        self._first_runs = self._first_runs or self._samples.runs
         if self._decision == "unfinished":
-            self._look_at_trial(self._best) if self._best else self._look_at_race()
+            self._look_at_confirmation(self._best) if self._best else self._look_at_race()
 
-    def standing(self) -> RaceState:
+    def state(self) -> RaceState:
         """Return how the race stands."""
         return RaceState(
             decision=self._decision,
             reference=self.reference,
             best=self._best,
-            eliminated=tuple(self._ruled_out),
-            trial={
+            eliminated=tuple(self._eliminated),
+            confirmation={
                 case_id: tuple(value.repetition for value in self._tried(case_id))
                 for case_id in ([self._best, self.reference] if self._best else [])
             },
             p=self._p,
             looks=self._looks,
             blocks=self._blocks,
-            runs=self._ledger.runs,
+            runs=self._samples.runs,
             most_runs=self._most_runs,
-            spent_s=self._ledger.spent_s,
-            noise=self._ledger.noise(),
+            spent_s=self._samples.spent_s,
+            noise=self._samples.noise(),
         )
 
     @property
@@ -145,12 +146,12 @@ class Race:
         elif run.cut and case_id in self._in_doubt:
             return
         elif run.cut:
-            shortest_s = self._ledger.shortest_s()
+            shortest_s = self._samples.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
             self._lose(Eliminated(case_id, self._blocks, "far worse", behind, reason=run.reason))
         elif run.value is None and run.reason:
             self._lose(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
-        elif (placed := self._ledger.placed(case_id)).lost > 1 and not placed.usable:
+        elif (placed := self._samples.placed(case_id)).lost > 1 and not placed.usable:
             self._lose(Eliminated(case_id, self._blocks, "not placed", reason=placed.told))
 
     def _see_team(self, run: RaceRun) -> None:
@@ -181,46 +182,46 @@ class Race:
             self._decision = "no reference"
         elif out.case_id in self._alive:
             self._alive.remove(out.case_id)
-            self._ruled_out.append(out)
+            self._eliminated.append(out)
             if out.case_id == self._best:
                 self._best = None
 
     def _look_at_race(self) -> None:
-        first = self._ledger.first_values(self._running, self._blocks)
+        first = self._samples.first_values(self._running, self._blocks)
         # With runs enough for all, nothing need be decided by one of each.
         if first and self._most_runs < self._cases * FULL_REPETITIONS:
             behind = far_behind(first)
-            self._rule_out(one for one in behind if one.case_id not in self._in_doubt)
-        field = self._ledger.field(self._alive)
+            self._eliminate(one for one in behind if one.case_id not in self._in_doubt)
+        field = self._samples.field(self._alive)
         if field:
-            self._rule_out(worse_cases(field, self._cases, self._blocks - 1))
-        self._rule_out_what_the_reference_beats()
+            self._eliminate(worse_cases(field, self._cases, self._blocks - 1))
+        self._eliminate_what_the_reference_beats()
         if not self._alive:
-            known = self._ledger.values(self.reference)
+            known = self._samples.values(self.reference)
             self._decision = "no gain" if known else "no reference"
-            if known and not self._ledger.placed(self.reference).usable:
+            if known and not self._samples.placed(self.reference).usable:
                 self._decision = "undecided"
         elif self._may_take_best():
             self._take_best()
 
-    def _rule_out(self, worse: Iterable[Worse]) -> None:
+    def _eliminate(self, worse: Iterable[Worse]) -> None:
         for one in worse:
             if one.case_id != self.reference:
                 why = "far worse" if one.p is None else "worse"
                 behind = exp(one.behind) - 1
                 self._lose(Eliminated(one.case_id, self._blocks, why, behind, one.p))
 
-    def _rule_out_what_the_reference_beats(self) -> None:
+    def _eliminate_what_the_reference_beats(self) -> None:
         """Compare each with the reference alone, whose runs often differ more than all others."""
         for case_id in list(self._alive):
-            field = self._ledger.field([self.reference, case_id])
+            field = self._samples.field([self.reference, case_id])
             if field and field.best == self.reference:
-                self._rule_out(worse_cases(field, self._cases, self._blocks - 1))
+                self._eliminate(worse_cases(field, self._cases, self._blocks - 1))
 
     def _may_take_best(self) -> bool:
-        if len(self._alive) == 1 and self._ledger.values(self._alive[0]):
+        if len(self._alive) == 1 and self._samples.values(self._alive[0]):
             return True
-        field = self._ledger.field(self._alive)
+        field = self._samples.field(self._alive)
         if field and may_be_taken(field, self._margin):
             return True
         return not self._has_room_for_race()
@@ -228,30 +229,30 @@ class Race:
     def _take_best(self) -> None:
         """Take what promises most for the best; the others are told apart no more."""
         best = self._most_promising()
-        if not self._ledger.values(best):
+        if not self._samples.values(best):
             # Nothing but disturbed runs, and no room for more.
             self._decision = "undecided"
             return
         mean = self._mean(best)
         for case_id in [case_id for case_id in self._alive if case_id != best]:
-            known = bool(self._ledger.values(case_id))
+            known = bool(self._samples.values(case_id))
             behind = exp(self._mean(case_id) - mean) - 1 if known else None
             self._lose(Eliminated(case_id, self._blocks, "not best", behind))
         self._best, self._taken_after = best, self._blocks
-        if not self._trial_counts(best):
+        if not self._confirmation_counts(best):
             self._decision = "undecided"
 
     def _most_promising(self) -> str:
         return min(
-            self._alive, key=lambda case_id: upper_bound_of_mean(self._ledger.numbers(case_id))
+            self._alive, key=lambda case_id: upper_bound_of_mean(self._samples.numbers(case_id))
         )
 
     def _mean(self, case_id: str) -> float:
-        return Moments.of(self._ledger.numbers(case_id)).mean
+        return Moments.of(self._samples.numbers(case_id)).mean
 
-    def _trial_counts(self, best: str) -> dict[str, int]:
-        """Return how many runs the next block of the trial has; none when there is no room."""
-        numbers = self._ledger.numbers
+    def _confirmation_counts(self, best: str) -> dict[str, int]:
+        """Return the runs of the confirmation's next block by case; none when there is no room."""
+        numbers = self._samples.numbers
         # Two of each first, so that one more block is enough for a first look.
         of_best, of_reference = 2, 2
         if self._blocks > self._taken_after:
@@ -263,8 +264,8 @@ class Race:
             counts[max(counts, key=counts.__getitem__)] -= 1
         return counts if self._has_room_for(counts) else {}
 
-    def _look_at_trial(self, best: str) -> None:
-        last = not self._trial_counts(best)
+    def _look_at_confirmation(self, best: str) -> None:
+        last = not self._confirmation_counts(best)
         fresh, reference = (
             [value.number for value in self._tried(case_id)] for case_id in (best, self.reference)
         )
@@ -274,45 +275,46 @@ class Race:
             self._p = look.p
         self._decision = look.decision or "unfinished"
         if look.decision and not all(
-            self._ledger.placed(case_id).usable for case_id in (best, self.reference)
+            self._samples.placed(case_id).usable for case_id in (best, self.reference)
         ):
             # More runs may show that these were few; until then they carry nothing.
             self._decision = "undecided" if last else "unfinished"
 
     def _tried(self, case_id: str) -> Sequence[Value]:
-        """Return the values of the best or of the reference that its trial is about."""
-        values = self._ledger.values(case_id)
+        """Return the values of the best or of the reference that its confirmation is about."""
+        values = self._samples.values(case_id)
         fresh = sum(1 for value in values if value.block > self._taken_after)
         earlier = int(fresh * EARLIER_SHARE) if case_id == self.reference else 0
         return values[max(0, len(values) - fresh - earlier) :]
 
     def _has_room_for_race(self) -> bool:
-        """Return whether one more block of all that race leaves enough for a trial."""
-        left = self._most_runs - self._ledger.runs - len(self._running)
-        one_s = self._ledger.one_s
-        trial_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
-        return left >= self._reserved() and self._fits(sum(map(one_s, self._running)) + trial_s)
+        """Return whether one more block of all that race leaves enough for a confirmation."""
+        left = self._most_runs - self._samples.runs - len(self._running)
+        one_s = self._samples.one_s
+        confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
+        block_s = sum(map(one_s, self._running))
+        return left >= self._reserved() and self._fits(block_s + confirmation_s)
 
     def _reserved(self) -> int:
-        """Return how many runs the trial is to have left."""
-        share = ceil(TRIAL_SHARE * (self._most_runs - self._first_runs))
+        """Return how many runs the confirmation is to have left."""
+        share = ceil(CONFIRMATION_SHARE * (self._most_runs - self._first_runs))
         return max(2 * RESERVED_RUNS, share)
 
     def _has_room_for(self, counts: Mapping[str, int]) -> bool:
-        needed_s = sum(count * self._ledger.one_s(case_id) for case_id, count in counts.items())
-        runs = self._ledger.runs + sum(counts.values())
+        needed_s = sum(count * self._samples.one_s(case_id) for case_id, count in counts.items())
+        runs = self._samples.runs + sum(counts.values())
         return runs <= self._most_runs and self._fits(needed_s)
 
     def _fits(self, seconds: float) -> bool:
         within_s = self._rule.within_s
-        return within_s is None or self._ledger.spent_s + seconds <= within_s
+        return within_s is None or self._samples.spent_s + seconds <= within_s
 
     def _leave_out_what_has_no_room(self) -> None:
-        """Let only so many cases begin as leave room for a trial; the first ones promise most."""
+        """Let only as many cases begin as leave room for a confirmation; the first promise most."""
         room = self._most_runs
-        one_s = self._ledger.one_s(self.reference)
+        one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
-            room = min(room, int((self._rule.within_s - self._ledger.spent_s) / one_s))
+            room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))
         for case_id in self._alive[max(1, room - 2 * MIN_RUNS - 1) :]:
             self._lose(Eliminated(case_id, 0, "no time"))
 
@@ -337,7 +339,7 @@ def replay(
         if any(key not in runs and key[0] not in skipped for key in block):
             break
         race.take(block, runs)
-    return race.standing()
+    return race.state()
 
 
 def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:

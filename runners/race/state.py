@@ -71,19 +71,19 @@ class RaceState:
 
     `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
     `reference`; None while all race, and when no other case is left. `eliminated` are in the order
-    in which they were. `trial` has the repetitions, by case_id, of the runs of best and reference
-    that decide: the best one's were made after it was chosen, so that they do not flatter it; of
-    the reference some from before count as well. `p` is the probability of such a trial if there
-    were no gain. `looks` is how often the trial was looked at. `runs`, beside warm-up runs, and
-    `spent_s` are what the race has taken, `most_runs` what it may. `noise` is the standard
-    deviation of one run's logarithm, pooled over cases; None before two blocks.
+    in which they were. `confirmation` has the repetitions, by case_id, of the runs of best and
+    reference that decide: the best one's were made after it was chosen, so that they do not flatter
+    it; of the reference some from before count as well. `p` is the probability of such a
+    confirmation if there were no gain. `looks` is how often the confirmation was looked at. `runs`,
+    beside warm-up runs, and `spent_s` are what the race has taken, `most_runs` what it may. `noise`
+    is the standard deviation of one run's logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str
     reference: str
     best: str | None
     eliminated: tuple[Eliminated, ...]
-    trial: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    confirmation: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     p: float | None = None
     looks: int = 0
     blocks: int = 0

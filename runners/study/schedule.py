@@ -168,11 +168,11 @@ class RaceSchedule(Schedule):
                     yield planned
                     made = made and (planned.key in done or planned.key in skipped)
             if not made:
-                most = race.standing().most_runs + self.plan.study.warmup
+                most = race.state().most_runs + self.plan.study.warmup
                 yield from self._placeholders(order, most, number + 1)
                 return
             race.take(block, self.history.race_runs)
-            eliminated = race.standing().eliminated
+            eliminated = race.state().eliminated
             for one in eliminated[told:]:
                 listener.eliminated(one)
             told = len(eliminated)

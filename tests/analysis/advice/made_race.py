@@ -115,7 +115,7 @@ class Made:
                 order += 1
                 at = by_row[ids.index(case_id)]
                 made, runs[case_id, repetition] = self._run(
-                    at, repetition, race.standing().blocks + 1, order, places, rng
+                    at, repetition, race.state().blocks + 1, order, places, rng
                 )
                 yield made
             race.take(block, runs)

@@ -71,7 +71,7 @@ def test_the_gain_is_of_the_trials_runs_alone(tmp_path: Path) -> None:
     assert found.best is not None
     node = tmp_path / "advise-app-0123abcd" / "node1"
     best, reference = (
-        np.log(trial_values(node, case_id, found.standing.trial[case_id]))
+        np.log(trial_values(node, case_id, found.standing.confirmation[case_id]))
         for case_id in (found.best.case_id, found.reference.case_id)
     )
     assert (found.trial.of_best, found.trial.of_reference) == (len(best), len(reference))

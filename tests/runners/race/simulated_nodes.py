@@ -74,7 +74,7 @@ def search(node: Node, rule: Rule, seed: int) -> Found:
         for key in block:
             runs[key] = _run(node, key[0], shift + dice.uniform(0, burst), len(runs), dice)
         race.take(block, runs)
-    return Found(race.standing(), runs)
+    return Found(race.state(), runs)
 
 
 def _run(node: Node, case_id: str, shift: float, made: int, dice: random.Random) -> RaceRun:

@@ -146,7 +146,7 @@ def test_the_interval_of_a_gain_holds_the_true_one_as_often_as_stated(
     held = told = 0
     for seed in range(1000):
         found = search(node, Race(), seed)
-        trial = found.standing.trial
+        trial = found.standing.confirmation
         best, reference = found.standing.best, found.standing.reference
         if best is None or min(map(len, trial.values())) < 3:
             continue

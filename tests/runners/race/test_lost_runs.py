@@ -84,7 +84,7 @@ def test_one_warm_up_that_is_not_proved_is_looked_at_again_and_two_end_the_race(
     assert again.next_block()
     twice = Race([REFERENCE, "good"], Rule(), [unproved, unproved])
     assert not twice.next_block()
-    assert twice.standing().decision == "no reference"
+    assert twice.state().decision == "no reference"
 
 
 @pytest.mark.parametrize("cut", [True, False])

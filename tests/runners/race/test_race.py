@@ -42,7 +42,7 @@ def run_race(
         found = {key: answer(*key) for key in block}
         runs |= {key: run for key, run in found.items() if run is not None}
         race.take(block, runs)
-    return race.standing(), blocks
+    return race.state(), blocks
 
 
 def out_of(standing: RaceState) -> dict[str, Eliminated]:
@@ -71,10 +71,10 @@ def test_the_trial_is_about_what_was_run_after_the_best_was_chosen() -> None:
     answer = steady(ref=2.0, good=1.0, near=1.05)
     standing, blocks = run_race([REFERENCE, "good", "near"], answer)
     raced = max(number for block in blocks for case_id, number in block if case_id == "near")
-    assert min(standing.trial["good"]) == raced + 1
-    fresh = [number for number in standing.trial[REFERENCE] if number > raced]
+    assert min(standing.confirmation["good"]) == raced + 1
+    fresh = [number for number in standing.confirmation[REFERENCE] if number > raced]
     # Of the reference's runs from before a quarter as many.
-    assert len(standing.trial[REFERENCE]) - len(fresh) == min(raced, len(fresh) // 4)
+    assert len(standing.confirmation[REFERENCE]) - len(fresh) == min(raced, len(fresh) // 4)
     assert max(fresh) == len(fresh) + raced
 
 
@@ -182,7 +182,7 @@ def test_without_a_good_reference_there_is_no_race(run: RaceRun | None) -> None:
 def test_a_warm_up_run_that_fails_ends_all_before_anything_is_compared() -> None:
     race = Race([REFERENCE, "good"], Rule(), [RaceRun(None, 3.0, "exit status 1")])
     assert race.next_block() == []
-    assert race.standing().decision == "no reference"
+    assert race.state().decision == "no reference"
 
 
 def test_a_run_that_was_cut_tells_how_far_behind_it_is_at_least() -> None:
@@ -204,7 +204,7 @@ def test_where_time_is_short_the_last_ones_do_not_begin() -> None:
     begun = {case_id for case_id, _ in race.next_block()}
     assert begun == {REFERENCE, *(f"c{n}" for n in range(len(begun) - 1))}
     assert 5 < len(begun) < 15
-    out = race.standing().eliminated
+    out = race.state().eliminated
     assert {one.why for one in out} == {"no time"}
     assert len(out) + len(begun) == 21
 
@@ -214,7 +214,7 @@ def test_the_runs_given_are_kept_however_many_cases_there_are(runs: int, cases: 
     names = [REFERENCE, *(f"c{n}" for n in range(cases))]
     standing, _ = run_race(names, steady(**dict.fromkeys(names, 1.0)), Rule(runs=runs))
     assert standing.runs <= runs
-    assert standing.trial
+    assert standing.confirmation
     left = [one.case_id for one in standing.eliminated if one.why == "no time"]
     assert left == names[max(2, runs - 6) :]
 
@@ -231,8 +231,8 @@ def test_the_time_given_is_kept(one_s: float) -> None:
             value = one_s * math.exp(dice.gauss(0, 0.05))
             runs[key] = RaceRun(value, value)
         race.take(block, runs)
-    assert race.standing().spent_s <= 1800 + 2 * one_s
-    assert race.standing().decision != "unfinished"
+    assert race.state().spent_s <= 1800 + 2 * one_s
+    assert race.state().decision != "unfinished"
 
 
 def test_where_runs_are_short_there_are_more_and_one_of_each_decides_nothing() -> None:
@@ -248,8 +248,8 @@ def test_where_runs_are_short_there_are_more_and_one_of_each_decides_nothing() -
     while block := race.next_block():
         runs |= {key: answer(*key) for key in block}
         race.take(block, runs)
-    assert race.standing().most_runs > 300
-    assert (race.standing().decision, race.standing().best) == ("gain", "good")
+    assert race.state().most_runs > 300
+    assert (race.state().decision, race.state().best) == ("gain", "good")
 
 
 @given(st.integers(0, 2**32), st.integers(2, 12), st.floats(0, 0.3))
