@@ -39,12 +39,15 @@ class Surroundings:
         self._daemons = find_daemons(tree)
         self._load: float | Unavailable = Unavailable("not measured")
         self._limits: list[dict[str, Any]] | Unavailable = Unavailable("not measured")
-        self._temperature = TemperatureMeter(self.thermometer)
-        self._throttle = ThrottleMeter(tree, node.topology)
+        # Those whose reading needs to know nothing of the run; a new one is added here.
+        self._plain = (
+            TemperatureMeter(self.thermometer),
+            ThrottleMeter(tree, node.topology),
+            QuotaMeter(tree),
+        )
         self._tasks = ForeignTasksMeter(tree)
         self._busy = BusyMeter(tree)
-        self._quota = QuotaMeter(tree)
-        self._meters = (self._temperature, self._throttle, self._quota, self._tasks, self._busy)
+        self._meters = (*self._plain, self._tasks, self._busy)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -85,9 +88,7 @@ class Surroundings:
             own_s += overhead.cpu_s
         reading = Reading()
         for part in (
-            self._temperature.reading(),
-            self._throttle.reading(),
-            self._quota.reading(),
+            *(meter.reading() for meter in self._plain),
             power_limit_note(
                 power_w, () if isinstance(self._limits, Unavailable) else self._limits
             ),
