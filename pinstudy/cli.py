@@ -16,7 +16,7 @@ import click
 from base.errors import StudyError, UserError
 from base.text import printable
 from base.version import VERSION
-from pinstudy.streams import prepare_streams, why_lost
+from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import begin, give_up_root
 
 # name -> the folder of pinstudy.commands that has its module, which is loaded on use, and what
@@ -179,7 +179,7 @@ def _run() -> None:
     try:
         begin({} if sys.argv[1:2] == [_OF_A_JOB] else os.environ)
         group.main(standalone_mode=False)
-        if why := why_lost("stdout"):
+        if why := lost_reason("stdout"):
             raise StudyError(
                 f"stdout could not be written ({why}); all that was measured is kept, `pinstudy "
                 "tables` and `pinstudy verdict` show it again"

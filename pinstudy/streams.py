@@ -74,7 +74,7 @@ def prepare_streams(measuring: bool) -> None:
         setattr(sys, name, lenient)
 
 
-def why_lost(name: str) -> str:
+def lost_reason(name: str) -> str:
     """Return why what was written to `stdout` or `stderr` has gone nowhere; empty if it has not."""
     stream = getattr(sys, name)
     raw = getattr(getattr(stream, "buffer", None), "raw", None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from base.text import as_typed
 from pinstudy.output import print_columns, print_json, say, terminal_width
-from pinstudy.streams import why_lost
+from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
     from analysis.outcome import Outcome
@@ -40,7 +40,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
         if session.left_changed:
             say(session.left_changed, err=True)
         raise
-    if (why := why_lost("stderr")) and not quiet:
+    if (why := lost_reason("stderr")) and not quiet:
         say(f"stderr could not be written ({why}): how the runs went is in the records alone")
 
 

@@ -45,7 +45,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
         request.governors,
         node.cpufreq,
         topology.allowed,
-        lambda governor, cpus: switch.why_not(governor, cpus, node.cpufreq),
+        lambda governor, cpus: switch.problem(governor, cpus, node.cpufreq),
     )
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(

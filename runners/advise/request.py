@@ -125,13 +125,13 @@ def _program(command: Sequence[str]) -> Path:
     name = command[0]
     found = find_program(name, ()) if "\0" not in name else None
     if found is None:
-        raise UserError(_why_not_found(name))
+        raise UserError(_not_found(name))
     path = str(found)
     _one("the program", path, Text("a path that a study can name"))
     return found
 
 
-def _why_not_found(name: str) -> str:
+def _not_found(name: str) -> str:
     path = Path(name)
     if "/" not in name:
         near = f"; there is ./{name} here: write it so" if _is_file(path) else ""
@@ -177,7 +177,7 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
             return None, (str(found), *_arguments(words[1:]))
         if words[0].startswith(_PATHS):
             raise UserError(
-                f"--check {_why_not_found(words[0])}; a pattern that begins so can begin with (?:)"
+                f"--check {_not_found(words[0])}; a pattern that begins so can begin with (?:)"
             )
     return _pattern("--check", text, picks=False), ()
 

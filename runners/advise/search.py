@@ -163,7 +163,7 @@ def choose_governors(
     for governor in ("performance", _saving(now, cpus)) if asked is None else asked:
         if governor == CURRENT_GOVERNOR:
             continue
-        if now.why_not_in_force(governor, cpus) is None:
+        if now.in_force_problem(governor, cpus) is None:
             left_out.append(f"governor {governor}: in force already, and so {CURRENT_GOVERNOR}")
         elif problem := why_not(governor, cpus):
             why = problem.removeprefix(f"the governor {governor} ")
@@ -179,4 +179,4 @@ def _saving(now: Cpufreq, cpus: Sequence[int]) -> str:
     Drivers that offer schedutil take powersave for the lowest frequency (Linux
     Documentation/admin-guide/pm/cpufreq.rst); those in active mode only know powersave.
     """
-    return "powersave" if now.why_not_offered("schedutil", cpus) else "schedutil"
+    return "powersave" if now.offer_problem("schedutil", cpus) else "schedutil"

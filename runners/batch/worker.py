@@ -53,7 +53,7 @@ class Slots:
     fence: Fence
     generations: Mapping[str, int]
 
-    def why_fenced(self) -> str:
+    def fenced_reason(self) -> str:
         """Return that a newer worker is at work in a slot; empty when none is."""
         newest = self.fence.newest_of_all()
         for slot, generation in self.generations.items():
@@ -79,7 +79,7 @@ class Deadline:
         """
         if self._signals.warned:
             raise StoppedError(f"the batch system says that time is up ({self._signals.warned})")
-        if why := self._lanes.why_fenced():
+        if why := self._lanes.fenced_reason():
             raise StoppedError(why)
         left_s = self._end_s - time.monotonic()
         if expected_s is not None and expected_s > self._limit_s:
@@ -172,7 +172,7 @@ class WorkerSession:
             # One number a shard of the pool, whichever node: an attempt is what pairs runs.
             attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
             may_start=Deadline(self.submission.time_limit_s, self._signals, self._lanes).may_start,
-            fenced=self._lanes.why_fenced,
+            fenced=self._lanes.fenced_reason,
             wait_for_node_s=WAIT_FOR_OLDER_S if generation > 1 or self.submission.number > 1 else 0,
         )
         emulation = self.submission.allow_emulation

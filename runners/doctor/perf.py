@@ -8,7 +8,7 @@ from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.host.software import for_tools
 from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.events import HARDWARE_EVENTS
-from runners.measure.perf.pmus import read_core_pmus, why_unsupported
+from runners.measure.perf.pmus import read_core_pmus, unsupported_reason
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
 from runners.measure.perf.trial import PerfTrial
 from runners.node.core_kinds.pmus import EVENT_SOURCES
@@ -23,7 +23,7 @@ def probe_perf(node: AskedNode) -> Iterator[Capability]:
     if trial is None:
         yield no_perf(node, "perf")
     elif trial.problem:
-        yield why_no_rows(node, "perf", trial)
+        yield no_rows(node, "perf", trial)
     else:
         version = "perf" if trial.version is None else "perf {}.{}".format(*trial.version)
         if trial.user_only:
@@ -49,7 +49,7 @@ def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
         if trial is None:
             yield no_perf(node, of_pmu)
         elif trial.problem:
-            yield why_no_rows(node, of_pmu, trial)
+            yield no_rows(node, of_pmu, trial)
         else:
             yield _of_pmu(node, of_pmu, pmu, trial, len(pmus) - 1)
 
@@ -61,7 +61,7 @@ def probe_migrations(node: AskedNode) -> Iterator[Capability]:
         yield no_perf(node, "migrations")
         return
     if trial.problem:
-        yield why_no_rows(node, "migrations", trial)
+        yield no_rows(node, "migrations", trial)
         return
     row = next((row for row in trial.rows if row.event == "cpu-migrations"), None)
     if row is None or row.state == "not supported":
@@ -80,7 +80,7 @@ def no_perf(node: AskedNode, name: str) -> Capability:
     return Capability(name, "missing", "perf is not installed", for_tools().grant)
 
 
-def why_no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
+def no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
     """Say why perf gave no rows, and what helps."""
     if trial.version is None:
         of_kernel = "install the perf of the running kernel ($(uname -r))"
@@ -113,13 +113,13 @@ def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int)
 
 
 def _events_refused(node: AskedNode) -> str:
-    why = why_unsupported(node.root)
+    why = unsupported_reason(node.root)
     return f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
 
 
 def pmu_grant(node: AskedNode) -> str:
     """Return what gives a node without core PMUs one."""
-    if "virtual machine" in why_unsupported(node.root):
+    if "virtual machine" in unsupported_reason(node.root):
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return "a newer kernel"
 

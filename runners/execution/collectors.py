@@ -30,7 +30,12 @@ from runners.measure.perf.events import (
     read_permission,
 )
 from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.pmus import events_by_pmu, kinds_of_pmus, read_core_pmus, why_unsupported
+from runners.measure.perf.pmus import (
+    events_by_pmu,
+    kinds_of_pmus,
+    read_core_pmus,
+    unsupported_reason,
+)
 from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
@@ -55,7 +60,7 @@ class Collectors:
         root = self.root = node.root
         self._node = node
         self._pmus = read_core_pmus(root)
-        self._why_unsupported = why_unsupported(root)
+        self._unsupported_reason = unsupported_reason(root)
         self._energy = (
             choose_energy(root, shutil.which("perf"))
             if "energy" in study.collect
@@ -131,7 +136,7 @@ class Collectors:
             reading = read_counters(
                 parse_perf_output(seen.perf_output),
                 kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
-                self._why_unsupported,
+                self._unsupported_reason,
                 seen.ending.system_share,
             )
         return Reading(reading.fields, reading.unavailable)

@@ -104,10 +104,10 @@ def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
                 CHECK_FAILED,
                 f"{app.check.stream} has nothing that matches {app.check.pattern!r}",
             )
-    return _why_unexpected(case, seen)
+    return _unexpected_value(case, seen)
 
 
-def _why_unexpected(case: Case, seen: Observation) -> tuple[str, str] | None:
+def _unexpected_value(case: Case, seen: Observation) -> tuple[str, str] | None:
     """Return which metric did not come out as the case's size says, or None."""
     if case.size.quiet or not case.size.expect:
         return None

@@ -68,7 +68,7 @@ class Cpufreq:
         """Return the directories of the policies that scale these CPUs."""
         return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(tuple(cpus)))
 
-    def why_not_in_force(self, governor: str, cpus: Iterable[int]) -> str | None:
+    def in_force_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
         """Return why `governor` is not what scales these CPUs now; None when it is."""
         cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):
@@ -78,7 +78,7 @@ class Cpufreq:
             return None
         return f"the governor {governor} is not in force (but {_listed(found)})"
 
-    def why_not_offered(self, governor: str, cpus: Iterable[int]) -> str | None:
+    def offer_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
         """Return why `governor` cannot be set on these CPUs, whoever sets it; None when it can."""
         cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):

@@ -109,7 +109,7 @@ def make_plan(
             else:
                 case = _bind(row, place, mapping, governor, topology, tools)
             if isinstance(case, Case):
-                reason = _why_not(case, programs, governor_problem)
+                reason = _skip_reason(case, programs, governor_problem)
                 case = case if reason is None else SkippedCase.of(case, reason)
             if isinstance(case, Case):
                 cases.append(case)
@@ -238,7 +238,7 @@ def _bind_guest(
     return SkippedCase.of(found, reason) if reason and isinstance(found, Case) else found
 
 
-def _why_not(
+def _skip_reason(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:

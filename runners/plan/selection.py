@@ -192,11 +192,11 @@ def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int
     """Return the CPUs of the selection; those of pairs raise when they are too few."""
     cpus = _SELECT[mapping.selection](topology, threads)
     if not cpus:
-        raise CannotMapError(_why_empty(mapping.selection, topology))
+        raise CannotMapError(_empty_reason(mapping.selection, topology))
     return cpus
 
 
-def _why_empty(selection: str, topology: Topology) -> str:
+def _empty_reason(selection: str, topology: Topology) -> str:
     if selection == "mixed":
         return f"the node has one core kind ({topology.kinds[0].name})"
     kind = _KIND_OF_SELECTION.get(selection)

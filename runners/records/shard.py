@@ -82,7 +82,7 @@ class Shard:
         over: the record is kept aside then.
         """
         line = line_of(record)
-        if why := self.why_fenced():
+        if why := self.fenced_reason():
             aside = self._keep_aside(line)
             raise StoppedError(f"{self._folder}: {why}; this one stops. Its last record is {aside}")
         try:
@@ -92,10 +92,10 @@ class Shard:
                 f"{self.path}: cannot write the record ({error.strerror}); "
                 f"{_remedy(error)} and start the same command again, it continues"
             ) from None
-        if why := self._why_elsewhere() or _why_another_size(other_bytes):
+        if why := self._elsewhere_reason() or _size_problem(other_bytes):
             raise StudyError(f"{self.path}: {why}")
 
-    def why_fenced(self) -> str:
+    def fenced_reason(self) -> str:
         """Return why records are no longer accepted; empty as long as they are."""
         if self._path(self.attempt + 1).exists():
             return f"a newer pinstudy run works here (this is attempt {self.attempt})"
@@ -149,7 +149,7 @@ class Shard:
         self._torn = False
         return self._size - expected
 
-    def _why_elsewhere(self) -> str:
+    def _elsewhere_reason(self) -> str:
         """Return what became of the file when it is no longer where readers look for it."""
         mine = os.fstat(self._descriptor)
         with suppress(OSError):
@@ -188,7 +188,7 @@ class Shard:
         return max((int(match["attempt"]) for match in mine), default=0)
 
 
-def _why_another_size(other_bytes: int) -> str:
+def _size_problem(other_bytes: int) -> str:
     """Return what became of the lines before the one just written; empty when nothing did."""
     if not other_bytes:
         return ""

@@ -98,7 +98,7 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
 
     It may be the head of a record alone (runners.records.line).
     """
-    if why := _why_none(record):
+    if why := _none_reason(record):
         return NoRecord(why)
     wrong = [
         name
@@ -119,7 +119,7 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
     return rest | kept | {"unavailable": reasons}
 
 
-def _why_none(record: Mapping[str, Any]) -> str:
+def _none_reason(record: Mapping[str, Any]) -> str:
     """Return what keeps this from being a record; empty when nothing does.
 
     Only runs must say of which case they are and which of its repetitions.

@@ -50,7 +50,7 @@ class Governors:
         self._before: tuple[Setting, ...] | Unavailable | None = None
         self._saved = False
 
-    def why_not(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
+    def problem(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing.
 
         `now` is the state of frequency scaling, where it was read already.
@@ -58,10 +58,10 @@ class Governors:
         if governor == CURRENT_GOVERNOR:
             return None
         now = now or read_cpufreq(self._root)
-        problem = now.why_not_in_force(governor, cpus)
+        problem = now.in_force_problem(governor, cpus)
         if problem is None:
             return None
-        return now.why_not_offered(governor, cpus) or self._why_not_settable(now, cpus, problem)
+        return now.offer_problem(governor, cpus) or self._settable_problem(now, cpus, problem)
 
     def settle(self, governor: str, cpus: Sequence[int]) -> str | None:
         """Put a case's governor in force and read it back; return why that is not possible.
@@ -75,17 +75,17 @@ class Governors:
         if not self._saved:
             if governor == CURRENT_GOVERNOR:
                 return None
-            problem = now.why_not_in_force(governor, cpus)
+            problem = now.in_force_problem(governor, cpus)
             if problem is None and self._is_settled(governor, needed):
                 return None
-            refused = now.why_not_offered(governor, cpus)
-            refused = refused or self._why_not_settable(now, cpus, problem or "") or self._save()
+            refused = now.offer_problem(governor, cpus)
+            refused = refused or self._settable_problem(now, cpus, problem or "") or self._save()
             if refused is not None:
                 return None if problem is None else refused
         problem = self._switch(governor, needed)
         if problem or governor == CURRENT_GOVERNOR:
             return problem
-        return read_cpufreq(self._root, cpus).why_not_in_force(governor, cpus)
+        return read_cpufreq(self._root, cpus).in_force_problem(governor, cpus)
 
     def restore(self) -> Restored | None:
         """Put everything back as it was; None when nothing was changed."""
@@ -94,7 +94,7 @@ class Governors:
         self._saved = False
         return restore(self._root, self.journal)
 
-    def _why_not_settable(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
+    def _settable_problem(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
         """Return the problem that the governor is not in force, with why it cannot be set.
 
         None when it can be.

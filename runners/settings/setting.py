@@ -117,14 +117,14 @@ def _write(
 def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable) -> str:
     # Read, not written: an EPP is busy for writers under the governor performance.
     if isinstance(found, Unavailable) and found.busy:
-        return _why_offline(setting)
+        return _offline_reason(setting)
     reason = refused or (found if isinstance(found, Unavailable) else None)
     if reason is not None:
         return f"{reason.reason} (wanted: {setting.value})"
     return f"{setting.path} is {found}, not {setting.value}, after it was written"
 
 
-def _why_offline(setting: Setting) -> str:
+def _offline_reason(setting: Setting) -> str:
     """Return in words that a policy's CPUs are offline, the same for each of its settings.
 
     A policy has the number of one of its CPUs (Linux drivers/cpufreq/cpufreq.c).

@@ -126,7 +126,7 @@ def _governor_files(tree: Tree, governor: str) -> list[str] | str:
     """Return the files that hold governors, or why this one cannot be written there."""
     cpufreq = read_cpufreq(tree.root)
     cpus = [cpu for policy in cpufreq.policies for cpu in policy.cpus]
-    if problem := cpufreq.why_not_offered(governor, cpus):
+    if problem := cpufreq.offer_problem(governor, cpus):
         return problem
     return [f"{directory}/{GOVERNOR}" for directory in cpufreq.directories(cpus)]
 

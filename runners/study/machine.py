@@ -127,13 +127,13 @@ class Machine:
         """Return in lines which governors will be set, and which cases wait for theirs."""
         governors, now = self.governors(), self.node.cpufreq
         asked = {(case.governor, case.host_cpus) for case in plan.cases}
-        why_not = {key: governors.why_not(*key, now) for key in sorted(asked)}
+        why_not = {key: governors.problem(*key, now) for key in sorted(asked)}
         switched = {
             governor
             for (governor, cpus), reason in why_not.items()
             if governor != CURRENT_GOVERNOR
             and reason is None
-            and now.why_not_in_force(governor, cpus) is not None
+            and now.in_force_problem(governor, cpus) is not None
         }
         lines = []
         if switched:
@@ -176,7 +176,7 @@ class Machine:
     def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
         if governor == CURRENT_GOVERNOR:
             return None
-        return self.node.cpufreq.why_not_offered(governor, cpus)
+        return self.node.cpufreq.offer_problem(governor, cpus)
 
 
 def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> Machine:

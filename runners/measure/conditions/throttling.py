@@ -49,7 +49,7 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
         deltas: dict[str, int] = {}
         unavailable: dict[str, str] = {}
         for counter, paths in self._files.items():
-            delta = self._sum(paths) if paths else Unavailable(_why_missing(counter))
+            delta = self._sum(paths) if paths else Unavailable(_missing_reason(counter))
             if isinstance(delta, Unavailable):
                 unavailable[f"throttle.{counter}"] = delta.reason
             else:
@@ -101,6 +101,6 @@ def _is_missing(value: int | Unavailable) -> bool:
     return isinstance(value, Unavailable) and value.missing
 
 
-def _why_missing(counter: str) -> str:
+def _missing_reason(counter: str) -> str:
     reason = f"this kernel has no {COUNTERS[counter]}"
     return f"{reason} without the boot option int_pln_enable" if "limit" in counter else reason

@@ -133,7 +133,7 @@ def find_power_pmu(root: Path) -> PowerPmu:
     events: dict[str, str] = {}
     unavailable: dict[str, str] = {}
     for domain, event in EVENTS.items():
-        problem = _why_unusable(tree, event) if event in names else f"the power PMU has no {event}"
+        problem = _event_problem(tree, event) if event in names else f"the power PMU has no {event}"
         if problem:
             unavailable[domain] = problem
         else:
@@ -171,7 +171,7 @@ def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
     return joules, problems
 
 
-def why_forbidden(permission: PerfPermission) -> str:
+def permission_problem(permission: PerfPermission) -> str:
     """Return why this process may not count whole CPUs, with what helps; empty when it may."""
     if permission.paranoid is None:
         return "this kernel has no performance events"
@@ -188,7 +188,7 @@ def _without(reason: str) -> PowerPmu:
     return PowerPmu({}, (), dict.fromkeys(EVENTS, reason))
 
 
-def _why_unusable(tree: Tree, event: str) -> str:
+def _event_problem(tree: Tree, event: str) -> str:
     path = f"{POWER_PMU}/events/{event}"
     text = tree.text(path)
     if isinstance(text, Unavailable):

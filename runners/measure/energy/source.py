@@ -9,7 +9,7 @@ from typing import Protocol
 from base.reading import Reading
 from runners.host.software import for_tools
 from runners.measure.energy.figures import FIELDS
-from runners.measure.energy.perf import PerfMeter, find_power_pmu, why_forbidden
+from runners.measure.energy.perf import PerfMeter, find_power_pmu, permission_problem
 from runners.measure.energy.powercap import PowercapMeter
 from runners.measure.energy.powercap_zones import DOMAINS, find_zones
 from runners.measure.meter import Meter
@@ -85,7 +85,7 @@ def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str
     meter = PerfMeter(perf, pmu)
     problems = _try(meter)
     # Only trying tells: a perf may have been granted what this process has not.
-    forbidden = why_forbidden(read_permission(root))
+    forbidden = permission_problem(read_permission(root))
     if forbidden and len(problems) == len(DOMAINS):
         return None, dict.fromkeys(DOMAINS, forbidden)
     return meter, problems

@@ -26,7 +26,7 @@ from runners.measure.perf.c2c_samples import (
     read_samples,
 )
 from runners.measure.perf.events import read_permission
-from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, why_unsupported
+from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, unsupported_reason
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind
 
@@ -89,7 +89,7 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
     # A right is of no use where perf has found nothing that samples.
     if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
         return C2cTrial(problem=f"{NEEDS} ({problems[0]})")
-    return C2cTrial(problem=f"perf c2c record: {problems[0]} ({why_unsupported(root)})")
+    return C2cTrial(problem=f"perf c2c record: {problems[0]} ({unsupported_reason(root)})")
 
 
 def c2c_command(

@@ -49,16 +49,16 @@ def no_counters(reason: str, fields: Iterable[str] = FIELDS) -> Reading:
 def read_counters(
     output: PerfOutput,
     kinds_of: Mapping[str, Sequence[str]],
-    why_unsupported: str = "",
+    unsupported_reason: str = "",
     kernel_share: float | None = None,
 ) -> Reading:
     """Return the counters part of a run's record from perf's rows.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
     `runners.measure.perf.pmus.kinds_of_pmus` gives them for the CPUs that the program could use.
-    `why_unsupported` is why this node refuses hardware events, if it does. `kernel_share` is system
-    time / CPU time of the run, from its resource usage: it bounds the error of a frequency that
-    was taken from user mode's cycles.
+    `unsupported_reason` is why this node refuses hardware events, if it does. `kernel_share` is
+    system time / CPU time of the run, from its resource usage: it bounds the error of a frequency
+    that was taken from user mode's cycles.
 
     Fields: `task_clock_s` (CPU time of all threads, seconds), `page_faults`, `context_switches`,
     `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
@@ -70,7 +70,7 @@ def read_counters(
     if not output.rows:
         said = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{said}")
-    raw = undo_scaling(output, kinds_of, why_unsupported)
+    raw = undo_scaling(output, kinds_of, unsupported_reason)
     reading = Reading()
     if output.unparsed:
         reading.unavailable["perf_output"] = (
@@ -124,30 +124,30 @@ def _add_software(reading: Reading, raw: RawCounts) -> None:
         if found:
             reading.fields[name] = found[0].value
         else:
-            reading.unavailable[name] = _why_absent(raw, event)
+            reading.unavailable[name] = _absent_reason(raw, event)
 
 
 def _add_total(reading: Reading, raw: RawCounts, name: str, event: str) -> None:
     """Add the sum over PMUs of an event, if no part of the program escaped it."""
     found = _counts_of(raw, event)
-    reason = _why_no_total(raw, event, found)
+    reason = _no_total_reason(raw, event, found)
     if reason:
         reading.unavailable[name] = reason
     else:
         reading.fields[name] = sum(count.value for count in found)
 
 
-def _why_no_total(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
+def _no_total_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
     if found and any(count.multiplexed for count in found):
         share = sum(count.running_ns for count in found) / found[0].enabled_ns
         return f"{event}: counted for {share:.0%} of the time only; ask for fewer events"
-    return _why_partial(raw, event, found)
+    return _partial_reason(raw, event, found)
 
 
-def _why_partial(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
+def _partial_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
     """Say which PMU's part of the program an event misses; empty when it misses none."""
     if not found:
-        return _why_absent(raw, event)
+        return _absent_reason(raw, event)
     counted_on = {count.pmu for count in found}
     for pmu in raw.pmus:
         if pmu not in counted_on and not raw.never_ran_on(pmu):
@@ -156,7 +156,7 @@ def _why_partial(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
 
 
 def _add_residency(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
-    reason = _why_no_residency(raw)
+    reason = _no_residency_reason(raw)
     if reason or not raw.enabled_ns:
         reading.unavailable["residency"] = reason
         return
@@ -174,11 +174,11 @@ def _add_residency(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequ
     reading.fields["residency"] = by_kind
 
 
-def _why_no_residency(raw: RawCounts) -> str:
+def _no_residency_reason(raw: RawCounts) -> str:
     if raw.enabled_ns is None:
         return "the program's CPU time is not known: perf printed no task-clock"
     if not raw.on_pmu_ns:
-        return f"needs a hardware counter; {_why_absent(raw, 'cycles')}"
+        return f"needs a hardware counter; {_absent_reason(raw, 'cycles')}"
     if not raw.complete:
         missing = [pmu for pmu in raw.pmus if pmu and pmu not in raw.on_pmu_ns]
         if missing:
@@ -194,11 +194,11 @@ def _add_frequency(
     kernel_share: float | None,
 ) -> None:
     cycles = _counts_of(raw, "cycles")
-    reason = _why_no_frequency(raw, cycles, kernel_share)
+    reason = _no_frequency_reason(raw, cycles, kernel_share)
     if reason:
         reading.unavailable.update(freq_ghz=reason, freq_mean_ghz=reason)
         return
-    if partial := _why_partial(raw, "cycles", cycles):
+    if partial := _partial_reason(raw, "cycles", cycles):
         reading.unavailable["freq_mean_ghz"] = partial
     else:
         reading.fields["freq_mean_ghz"] = _per_ns(cycles)
@@ -206,7 +206,7 @@ def _add_frequency(
     for kind in _all_kinds(kinds_of):
         counts = _counts_on(cycles, kind, kinds_of)
         if not counts:
-            reading.unavailable[f"freq_ghz.{kind}"] = _why_none_on(raw, "cycles", kind, kinds_of)
+            reading.unavailable[f"freq_ghz.{kind}"] = _none_on_reason(raw, "cycles", kind, kinds_of)
         elif shared := _shared([count.pmu for count in counts], kinds_of):
             reading.unavailable[f"freq_ghz.{kind}"] = shared
         else:
@@ -222,7 +222,7 @@ def _add_miss_rate(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequ
     found = {event: _counts_of(raw, event) for event in L1D_EVENTS}
     for event, counts in found.items():
         if not counts:
-            reading.unavailable[L1D_MISS_RATE] = _why_absent(raw, event)
+            reading.unavailable[L1D_MISS_RATE] = _absent_reason(raw, event)
             return
     by_kind: dict[str, float] = {}
     for kind in _all_kinds(kinds_of):
@@ -230,7 +230,7 @@ def _add_miss_rate(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequ
         field = f"{L1D_MISS_RATE}.{kind}"
         if not misses or not loads:
             lacking = L1D_EVENTS[0] if not misses else L1D_EVENTS[1]
-            reading.unavailable[field] = _why_none_on(raw, lacking, kind, kinds_of)
+            reading.unavailable[field] = _none_on_reason(raw, lacking, kind, kinds_of)
         elif shared := _shared([count.pmu for count in misses], kinds_of):
             reading.unavailable[field] = shared
         elif (rate := _per_ns(loads)) > 0:
@@ -240,11 +240,11 @@ def _add_miss_rate(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequ
     reading.fields[L1D_MISS_RATE] = by_kind
 
 
-def _why_no_frequency(
+def _no_frequency_reason(
     raw: RawCounts, cycles: Sequence[RawCount], kernel_share: float | None
 ) -> str:
     if not cycles:
-        return _why_absent(raw, "cycles")
+        return _absent_reason(raw, "cycles")
     if any(count.user_only for count in cycles):
         share = "an unknown part" if kernel_share is None else f"{kernel_share:.1%}"
         if kernel_share is None or kernel_share > MAX_KERNEL_SHARE:
@@ -255,7 +255,7 @@ def _why_no_frequency(
     return ""
 
 
-def _why_none_on(
+def _none_on_reason(
     raw: RawCounts, event: str, kind: str, kinds_of: Mapping[str, Sequence[str]]
 ) -> str:
     pmus = [pmu for pmu, kinds in kinds_of.items() if kind in kinds]
@@ -296,6 +296,6 @@ def _counts_of(raw: RawCounts, event: str) -> list[RawCount]:
     return [count for count in raw.counts if count.event == event]
 
 
-def _why_absent(raw: RawCounts, event: str) -> str:
+def _absent_reason(raw: RawCounts, event: str) -> str:
     reasons = (reason for (_, name), reason in raw.problems.items() if name == event)
     return next(reasons, f"{event}: perf printed no row for it")

@@ -82,7 +82,7 @@ def _meets(kind: CoreKind, pmu: CorePmu, usable: set[int]) -> bool:
     return any(cpu in usable and (pmu.cpus is None or cpu in pmu.cpus) for cpu in kind.cpus)
 
 
-def why_unsupported(root: Path) -> str:
+def unsupported_reason(root: Path) -> str:
     """Return, in a few words, why a node refuses a hardware event that perf knows."""
     if read_core_pmus(root):
         return "its counters do not have this event"

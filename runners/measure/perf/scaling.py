@@ -112,13 +112,13 @@ class RawCounts:
 
 
 def undo_scaling(
-    output: PerfOutput, kinds_of: Mapping[str, Sequence[str]], why_unsupported: str = ""
+    output: PerfOutput, kinds_of: Mapping[str, Sequence[str]], unsupported_reason: str = ""
 ) -> RawCounts:
     """Return the raw counts of one run.
 
     `kinds_of` are the node's core PMUs with the core kinds each covers
-    (`runners.measure.perf.pmus.kinds_of_pmus`); `why_unsupported` is what is known of the node when
-    perf says "not supported".
+    (`runners.measure.perf.pmus.kinds_of_pmus`); `unsupported_reason` is what is known of the node
+    when perf says "not supported".
     """
     rows = _whole_rows(output)
     enabled_ns = _enabled_ns(rows, kinds_of)
@@ -138,7 +138,7 @@ def undo_scaling(
     lost_time = _multiplexed_events(raw, core)
     for pmu, row in core:
         event = canonical_event(row.event)
-        problem = _core_problem(raw, pmu, row, kinds_of, why_unsupported)
+        problem = _core_problem(raw, pmu, row, kinds_of, unsupported_reason)
         if problem:
             raw.problems[pmu, event] = problem
         elif enabled_ns and row.value is not None:
@@ -243,12 +243,12 @@ def _core_problem(
     pmu: str | None,
     row: Row,
     kinds_of: Mapping[str, Sequence[str]],
-    why_unsupported: str,
+    unsupported_reason: str,
 ) -> str:
     """Say why a core event's row gives no count; empty when it does."""
     if row.state == "not supported":
         where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
-        why = f" ({why_unsupported})" if why_unsupported and not raw.on_pmu_ns else ""
+        why = f" ({unsupported_reason})" if unsupported_reason and not raw.on_pmu_ns else ""
         return f"{row.name}: not supported {where}{why}"
     if raw.enabled_ns is None:
         return f"{row.name}: no task-clock beside it, so perf's extrapolation cannot be undone"

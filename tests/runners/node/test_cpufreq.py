@@ -40,32 +40,32 @@ def test_a_policy_may_scale_several_cpus(tmp_path: Path) -> None:
     write(root, f"{POLICIES}/policy0/affected_cpus", "0 1 2 3")
     cpufreq = read_cpufreq(root)
     assert cpufreq.policies[0].cpus == (0, 1, 2, 3)
-    assert cpufreq.why_not_in_force("powersave", (2, 3)) is None
+    assert cpufreq.in_force_problem("powersave", (2, 3)) is None
 
 
 def test_a_governor_in_force_has_nothing_against_it(tmp_path: Path) -> None:
     cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
-    assert cpufreq.why_not_in_force("powersave", range(16)) is None
-    assert cpufreq.why_not_offered("powersave", range(16)) is None
+    assert cpufreq.in_force_problem("powersave", range(16)) is None
+    assert cpufreq.offer_problem("powersave", range(16)) is None
 
 
 def test_a_governor_that_is_offered_but_not_in_force_says_what_is(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "adl0")
     write(root, f"{POLICIES}/policy3/scaling_governor", "performance")
     cpufreq = read_cpufreq(root)
-    assert cpufreq.why_not_offered("performance", (2, 3)) is None
-    assert cpufreq.why_not_in_force("performance", (3,)) is None
-    assert cpufreq.why_not_in_force("performance", (2, 3)) == (
+    assert cpufreq.offer_problem("performance", (2, 3)) is None
+    assert cpufreq.in_force_problem("performance", (3,)) is None
+    assert cpufreq.in_force_problem("performance", (2, 3)) == (
         "the governor performance is not in force (but powersave on 2, performance on 3)"
     )
-    assert cpufreq.why_not_in_force("performance", (1, 2)) == (
+    assert cpufreq.in_force_problem("performance", (1, 2)) == (
         "the governor performance is not in force (but powersave)"
     )
 
 
 def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tmp_path: Path) -> None:
     cpufreq = read_cpufreq(build_tree(tmp_path, "adl0"))
-    assert cpufreq.why_not_offered("ondemand", (0, 1)) == (
+    assert cpufreq.offer_problem("ondemand", (0, 1)) == (
         "intel_pstate does not offer the governor ondemand on CPUs 0 "
         "(but performance and powersave)"
     )
@@ -74,7 +74,7 @@ def test_a_governor_that_the_driver_lacks_is_named_with_those_it_has(tmp_path: P
 def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
     cpufreq = read_cpufreq(build_tree(tmp_path, "kvm-guest"))
     assert cpufreq.policies == ()
-    for why in (cpufreq.why_not_offered, cpufreq.why_not_in_force):
+    for why in (cpufreq.offer_problem, cpufreq.in_force_problem):
         reason = why("performance", (0,))
         assert reason is not None and "no frequency scaling here" in reason
     assert (cpufreq.mode, cpufreq.turbo) == (None, None)
@@ -88,7 +88,7 @@ def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
 def test_a_cpu_that_no_policy_covers_is_named(tmp_path: Path) -> None:
     machine = Machine(singles("0-3"), policies={"0-1": policy(3000000)})
     cpufreq = read_cpufreq(build_tree(tmp_path, machine))
-    reason = cpufreq.why_not_offered("powersave", (1, 2, 3))
+    reason = cpufreq.offer_problem("powersave", (1, 2, 3))
     assert reason is not None and "no policy covers CPUs 2-3" in reason
 
 

@@ -111,7 +111,7 @@ def test_settings_of_an_earlier_study_are_not_taken_for_the_nodes_own(root: Path
 
 def test_a_governor_that_the_node_does_not_offer_is_a_reason(root: Path) -> None:
     governors = switch_of(root)
-    for why in (governors.why_not, governors.settle):
+    for why in (governors.problem, governors.settle):
         reason = why("schedutil", ALL)
         assert reason is not None and "does not offer the governor schedutil" in reason
 
@@ -136,7 +136,7 @@ def test_where_another_is_in_charge_only_the_governor_in_force_runs(
     root: Path, rule: GovernorRule | None, environment: dict[str, str], expected: str
 ) -> None:
     governors = switch_of(root, rule, environment)
-    for why in (governors.why_not, governors.settle):
+    for why in (governors.problem, governors.settle):
         assert why("powersave", ALL) is None
         reason = why("performance", ALL)
         assert reason is not None and expected in reason and "is not in force" in reason

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.measure.energy.perf import PerfMeter, PowerPmu, power_command, why_forbidden
+from runners.measure.energy.perf import PerfMeter, PowerPmu, permission_problem, power_command
 from runners.measure.perf.events import read_permission
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
@@ -32,7 +32,7 @@ CLOCK = PowerPmu({"package": "cpu-clock"}, (CPU,))
 
 def real_perf() -> str:
     perf = need_tool("perf")
-    if problem := why_forbidden(read_permission(Path("/"))):
+    if problem := permission_problem(read_permission(Path("/"))):
         missing(problem)
     return perf
 

@@ -14,9 +14,9 @@ from runners.measure.energy.perf import (
     EVENTS,
     PowerPmu,
     find_power_pmu,
+    permission_problem,
     power_command,
     read_joules,
-    why_forbidden,
 )
 from runners.measure.perf.events import PerfPermission
 from tests.ordinary_user import open_folder, ordinary_user
@@ -166,7 +166,7 @@ def test_any_content_of_the_files_is_survived(name: str, data: bytes | None) -> 
     ],
 )
 def test_who_may_count_whole_cpus(paranoid: int, admin: bool, perfmon: bool, allowed: bool) -> None:
-    reason = why_forbidden(PerfPermission(paranoid, admin, perfmon))
+    reason = permission_problem(PerfPermission(paranoid, admin, perfmon))
     assert (reason == "") == allowed
     if not allowed:
         assert f"is {paranoid}); as root: sysctl kernel.perf_event_paranoid=0" in reason

@@ -28,9 +28,9 @@ def read(lines: str, kinds_of: Kinds, kernel_share: float | None = None) -> Read
     return read_counters(output, kinds_of, kernel_share=kernel_share)
 
 
-def read_file(name: str, kinds_of: Kinds, why_unsupported: str = "") -> Reading:
+def read_file(name: str, kinds_of: Kinds, unsupported_reason: str = "") -> Reading:
     output = parse_perf_output((RECORDED / name).read_text())
-    return read_counters(output, kinds_of, why_unsupported)
+    return read_counters(output, kinds_of, unsupported_reason)
 
 
 def count(reading: Reading, pmu: str, event: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from runners.measure.perf.pmus import (
     events_by_pmu,
     kinds_of_pmus,
     read_core_pmus,
-    why_unsupported,
+    unsupported_reason,
 )
 from tests.runners.topologies import core_ultra_7_164u, i9_14900k_without_smt
 
@@ -98,6 +98,6 @@ def test_one_pmu_for_all_cores_covers_every_kind() -> None:
 def test_why_a_node_has_no_hardware_events(tmp_path: Path) -> None:
     guest = "processor\t: 0\nflags\t\t: fpu hypervisor ssse3\n\nprocessor\t: 1\nflags\t\t: fpu\n"
     metal = guest.replace(" hypervisor", "")
-    assert "virtual machine" in why_unsupported(tree(tmp_path / "a", {}, guest))
-    assert "no driver" in why_unsupported(tree(tmp_path / "b", {}, metal))
-    assert "this event" in why_unsupported(tree(tmp_path / "c", {"cpu": None}, guest))
+    assert "virtual machine" in unsupported_reason(tree(tmp_path / "a", {}, guest))
+    assert "no driver" in unsupported_reason(tree(tmp_path / "b", {}, metal))
+    assert "this event" in unsupported_reason(tree(tmp_path / "c", {"cpu": None}, guest))
