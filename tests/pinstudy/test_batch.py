@@ -57,7 +57,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path[0] = {str(ROOT)!r}
-from runners.execution import shutdown
+from runners.execution import execute
 
 over, *sys.argv[1:] = sys.argv[1:]
 
@@ -66,7 +66,7 @@ def sleep(_seconds):
     while not Path(over).exists():
         time.sleep(0.01)
 
-shutdown.time = SimpleNamespace(sleep=sleep)
+execute.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)
 runpy.run_path({str(ROOT / "pinstudy")!r}, run_name="__main__")
 """
 # What Slurm answers: an id that counts up; all jobs that were submitted as files say they are.
