@@ -26,7 +26,7 @@ def _by_l2(view: NodeView) -> Finding:
     alone = _union(cpus for cpus in second if _cores_of(view, cpus) == 1)
     shared = _union(cpus for cpus in second if _cores_of(view, cpus) > 1)
     modules = [cpus for cpus in second if _cores_of(view, cpus) == CORES_OF_MODULE]
-    if not modules or not alone or set(alone + shared) != set(view.online):
+    if not modules or not alone or sorted(alone + shared) != list(view.online):
         return Finding(says="second-level caches are shared alike" if second else "")
     # One CPU left online of a module of equal cores has its L2 alone, too; but P-cores have a
     # larger first-level data cache (48 against 32 KiB).
@@ -49,7 +49,10 @@ def _by_l3(view: NodeView) -> Finding:
         (cache for cache in view.caches if cache.level == 3 and cache.size_bytes),
         key=lambda cache: -(cache.size_bytes or 0),
     )
-    if {cpu for cache in third for cpu in cache.cpus} != set(view.online) or len(third) < 2:
+    listed = sorted(cpu for cache in third for cpu in cache.cpus)
+    if len(set(listed)) < len(listed):
+        return Finding(says="lists of CPUs that share a third-level cache contradict each other")
+    if listed != list(view.online) or len(third) < 2:
         return Finding()
     large = [cache for cache in third if cache.size_bytes == third[0].size_bytes]
     small = third[len(large) :]
@@ -59,12 +62,12 @@ def _by_l3(view: NodeView) -> Finding:
     kinds = []
     for name, caches in (("P", large), ("E", small)):
         cpus = _union(cache.cpus for cache in caches)
-        listed = " and ".join(
+        shares = " and ".join(
             f"{_cores_of(view, cache.cpus)} cores share {(cache.size_bytes or 0) // 1024} KiB of L3"
             for cache in caches
         )
         where = f"(/sys/devices/system/cpu/cpu{cpus[0]}/cache)"
-        kinds.append(CoreKind(name, cpus, f"CPUs {format_cpulist(cpus)}: {listed} {where}"))
+        kinds.append(CoreKind(name, cpus, f"CPUs {format_cpulist(cpus)}: {shares} {where}"))
     return Finding(tuple(kinds))
 
 

@@ -53,6 +53,22 @@ def test_hybrid_nodes_have_the_kinds_they_are_known_to_have(
     assert all(topology.kind_of(cpu) == core.kind for core in topology.cores for cpu in core.cpus)
 
 
+@pytest.mark.parametrize(("machine", "level"), [("hx370", 3), ("lakefield", 2)])
+def test_caches_that_contradict_each_other_give_no_cpu_two_kinds(
+    tmp_path: Path, machine: str, level: int
+) -> None:
+    """CPU 3's list alone has CPU 4 in it, as in the middle of a hotplug; nothing else tells."""
+    root = build_tree(tmp_path, machine)
+    for other in ("cpu_*/cpus", "**/base_frequency", "**/highest_perf", "**/index0/size"):
+        for file in root.glob(f"sys/devices/{other}"):
+            file.unlink()
+    for said in root.glob("sys/devices/system/cpu/cpu3/cache/index*/level"):
+        if said.read_text().strip() == str(level):
+            said.with_name("shared_cpu_list").write_text("0-4\n")
+    topology = read_topology(root)
+    assert sorted(cpu for kind in topology.kinds for cpu in kind.cpus) == list(topology.online)
+
+
 @pytest.mark.parametrize("machine", ["kvm-guest", *(m for m in MACHINES if "synthetic" in m)])
 def test_nodes_of_equal_cores_have_one_kind_and_say_why(tmp_path: Path, machine: str) -> None:
     topology = read_topology(build_tree(tmp_path, machine))
