@@ -44,8 +44,11 @@ def structured(kind: type[Table], data: dict[str, Any], **known: object) -> Tabl
     hints = get_type_hints(kind)
     values = dict(known)
     for field in fields(kind):  # type: ignore[arg-type]
-        if field.name not in known:
-            values[field.name] = _value(hints[field.name], data.get(field.name), field.name)
+        if field.name in known:
+            continue
+        if field.name not in data:
+            raise ValueError(f"{field.name} is missing")
+        values[field.name] = _value(hints[field.name], data[field.name], field.name)
     return kind(**values)
 
 

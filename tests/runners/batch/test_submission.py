@@ -84,6 +84,19 @@ SPOILED = st.recursive(
 )
 
 
+def test_a_file_that_lacks_a_field_is_one_line_that_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "0001"
+    folder.mkdir()
+    write_submission(submission(folder))
+    whole = json.loads((folder / FILE).read_bytes())
+
+    for name in whole:
+        lacking = {key: value for key, value in whole.items() if key != name}
+        (folder / FILE).write_text(json.dumps(lacking))
+        with pytest.raises(UserError, match=FILE):
+            read_submission(folder)
+
+
 @given(st.data())
 def test_a_spoiled_file_is_one_line_that_names_it(data: st.DataObject) -> None:
     import tempfile
