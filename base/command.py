@@ -110,24 +110,10 @@ def _not_started(
 
 def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> CommandResult:
     """Read what a process prints until it ends, or end it."""
-    texts = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream}
+    stdout, stderr = bytearray(), bytearray()
+    texts = {process.stdout: stdout, process.stderr: stderr}
     deadline = time.monotonic() + limit_s
-    problem = ""
-    with selectors.DefaultSelector() as selector:
-        for stream in texts:
-            selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map() and not problem:
-            ready = selector.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
-                problem = f"did not answer within {limit_s:g} s"
-            for key, _ in ready:
-                stream = next(stream for stream in texts if stream is key.fileobj)
-                piece = os.read(stream.fileno(), _PIECE)
-                texts[stream] += piece
-                if not piece:
-                    selector.unregister(stream)
-                if len(texts[stream]) > MAX_BYTES:
-                    problem = f"answered more than {MAX_BYTES} bytes"
+    problem = _read({stream: text for stream, text in texts.items() if stream}, deadline, limit_s)
     if not problem:
         try:
             wait_for(process, max(0.0, deadline - time.monotonic()))
@@ -136,10 +122,27 @@ def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> C
     if problem:
         _kill(process)
         return CommandResult(shown, problem=problem)
-    said = {stream: bytes(text).decode(errors="replace") for stream, text in texts.items()}
-    stdout = said[process.stdout] if process.stdout else ""
-    stderr = said[process.stderr] if process.stderr else ""
-    return CommandResult(shown, process.returncode, stdout, stderr)
+    printed, said = (text.decode(errors="replace") for text in (stdout, stderr))
+    return CommandResult(shown, process.returncode, printed, said)
+
+
+def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float) -> str:
+    """Add what comes to each stream's text until all are closed; return why that was given up."""
+    with selectors.DefaultSelector() as selector:
+        for stream, text in texts.items():
+            selector.register(stream, selectors.EVENT_READ, text)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                return f"did not answer within {limit_s:g} s"
+            for key, _ in ready:
+                piece = os.read(key.fd, _PIECE)
+                key.data.extend(piece)
+                if not piece:
+                    selector.unregister(key.fileobj)
+                if len(key.data) > MAX_BYTES:
+                    return f"answered more than {MAX_BYTES} bytes"
+    return ""
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
