@@ -60,9 +60,9 @@ class InvalidError(ValueError):
         """The first message."""
         return self.mistakes[0][1]
 
-    def below(self, step: str | int) -> Mistakes:
-        """Return the mistakes as those of what holds the value at this step of a path."""
-        return [((step, *path), message) for path, message in self.mistakes]
+    def below(self, *steps: str | int) -> Mistakes:
+        """Return the mistakes as those of what holds the value at the end of these steps."""
+        return [((*steps, *path), message) for path, message in self.mistakes]
 
 
 class Kind(ABC):
@@ -162,14 +162,18 @@ class Table(Kind):
 
     @property
     def key_names(self) -> list[str]:
-        """The names of its keys, in their order."""
-        return _names(keys_of(self.declared))
+        """The names of its keys, in their order, and of those that stand beside them."""
+        return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
         """Return the dataclass; fields that are `known` are no keys of this table."""
         values, mistakes = self.values(value, **known)
         if mistakes:
             raise InvalidError(mistakes, values)
+        return self.build(values)
+
+    def build(self, values: dict[str, Any]) -> Any:  # noqa: ANN401 - what the table declares
+        """Return what these values of all fields make."""
         return self.declared(**values)
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
@@ -189,10 +193,10 @@ class Table(Kind):
                     raise InvalidError(_lack(key, "empty"))
                 values[key.field] = key.kind.decode(plain)
             except InvalidError as error:
-                mistakes += [((*path, *inner), message) for inner, message in error.mistakes]
+                mistakes += error.below(*path)
                 if error.valid:
                     values[key.field] = error.valid
-        mistakes += _unknown_keys(value, _names(keys))
+        mistakes += _unknown_keys(value, [key.name for key in flat(keys)])
         between = getattr(self.declared, "contradictions", None)
         if between is not None:
             mistakes += between(values, value.keys())
@@ -221,11 +225,8 @@ class Table(Kind):
 class AsWritten(Table):
     """A table whose values are looked up before its dataclass can be made; they stay a dict."""
 
-    def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
-        """Return the valid values by their fields."""
-        values, mistakes = self.values(value, **known)
-        if mistakes:
-            raise InvalidError(mistakes, values)
+    def build(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values as they are."""
         return values
 
 
@@ -358,12 +359,12 @@ class Either(Kind):
         return {"anyOf": [self.short.schema(), self.table.schema()]}
 
 
-def _names(keys: Iterable[Key]) -> list[str]:
-    """Return the names of keys, and of those that stand beside them."""
-    found: list[str] = []
+def flat(keys: Iterable[Key]) -> list[Key]:
+    """Return the keys, each `Beside` replaced by those that stand beside the others."""
+    found: list[Key] = []
     for key in keys:
         kind = key.kind
-        found += kind.key_names if isinstance(kind, Beside) else [key.name]
+        found += flat(keys_of(kind.declared)) if isinstance(kind, Beside) else [key]
     return found
 
 

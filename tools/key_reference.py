@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from base.files import write_atomically
-from base.structure import Beside, Key, Table, keys_of
+from base.structure import Key, Table, flat, keys_of
 from configs.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,18 +62,10 @@ def key_table(declared: type) -> str:
     lines = ["| key | meaning | without it |", "|---|---|---|"]
     lines += [
         f"| `{key.name}` | {key.meaning} | {_without(key)} |"
-        for key in _all_keys(declared)
+        for key in flat(keys_of(declared))
         if key.field != "name"
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _all_keys(declared: type) -> list[Key]:
-    found: list[Key] = []
-    for key in keys_of(declared):
-        kind = key.kind
-        found += _all_keys(kind.declared) if isinstance(kind, Beside) else [key]
-    return found
 
 
 def _without(key: Key) -> str:
