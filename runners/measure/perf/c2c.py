@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import struct
 import tempfile
@@ -27,6 +26,7 @@ from runners.measure.perf.c2c_samples import (
 )
 from runners.measure.perf.events import read_permission
 from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, unsupported_reason
+from runners.measure.perf.stat import perf_environment
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind
 
@@ -132,7 +132,7 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
         return "perf has recorded nothing, or could not end its recording"
     if size > MAX_BYTES:
         return f"the recording has {size} bytes, more than {MAX_BYTES}; a shorter size has fewer"
-    events = ask([perf, "evlist", "-i", str(recording)], _environment())
+    events = ask([perf, "evlist", "-i", str(recording)], perf_environment())
     printed = recording.with_suffix(".txt")
     problem = _print_samples(perf, recording, printed)
     if problem:
@@ -193,7 +193,7 @@ def _without_hitm(root: Path) -> str:
 def _refusal(command: Sequence[str]) -> str:
     """Run perf; return what it says when it refuses, empty when it does not."""
     with as_root():
-        done = run(command, TRIAL_LIMIT_S, environment=_environment())
+        done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
     return _said(done)
 
 
@@ -202,7 +202,7 @@ def _print_samples(perf: str, recording: Path, printed: Path) -> str:
     command = [perf, "script", "-i", str(recording), "-F", FIELDS]
     try:
         with printed.open("wb") as out:
-            done = run(command, READ_LIMIT_S, environment=_environment(), write=out)
+            done = run(command, READ_LIMIT_S, environment=perf_environment(), write=out)
     except OSError as error:
         return f"perf script: {error.strerror}"
     return f"perf script: {_said(done)}" if done.failed else ""
@@ -211,16 +211,6 @@ def _print_samples(perf: str, recording: Path, printed: Path) -> str:
 def _samples(printed: Path) -> Iterator[MemorySample]:
     with printed.open("rb") as stream:
         yield from read_samples(lines_of(stream))
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment in which perf says what it always says, and asks nobody on a network.
-
-    A user's own settings may change what it records and prints; debuginfod would be asked for the
-    symbols of every library.
-    """
-    fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
-    return dict(os.environ) | fixed
 
 
 def _said(done: CommandResult) -> str:

@@ -23,13 +23,21 @@ from runners.host.privileges import as_root
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
-# Without a user's own settings for perf, which is root's where pinstudy is (perf-config(1)).
-ENVIRONMENT = {"LC_ALL": "C", "PERF_CONFIG": os.devnull}
 
 # Builds perf's command line from: output path, control and acknowledge descriptors.
 StatBuilder = Callable[[str, int, int], Sequence[str]]
 # The same for one process, whose number comes first.
 CommandBuilder = Callable[[int, str, int, int], Sequence[str]]
+
+
+def perf_environment() -> dict[str, str]:
+    """Return the environment in which perf says what it always says, and asks nobody on a network.
+
+    Settings of a user's own, which are root's where pinstudy is, may change what perf records and
+    prints (perf-config(1)); debuginfod would be asked for the symbols of every library.
+    """
+    fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
+    return dict(os.environ) | fixed
 
 
 class PerfStat:
@@ -66,7 +74,7 @@ class PerfStat:
                     stderr=self._errors,
                     pass_fds=passed,
                     start_new_session=True,
-                    env=dict(os.environ) | ENVIRONMENT,
+                    env=perf_environment(),
                 )
         except OSError as error:
             if is_shortage(error):

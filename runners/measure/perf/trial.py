@@ -15,7 +15,7 @@ from base.text import one_line
 from runners.host.privileges import as_root
 from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
-from runners.measure.perf.stat import ENVIRONMENT
+from runners.measure.perf.stat import perf_environment
 
 LIMIT_S = 20.0
 _MAX_REASON_CHARACTERS = 200
@@ -47,7 +47,7 @@ class PerfTrial:
 def try_perf(perf: str, events: str) -> PerfTrial:
     """Count `events` (a text for perf's `-e`) of the program `true`; some 20 ms."""
     with as_root():
-        asked = run([perf, "--version"], LIMIT_S, environment=_environment())
+        asked = run([perf, "--version"], LIMIT_S, environment=perf_environment())
         counted, text = _count_true(perf, events)
     if problem := asked.problem or counted.problem:
         return PerfTrial(None, (), f"{perf} does not run: {problem}")
@@ -74,12 +74,8 @@ def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
         passed = (output, control, acknowledge)
-        counted = run(command, LIMIT_S, environment=_environment(), pass_fds=passed)
+        counted = run(command, LIMIT_S, environment=perf_environment(), pass_fds=passed)
         return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
-
-
-def _environment() -> dict[str, str]:
-    return dict(os.environ) | ENVIRONMENT
 
 
 def _words(text: str) -> str:
