@@ -61,7 +61,7 @@ def read_raced(folder: Path) -> Raced | None:
         reading.add(record)
     if reading.rule is None or not reading.rows:
         return None
-    # As runners.study.race_course.entrants_of has them.
+    # As runners.study.schedule.entrants_of has them.
     ran = sorted(reading.rows, key=lambda case_id: (*reversed(reading.rows[case_id]), case_id))
     gone = {of: why for of in ran if (why := reading.left_out.get(reading.rows[of])) is not None}
     entrants = tuple(case_id for case_id in ran if case_id not in gone)

@@ -39,6 +39,7 @@ from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
 from runners.study.record import Origin
 from runners.study.runner import Progress, Runner
+from runners.study.schedule import entrants_of
 from runners.study.summary import PlanSummary
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from runners.study.extras import ContendedLines
 
 
-@dataclass
+@dataclass(frozen=True)
 class MachineControl:
     """What is done on the machine before and after the runs of a case.
 
@@ -130,8 +131,8 @@ class Session:
         if not summary.plan.cases:
             reasons = dict.fromkeys(item.reason for item in summary.plan.skipped)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
-        # A race that cannot begin here is told of before anything is changed.
-        assert summary.schedule
+        if study.race:
+            entrants_of(summary.plan)
         crashes = describe_crashes(folder / "records", machine.node, summary)
         return cls(machine, summary, folder, assignment, aside, read, crashes)
 
@@ -182,7 +183,7 @@ class Session:
         try:
             self._catch_up()
             programs = self.machine.programs_of(self.summary.plan)
-            control.summary, control.programs = self.summary, programs
+            control = replace(control, summary=self.summary, programs=programs)
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_sources()
             programs.keep(self.folder)
