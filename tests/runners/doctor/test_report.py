@@ -25,15 +25,6 @@ def node(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    return folder
-
-
 def set_permission(root: Path, paranoid: str, capabilities: str) -> None:
     (root / "proc/sys/kernel/perf_event_paranoid").write_text(f"{paranoid}\n")
     (root / "proc/self/status").write_text(f"CapEff:\t{capabilities}\n")
@@ -66,7 +57,7 @@ def one(root: Path, name: str, live: bool = True) -> Capability:
     return found
 
 
-def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, tools: Path) -> None:
+def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, commands: Path) -> None:
     found = probe(node, live=True)
     assert [capability.name for capability in found] == list(NAMES)
     for capability in found:
@@ -75,12 +66,12 @@ def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, tools: P
         assert capability.why.isprintable()
         assert capability.why.endswith(capability.grant)
     assert found[0] == Capability("perf", "missing", "perf is not installed", "make setup")
-    assert not list(tools.iterdir())
+    assert not list(commands.iterdir())
 
 
-def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, tools: Path) -> None:
+def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, commands: Path) -> None:
     add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15", "power": None})
-    install_perf(tools, "perf version 6.8.12", replay("hybrid-6.8.csv"))
+    install_perf(commands, "perf version 6.8.12", replay("hybrid-6.8.csv"))
     assert one(node, "perf") == Capability("perf", "ok", "perf 6.8")
     atom, core = probe(node, True, ["hardware-counters"])
     assert atom == Capability(
@@ -94,18 +85,18 @@ def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, tools: Path) ->
     assert one(node, "migrations").state == "ok"
 
 
-def test_events_that_a_pmu_does_not_list_are_said_to_be_lacking(node: Path, tools: Path) -> None:
+def test_events_that_a_pmu_does_not_list_are_said_to_be_lacking(node: Path, commands: Path) -> None:
     add_pmus(node, {"armv8_cortex_a55": "2-3", "armv8_cortex_a76": "0-1"})
-    install_perf(tools, "perf version 6.1.192", replay("arm64-6.1.csv"))
+    install_perf(commands, "perf version 6.1.192", replay("arm64-6.1.csv"))
     assert [capability.why for capability in probe(node, True, ["hardware-counters"])] == [
         "cycles; armv8_cortex_a55 does not have instructions, cache-misses",
         "cycles; armv8_cortex_a76 does not have instructions, cache-misses",
     ]
 
 
-def test_a_guest_without_counters_says_what_would_give_them(node: Path, tools: Path) -> None:
+def test_a_guest_without_counters_says_what_would_give_them(node: Path, commands: Path) -> None:
     (node / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t: hypervisor\n")
-    install_perf(tools, "perf version 6.1.187", replay("guest.csv"))
+    install_perf(commands, "perf version 6.1.187", replay("guest.csv"))
     counters = one(node, "hardware-counters")
     assert counters.state == "missing"
     assert counters.why.startswith(
@@ -121,66 +112,66 @@ def test_a_recording_without_pmus_tells_nothing_of_counters(node: Path) -> None:
     assert one(node, "hardware-counters", live=False).hinders
 
 
-def test_a_pmu_that_refuses_every_event_is_missing(node: Path, tools: Path) -> None:
+def test_a_pmu_that_refuses_every_event_is_missing(node: Path, commands: Path) -> None:
     add_pmus(node, {"cpu": None})
-    install_perf(tools, "perf version 6.1.187", replay("guest.csv"))
+    install_perf(commands, "perf version 6.1.187", replay("guest.csv"))
     assert one(node, "hardware-counters").state == "missing"
 
 
-def test_a_perf_older_than_the_hybrid_node_is_not_believed(node: Path, tools: Path) -> None:
+def test_a_perf_older_than_the_hybrid_node_is_not_believed(node: Path, commands: Path) -> None:
     add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15"})
-    install_perf(tools, "perf version 5.10.1", replay("guest.csv"))
+    install_perf(commands, "perf version 5.10.1", replay("guest.csv"))
     found = probe(node, True, ["hardware-counters"])
     assert [capability.state for capability in found] == ["missing", "missing"]
     assert "does not tell cpu_atom from other PMUs" in found[0].why
 
 
-def test_an_ordinary_user_is_told_that_migrations_are_hidden(node: Path, tools: Path) -> None:
+def test_an_ordinary_user_is_told_that_migrations_are_hidden(node: Path, commands: Path) -> None:
     set_permission(node, paranoid="2", capabilities="0000000000000000")
-    install_perf(tools, "perf version 6.1.187", replay("guest-user.csv"))
+    install_perf(commands, "perf version 6.1.187", replay("guest-user.csv"))
     assert one(node, "perf").state == "limited"
     migrations = one(node, "migrations")
     assert migrations.state == "missing"
     assert migrations.grant == "sudo sysctl kernel.perf_event_paranoid=1"
 
 
-def test_a_kernel_that_forbids_counting_is_named_with_its_level(node: Path, tools: Path) -> None:
+def test_a_kernel_that_forbids_counting_is_named_with_its_level(node: Path, commands: Path) -> None:
     set_permission(node, paranoid="4", capabilities="0000000000000000")
-    install_perf(tools, "perf version 6.8.12", "echo 'Access is limited.' >&2; exit 255")
+    install_perf(commands, "perf version 6.8.12", "echo 'Access is limited.' >&2; exit 255")
     for name in ("perf", "migrations"):
         assert one(node, name).state == "missing"
         assert "perf_event_paranoid is 4" in one(node, name).why
 
 
-def test_a_kernel_without_perf_events_is_named(node: Path, tools: Path) -> None:
+def test_a_kernel_without_perf_events_is_named(node: Path, commands: Path) -> None:
     (node / "proc/sys/kernel/perf_event_paranoid").unlink()
-    install_perf(tools, "perf version 6.8.12", "exit 255")
+    install_perf(commands, "perf version 6.8.12", "exit 255")
     assert "no performance events" in one(node, "perf").why
 
 
-def test_a_wrapper_without_the_kernels_perf_says_so(node: Path, tools: Path) -> None:
+def test_a_wrapper_without_the_kernels_perf_says_so(node: Path, commands: Path) -> None:
     message = "WARNING: perf not found for kernel 6.8.0-31"
-    install(tools, "perf", f"echo '{message}' >&2; exit 2")
+    install(commands, "perf", f"echo '{message}' >&2; exit 2")
     assert f"does not work: {message}" in one(node, "perf").why
 
 
-def test_a_perf_without_control_is_too_old(node: Path, tools: Path) -> None:
-    install_perf(tools, "perf version 4.18.0-553.el8", "echo 'unknown option' >&2; exit 129")
+def test_a_perf_without_control_is_too_old(node: Path, commands: Path) -> None:
+    install_perf(commands, "perf version 4.18.0-553.el8", "echo 'unknown option' >&2; exit 129")
     assert "version 5.10 can" in one(node, "perf").why
 
 
-def test_what_perf_says_when_it_fails_is_handed_on(node: Path, tools: Path) -> None:
+def test_what_perf_says_when_it_fails_is_handed_on(node: Path, commands: Path) -> None:
     install_perf(
-        tools, "perf version 6.8.12", "echo 'Operation not' >&2; echo permitted >&2; exit 1"
+        commands, "perf version 6.8.12", "echo 'Operation not' >&2; echo permitted >&2; exit 1"
     )
     perf = one(node, "perf")
     assert "perf stat failed: Operation not permitted" in perf.why
     assert "CAP_PERFMON" in perf.grant
 
 
-def test_a_perf_that_is_no_program_is_a_reason(node: Path, tools: Path) -> None:
-    (tools / "perf").write_text("#!/nowhere/interpreter\n")
-    (tools / "perf").chmod(0o755)
+def test_a_perf_that_is_no_program_is_a_reason(node: Path, commands: Path) -> None:
+    (commands / "perf").write_text("#!/nowhere/interpreter\n")
+    (commands / "perf").chmod(0o755)
     assert "does not run" in one(node, "perf").why
 
 
@@ -208,38 +199,40 @@ def test_governors_are_named_with_their_driver(node: Path) -> None:
     assert found.why.startswith("powersave (intel_pstate); ")
 
 
-def test_tools_are_found_on_the_path_and_likwid_tells_its_version(node: Path, tools: Path) -> None:
-    install(tools, "taskset", "")
-    install(tools, "lstopo-no-graphics", "echo 'lstopo-no-graphics 2.11.2'")
-    install(tools, "likwid-pin", "echo 'likwid-pin -- Version 5.4.1 (commit: 0)'")
-    assert one(node, "taskset") == Capability("taskset", "ok", str(tools / "taskset"))
-    found = f"{tools}/lstopo-no-graphics, hwloc 2.11.2"
+def test_tools_are_found_on_the_path_and_likwid_tells_its_version(
+    node: Path, commands: Path
+) -> None:
+    install(commands, "taskset", "")
+    install(commands, "lstopo-no-graphics", "echo 'lstopo-no-graphics 2.11.2'")
+    install(commands, "likwid-pin", "echo 'likwid-pin -- Version 5.4.1 (commit: 0)'")
+    assert one(node, "taskset") == Capability("taskset", "ok", str(commands / "taskset"))
+    found = f"{commands}/lstopo-no-graphics, hwloc 2.11.2"
     assert one(node, "lstopo") == Capability("lstopo", "ok", found, optional=True)
     assert one(node, "likwid-pin") == Capability("likwid-pin", "ok", "likwid 5.4.1", optional=True)
     assert one(node, "numactl").grant == "make setup"
 
 
-def test_a_tool_that_does_not_run_is_missing(node: Path, tools: Path) -> None:
+def test_a_tool_that_does_not_run_is_missing(node: Path, commands: Path) -> None:
     for name in ("likwid-pin", "lstopo"):
-        install(tools, name, "echo 'error while loading shared libraries' >&2; exit 127")
+        install(commands, name, "echo 'error while loading shared libraries' >&2; exit 127")
         assert one(node, name).state == "missing"
 
 
-def test_on_a_recorded_tree_nothing_is_run(node: Path, tools: Path) -> None:
+def test_on_a_recorded_tree_nothing_is_run(node: Path, commands: Path) -> None:
     for name in ("perf", "taskset", "numactl", "likwid-pin", "lstopo", "sbatch", "qsub"):
-        install(tools, name, f"touch '{tools}/ran'")
+        install(commands, name, f"touch '{commands}/ran'")
     add_pmus(node, {"cpu": None})
     states = {found.name: found.state for found in probe(node, False, EVERY_NAME)}
     assert states.pop("settings") == "ok", "no journal is in the tree"
     assert set(states.values()) == {"missing"}
     assert "recorded tree" in one(node, "perf", live=False).why
-    assert not (tools / "ran").exists()
+    assert not (commands / "ran").exists()
 
 
-def test_only_what_is_asked_for_is_tried(node: Path, tools: Path) -> None:
-    install(tools, "perf", f"touch '{tools}/ran'")
+def test_only_what_is_asked_for_is_tried(node: Path, commands: Path) -> None:
+    install(commands, "perf", f"touch '{commands}/ran'")
     probe(node, True, ["energy", "taskset"])
-    assert not (tools / "ran").exists()
+    assert not (commands / "ran").exists()
     with pytest.raises(KeyError):
         probe(node, True, ["telepathy"])
 
@@ -251,15 +244,15 @@ def test_this_machine_can_be_asked() -> None:
     assert all(capability.why.isprintable() for capability in found.values())
 
 
-def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, tools: Path) -> None:
+def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, commands: Path) -> None:
     refused = RECORDED.parent / "c2c" / "refused-guest.txt"
     assert one(node, "perf-c2c", live=False).reason == "not tried: the node is a recorded tree"
     assert one(node, "perf-c2c").reason == "perf is not installed"
-    install(tools, "perf", "exit 0")
+    install(commands, "perf", "exit 0")
     assert one(node, "perf-c2c") == Capability(
         "perf-c2c", "ok", "samples accesses of user space", optional=True
     )
-    install(tools, "perf", f"cat '{refused}' >&2; exit 255")
+    install(commands, "perf", f"cat '{refused}' >&2; exit 255")
     (node / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor\n")
     found = one(node, "perf-c2c")
     assert (found.state, found.optional) == ("missing", True)
@@ -268,7 +261,7 @@ def test_perf_c2c_is_tried_and_what_grants_it_is_named(node: Path, tools: Path) 
     set_permission(node, paranoid="2", capabilities="0")
     assert one(node, "perf-c2c") == found
     denied = refused.with_name("refused-permission.txt")
-    install(tools, "perf", f"cat '{denied}' >&2; exit 255")
+    install(commands, "perf", f"cat '{denied}' >&2; exit 255")
     found = one(node, "perf-c2c")
     assert "CAP_PERFMON" in found.reason
     assert found.grant == "sudo sysctl kernel.perf_event_paranoid=1"

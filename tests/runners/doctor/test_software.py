@@ -22,15 +22,6 @@ LIVE = Path("/")
 QEMU = f"qemu-system-{platform.machine()}"
 
 
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    return folder
-
-
 def ask(name: str, root: Path = LIVE) -> dict[str, Capability]:
     return {found.name: found for found in probe(root, True, [name])}
 
@@ -56,19 +47,19 @@ def test_a_runtimes_default_waiting_is_what_the_runtime_itself_says(
 
 
 def test_programs_that_are_not_built_are_named_with_what_builds_them(
-    tools: Path, monkeypatch: pytest.MonkeyPatch
+    commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A checkout, of which nothing is built.
-    (tools / "CMakeLists.txt").touch()
-    monkeypatch.setattr(software, "ROOT", tools)
+    (commands / "CMakeLists.txt").touch()
+    monkeypatch.setattr(software, "ROOT", commands)
     assert ask("libomp")["libomp"] == Capability(
         "libomp", "missing", "lu-libomp is not built", "make setup"
     )
     unbuilt = ask("programs")["programs"]
     assert (unbuilt.state, unbuilt.grant) == ("missing", "make setup")
     assert "pinstudy-witness" in unbuilt.reason
-    install(tools, "pinstudy-witness", "")
-    install(tools, "lu-serial", "")
+    install(commands, "pinstudy-witness", "")
+    install(commands, "lu-serial", "")
     some = ask("programs")["programs"]
     assert some.state == "limited"
     assert "lu-libgomp" in some.reason and "lu-serial" not in some.reason
@@ -76,28 +67,28 @@ def test_programs_that_are_not_built_are_named_with_what_builds_them(
 
 
 def test_a_program_without_a_runtime_is_no_runtime(
-    tools: Path, monkeypatch: pytest.MonkeyPatch
+    commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(software, "ROOT", tools)
-    install(tools, "ldd", "echo '\tstatically linked'")
-    install(tools, "lu-libgomp", "")
+    monkeypatch.setattr(software, "ROOT", commands)
+    install(commands, "ldd", "echo '\tstatically linked'")
+    install(commands, "lu-libgomp", "")
     assert "loads no OpenMP runtime" in ask("libgomp")["libgomp"].reason
 
 
-def test_no_batch_system_is_one_line(tools: Path) -> None:
+def test_no_batch_system_is_one_line(commands: Path) -> None:
     (found,) = ask("batch").values()
     assert (found.name, found.state, found.optional) == ("batch", "missing", True)
     assert "sbatch, qsub, bsub, flux" in found.reason
-    assert not list(tools.iterdir())
+    assert not list(commands.iterdir())
 
 
-def test_batch_systems_tell_version_and_whether_they_answer(tools: Path) -> None:
-    install(tools, "sbatch", "echo 'slurm-wlm 22.05.8'")
-    install(tools, "scontrol", "echo 'Slurmctld(primary) at head is UP'")
-    install(tools, "qsub", "echo 'pbs_version = 23.06.06' >&2")
-    install(tools, "qstat", "echo 'Connection refused' >&2; exit 111")
-    install(tools, "bsub", "echo 'IBM Spectrum LSF Standard 10.1.0.13, Apr 15 2022' >&2")
-    install(tools, "flux", r"""[ "$1" = version ] && printf 'commands:\t\t0.88.0\n' || exit 1""")
+def test_batch_systems_tell_version_and_whether_they_answer(commands: Path) -> None:
+    install(commands, "sbatch", "echo 'slurm-wlm 22.05.8'")
+    install(commands, "scontrol", "echo 'Slurmctld(primary) at head is UP'")
+    install(commands, "qsub", "echo 'pbs_version = 23.06.06' >&2")
+    install(commands, "qstat", "echo 'Connection refused' >&2; exit 111")
+    install(commands, "bsub", "echo 'IBM Spectrum LSF Standard 10.1.0.13, Apr 15 2022' >&2")
+    install(commands, "flux", r"""[ "$1" = version ] && printf 'commands:\t\t0.88.0\n' || exit 1""")
     found = ask("batch")
     assert found["batch:slurm"].reason == "version 22.05.8; `scontrol ping` answers"
     assert found["batch:slurm"].state == "ok"
@@ -111,8 +102,8 @@ def test_batch_systems_tell_version_and_whether_they_answer(tools: Path) -> None
         assert found[name].optional
 
 
-def test_another_systems_qsub_is_not_taken_for_pbs(tools: Path) -> None:
-    install(tools, "qsub", "echo 'GE 8.1.9'")
+def test_another_systems_qsub_is_not_taken_for_pbs(commands: Path) -> None:
+    install(commands, "qsub", "echo 'GE 8.1.9'")
     found = ask("batch")["batch:pbs"]
     assert found.state == "missing"
     assert "(GE 8.1.9)" in found.reason
@@ -127,23 +118,23 @@ def write_kernel(node: Path) -> None:
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="guests are x86-64 ones so far")
-def test_guests_need_busybox_beside_qemu(tmp_path: Path, tools: Path) -> None:
+def test_guests_need_busybox_beside_qemu(tmp_path: Path, commands: Path) -> None:
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
     write_kernel(tmp_path / "node")
-    install(tools, QEMU, "")
+    install(commands, QEMU, "")
     found = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
     assert (found.state, found.grant) == ("missing", "make vm")
     assert "busybox is missing" in found.reason
 
 
-def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, tools: Path) -> None:
+def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, commands: Path) -> None:
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu hypervisor")
     root = tmp_path / "node"
     found = ask("virtual-machines", root)["virtual-machines"]
     assert found.state == "missing"
     assert f"{QEMU} is not installed" in found.reason
-    install(tools, QEMU, "")
-    install(tools, "busybox", "")
+    install(commands, QEMU, "")
+    install(commands, "busybox", "")
     write_kernel(root)
     emulated = ask("virtual-machines", root)["virtual-machines"]
     assert emulated.state == "limited"
@@ -152,10 +143,10 @@ def test_a_guest_without_nested_virtualisation_says_so(tmp_path: Path, tools: Pa
 
 
 def test_virtual_machines_need_a_kvm_device_that_may_be_used(
-    tmp_path: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(tools, QEMU, "")
-    install(tools, "busybox", "")
+    install(commands, QEMU, "")
+    install(commands, "busybox", "")
     write_kernel(tmp_path / "node")
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
     monkeypatch.setattr(services, "KVM", str(tmp_path / "kvm"))

@@ -118,25 +118,16 @@ def kept(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on the PATH."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    return folder
-
-
-@pytest.fixture
-def sampling(tools: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sampling(commands: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A perf that samples: 30 accesses, 16 of them hit what another core had modified."""
     monkeypatch.undo()
     perf = need_perf()
-    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("PATH", str(commands))
     accesses = [(cpu, LINE + 8 * cpu, LOCAL) for cpu in (0, 1) for _ in range(6)]
     accesses += [(1, LINE + 64, REMOTE)] * 4 + [(0, LINE, L1)] * 5 + [(0, LINE + 8, STORE)] * 9
-    (tools / "accesses.json").write_text(json.dumps(accesses))
-    install_sampling_perf(tools, perf)
-    return tools
+    (commands / "accesses.json").write_text(json.dumps(accesses))
+    install_sampling_perf(commands, perf)
+    return commands
 
 
 @pytest.mark.usefixtures("sampling")
@@ -200,10 +191,10 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
     ],
 )
 def test_a_node_that_cannot_says_so_once(
-    tmp_path: Path, tools: Path, refused: str | None, reason: str
+    tmp_path: Path, commands: Path, refused: str | None, reason: str
 ) -> None:
     if refused:
-        install(tools, "perf", refused)
+        install(commands, "perf", refused)
     lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
     told = make(lines)
     (name, found), *more = kept(lines.folder).items()
@@ -222,8 +213,8 @@ def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
     assert ContendedLines(plan_of("small"), NODE, tmp_path).left
 
 
-def test_cases_in_guests_are_not_looked_at(tmp_path: Path, tools: Path) -> None:
-    install(tools, "perf", "exit 0")
+def test_cases_in_guests_are_not_looked_at(tmp_path: Path, commands: Path) -> None:
+    install(commands, "perf", "exit 0")
     plan = plan_of("small", vm=Vm(cpus=1, memory_mib=256))
     lines = ContendedLines(plan, NODE, tmp_path / "c2c")
     make(lines)
@@ -254,8 +245,8 @@ def test_a_program_that_fails_has_no_lines_but_a_reason(
     assert not lines.left
 
 
-def test_a_perf_that_cannot_attach_is_a_reason(tmp_path: Path, tools: Path) -> None:
-    install(tools, "perf", 'case "$*" in *" -p "*) echo "no such luck" >&2; exit 255;; esac')
+def test_a_perf_that_cannot_attach_is_a_reason(tmp_path: Path, commands: Path) -> None:
+    install(commands, "perf", 'case "$*" in *" -p "*) echo "no such luck" >&2; exit 255;; esac')
     lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
     (case,) = lines.left
     make(lines)
