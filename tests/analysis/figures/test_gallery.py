@@ -11,8 +11,9 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
+from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
-from analysis.figures.gallery import MIN_TABLES, all_figures, write_figures
+from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.rows import MAX_DOTS
 from analysis.find import find
 from analysis.findings import Findings
@@ -291,39 +292,35 @@ def test_a_publication_needs_a_folder_to_be_drawn_into() -> None:
         write_figures("published:galante-2025")
 
 
-def for_two_processes(folder: Path) -> None:
-    """Write results with as many tables as two processes draw."""
+@pytest.fixture
+def four_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Results that two processes draw, each two tables."""
+    monkeypatch.setattr(gallery, "MIN_TABLES", 2)
     of = {"case_number": 1, "selection": "pcores"}
-    runs = [
-        record(t, r, table_number=t, app=f"app{t}", **of)
-        for t in range(1, 2 * MIN_TABLES + 1)
-        for r in (1, 2)
-    ]
-    write(folder, runs)
+    runs = [record(t, r, table_number=t, app=f"app{t}", **of) for t in (1, 2, 3, 4) for r in (1, 2)]
+    write(tmp_path, runs)
+    return tmp_path
 
 
-def test_many_tables_are_written_by_several_processes_alike(tmp_path: Path) -> None:
-    for_two_processes(tmp_path)
+def test_many_tables_are_written_by_several_processes_alike(four_tables: Path) -> None:
+    lines = write_figures(str(four_tables), formats=["svg"])
 
-    lines = write_figures(str(tmp_path), formats=["svg"])
-
-    results, findings = _opened(tmp_path)
-    assert len(findings.tables) == 2 * MIN_TABLES
+    results, findings = _opened(four_tables)
+    assert len(findings.tables) == 4
     drawn = [d for d in all_figures(results, findings) if isinstance(d, Drawing)]
     written = [line for line in lines if line.startswith("written: ")]
     assert [Path(line.removeprefix("written: ")).stem for line in written] == [
         d.name for d in drawn
     ]
     for figure in drawn:
-        assert (tmp_path / "figures" / f"{figure.name}.svg").read_bytes() == figure.data("svg")
+        assert (four_tables / "figures" / f"{figure.name}.svg").read_bytes() == figure.data("svg")
 
 
-def test_a_mistake_is_told_by_several_processes_too(tmp_path: Path) -> None:
-    for_two_processes(tmp_path)
-    (tmp_path / "taken").write_text("a file")
+def test_a_mistake_is_told_by_several_processes_too(four_tables: Path) -> None:
+    (four_tables / "taken").write_text("a file")
 
     with pytest.raises(UserError, match="cannot be written"):
-        write_figures(str(tmp_path), tmp_path / "taken" / "figures", ["svg"])
+        write_figures(str(four_tables), four_tables / "taken" / "figures", ["svg"])
 
 
 def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Path) -> None:
