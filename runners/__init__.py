@@ -1,1 +1,1 @@
-"""Floor 2: the node, mappings, plans, launching, measuring; ends in Run records."""
+"""Floor 2: the node, its settings, plans, launching and measuring; ends in records of runs."""

@@ -1,1 +1,1 @@
-"""How long a cache line takes from one CPU to another: which pairs, and their measurement."""
+"""How long a cache line takes from one CPU to another: choice of pairs, and measurement."""

@@ -1,4 +1,4 @@
-"""Measuring how long CPUs need to hand a cache line to each other, with the program pingpong."""
+"""Measures how long CPUs need to hand a cache line to each other, with the program pingpong."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from runners.node.node import Node
 from runners.node.state import read_state
 from runners.node.topology import topology_json
 
-# The version of the file's layout; a reader refuses what it does not know.
+# The version of the file's layout; readers refuse unknown versions.
 SCHEMA = 1
 FILE_NAME = "latency.json"
 METHODS = ("cas", "store")
 
-# What the program takes, apps/pingpong/main.cpp: least and most.
+# The minimum and maximum that the program accepts (apps/pingpong/main.cpp).
 SAMPLES = (10, 10_000)
 ADDRESSES = (1, 32)
 SEEDS = (0, 2**32)
 
-# What a sample takes, and what a pair and a run need beside their samples (threads, pages, warm-up
-# of some samples), in seconds; the program's own numbers, apps/pingpong/sampling.cpp.
+# Seconds of a sample (sample_ns in apps/pingpong/sampling.hpp), seconds that a pair needs besides
+# its samples (threads, pages), and samples of a run's warm-up (apps/pingpong/sampling.cpp).
 _SAMPLE_S = 50e-6
 _PAIR_S = 2e-3
 _SAMPLES_OF_WARM_UP = 3
 
-# Pairs done, of how many, and the seconds that the others will take; None before the first is done.
+# Arguments: pairs done, all pairs, and expected seconds for the rest (None before the first pair).
 Progress = Callable[[int, int, float | None], None]
 
 
@@ -47,7 +47,7 @@ class LatencySettings:
     """How each pair is measured: two directions x `addresses` runs of `samples` or more.
 
     A run goes on until half the 95 % interval of its median is at most the share `precision` of
-    the median, or it has `most` samples; with None it ends with `samples`.
+    the median, or it has `most` samples; with None it ends after `samples`.
     """
 
     method: str = "cas"
@@ -58,7 +58,7 @@ class LatencySettings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Raise UserError for what the program would refuse."""
+        """Raise UserError for values that the program would refuse."""
         for name, value, least, most in (
             ("samples", self.samples, *SAMPLES),
             ("addresses", self.addresses, *ADDRESSES),
@@ -86,7 +86,7 @@ class LatencySettings:
 
 
 def estimate_s(pairs: int, settings: LatencySettings) -> float:
-    """Return about how many seconds so many pairs take when the fewest samples are enough."""
+    """Return the expected seconds for so many pairs when the fewest samples are enough."""
     runs = 2 * settings.addresses
     return pairs * (_PAIR_S + runs * (settings.samples + _SAMPLES_OF_WARM_UP) * _SAMPLE_S)
 
@@ -102,9 +102,9 @@ def measure(
 
     `program` is the pingpong to run, by default the one that was built.
 
-    When it is stopped (KeyboardInterrupt), the content has the pairs that were done and is marked
-    `interrupted`; without any, KeyboardInterrupt passes through. Raises StudyError when the program
-    is not built or fails, when no pair could be measured, and when a study is at work on the node.
+    After a KeyboardInterrupt the content has the pairs done so far and is marked `interrupted`; if
+    there are none, KeyboardInterrupt is raised. Raises StudyError when the program is not built or
+    fails, when no pair could be measured, and when another process holds the node's lock.
     """
     with NodeLock(node.root):
         return measure_locked(node, plan, settings, progress, program)
@@ -144,7 +144,7 @@ def measure_locked(
 
 
 def write_latency(folder: Path, content: dict[str, Any]) -> Path:
-    """Write `latency.json` into a folder, whole or not at all, and return its path.
+    """Write `latency.json` into a folder, atomically, and return its path.
 
     Raises StudyError when the folder cannot be written.
     """
@@ -157,7 +157,7 @@ def write_latency(folder: Path, content: dict[str, Any]) -> Path:
 def _identity(
     node: Node, plan: LatencyPlan, settings: LatencySettings, program: Path
 ) -> dict[str, Any]:
-    """Return everything of the file that is known before the first pair is measured."""
+    """Return the fields of the file that are known before the first pair is measured."""
     cpus = sorted({cpu for pair in plan.pairs for cpu in pair})
     state = read_state(node, cpus)
     known = {

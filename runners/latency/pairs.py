@@ -1,6 +1,6 @@
-"""Which pairs of CPUs a latency measurement takes: all, some of every class, or those named.
+"""Chooses the CPU pairs of a latency measurement: all, some of every class, or those named.
 
-A class of pairs is how near two CPUs are, as the kernel tells it, and of which kinds they are.
+The class of a pair is how near its CPUs are, as the kernel reports it, and their core kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Pair = tuple[int, int]
 
 ALL, REPRESENTATIVE, GIVEN = "all", "representative", "given"
 
-# The classes of nearness, nearest first; the first one that is true of a pair is its class.
+# How near two CPUs are, nearest first; the first relation that is true of a pair counts.
 SIBLINGS = "SMT siblings"
 SHARED_L2 = "one L2"
 SHARED_L3 = "one L3"
@@ -33,20 +33,20 @@ RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PAC
 
 _CPU = re.compile(r"[0-9]{1,6}")
 
-# When all pairs take longer, the shorter plan is named.
+# When all pairs take longer than this, the representative plan is suggested.
 LONG_S = 600.0
-# Enough for a class's median and spread; a class of fewer pairs is measured as a whole.
+# Enough for a class's median and spread; a smaller class is measured as a whole.
 PAIRS_OF_A_CLASS = 8
-# One pair of a CPU says nothing of whether the CPU or its partner is slow.
+# A single pair cannot show whether the CPU or its partner is slow.
 PAIRS_OF_A_CPU = 2
 
 
 @dataclass(frozen=True)
 class LatencyPlan:
-    """The pairs to measure, the lower CPU first, of the `of` pairs that the allowed CPUs have.
+    """The pairs to measure, each with its lower CPU first; `of` counts all pairs of allowed CPUs.
 
-    `name` is all, representative or given; `why` says in words what the pairs are, and what cannot
-    be concluded from them.
+    `name` is all, representative or given; `why` describes the pairs, and what cannot be concluded
+    from them.
     """
 
     name: str
@@ -84,8 +84,8 @@ def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int 
 def plan_of(topology: Topology, which: str, cpus: str | None = None, seed: int = 1) -> LatencyPlan:
     """Return the plan that a text names: `all`, `representative`, or pairs such as `0:1,0:2`.
 
-    `cpus` is a list of CPUs that the pairs are to be of, None for all that are allowed. Raises
-    UserError for what is no plan, or none of this node.
+    `cpus` is a CPU list that limits the pairs; None means all allowed CPUs. Raises UserError for a
+    text that is no plan, and for CPUs that cannot be measured here.
     """
     chosen = which if which in (ALL, REPRESENTATIVE) else parse_pairs(which)
     if cpus is None:
@@ -102,7 +102,7 @@ def plan_of(topology: Topology, which: str, cpus: str | None = None, seed: int =
 
 
 def plan_lines(topology: Topology, plan: LatencyPlan, expected_s: float) -> list[str]:
-    """Return in lines how many pairs there will be, how long they take, which plan is shorter."""
+    """Return lines with the number of pairs, their expected time and, if long, a shorter plan."""
     lines = [f"{plural(len(plan.pairs), 'pair')} of {plan.of}, about {duration(expected_s)}"]
     if plan.name != ALL:
         lines.append(plan.why)
@@ -132,7 +132,7 @@ def parse_pairs(text: str) -> list[Pair]:
 
 
 def relations(topology: Topology) -> Callable[[int, int], str]:
-    """Return the function that says how near two different CPUs are, in a word of RELATIONS."""
+    """Return a function from two different CPUs to their relation, one of RELATIONS."""
     core = _group_of(core.cpus for core in topology.cores)
     l2, l3 = (_group_of(sharing(topology.caches, level)) for level in (2, 3))
     numa = _group_of(node.cpus for node in topology.numa)
@@ -151,7 +151,7 @@ def relations(topology: Topology) -> Callable[[int, int], str]:
 
 
 def kinds_of_pairs(topology: Topology) -> Callable[[int, int], list[str]]:
-    """Return the function that names the kinds of two CPUs, best first, one where they share it.
+    """Return a function from two CPUs to their core kinds, best first; equal kinds are named once.
 
     The name is empty where kinds declared by hand leave a CPU out.
     """
@@ -178,7 +178,7 @@ def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
 
 
 def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair, ...], str]:
-    """Return pairs of every class, two or more of each CPU, and what they are in words."""
+    """Return pairs of every class, two or more of each CPU, and their description."""
     found = classes(topology)
     met: Counter[int] = Counter()
     pairs: dict[Pair, None] = {}
@@ -187,7 +187,7 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
         for pair in _drawn(of_class, wanted, met, draw):
             pairs[pair] = None
             met.update(pair)
-    # What a CPU still lacks it gets from the nearest others: among them is its best partner.
+    # A CPU in too few pairs gets more with its nearest CPUs, which include its best partner.
     for cpu in draw.sample(topology.allowed, len(topology.allowed)):
         for partner in _nearest(cpu, topology, met, draw):
             if met[cpu] >= PAIRS_OF_A_CPU:
@@ -209,7 +209,7 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
 def _drawn(
     of_class: list[Pair], wanted: int, met: Counter[int], draw: random.Random
 ) -> Iterator[Pair]:
-    """Yield so many pairs of a class, of CPUs that so far are in few pairs."""
+    """Yield `wanted` pairs of a class, and prefer CPUs that are in few pairs so far."""
     left = draw.sample(of_class, len(of_class))
     for _ in range(wanted):
         chosen = min(left, key=lambda pair: met[pair[0]] + met[pair[1]])
@@ -218,7 +218,7 @@ def _drawn(
 
 
 def _nearest(cpu: int, topology: Topology, met: Counter[int], draw: random.Random) -> list[int]:
-    """Return the other CPUs, nearest first; those equally near that are in few pairs come first."""
+    """Return the other CPUs, nearest first; of equally near ones first those in fewest pairs."""
     relation = relations(topology)
     others = [other for other in topology.allowed if other != cpu]
     draw.shuffle(others)
@@ -226,7 +226,7 @@ def _nearest(cpu: int, topology: Topology, met: Counter[int], draw: random.Rando
 
 
 def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
-    """Return named pairs with the lower CPU first; raises UserError for those that cannot be."""
+    """Return named pairs with the lower CPU first; raises UserError for invalid pairs."""
     if not pairs:
         raise UserError("pairs: there is none; expected pairs such as 0:1,0:2")
     checked: dict[Pair, None] = {}
@@ -248,5 +248,5 @@ def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
 
 
 def _group_of(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
-    """Return the number of the group that each CPU is in."""
+    """Return the number of each CPU's group, by CPU."""
     return {cpu: number for number, cpus in enumerate(groups) for cpu in cpus}

@@ -1,4 +1,4 @@
-"""The program pingpong at work: started for many pairs, read line by line, stopped at any time."""
+"""Runs pingpong for many pairs, reads its output line by line, and can stop it at any time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from runners.latency.pairs import Pair
 
 PROGRAM = "pingpong-pthreads"
 
-# It ends within microseconds of being told to, unless the machine hangs.
+# It ends within microseconds of SIGTERM, unless the machine hangs.
 _END_LIMIT_S = 5.0
 _MAX_REASON_CHARACTERS = 300
 
 
 class Measuring:
-    """One run of the program; `pairs` and `left_out` grow as the latency file has them."""
+    """One run of the program; `pairs` and `left_out` grow in the form of the latency file."""
 
     def __init__(self, program: Path, arguments: Sequence[str], pairs: Sequence[Pair]) -> None:
-        """Start the program; raises StudyError when that is not possible."""
+        """Start the program; raises StudyError when it cannot be started."""
         self.pairs: list[dict[str, Any]] = []
         self.left_out: list[dict[str, Any]] = []
         self._name = program.name
@@ -34,17 +34,17 @@ class Measuring:
         command = [str(program), *arguments, "--json-lines", "--pairs-from", "-"]
         pipe = subprocess.PIPE
         try:
-            # On stderr the program says a line when it ends: no pipe is too small for that.
+            # The program prints one line on stderr, when it ends: that fits into the pipe's buffer.
             self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             raise StudyError(f"{program}: cannot be started ({error.strerror})") from None
         self._tell(pairs)
 
     def pairs_done(self) -> Iterator[int]:
-        """Yield how many pairs are done, measured or left out, whenever it is one more.
+        """Yield the number of pairs that are done (measured or left out) after each pair.
 
-        Raises StudyError when the program fails, or no pair could be measured, KeyboardInterrupt
-        also when only the program was interrupted.
+        Raises StudyError when the program fails or no pair could be measured, and KeyboardInterrupt
+        even when only the program was interrupted.
         """
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -75,14 +75,14 @@ class Measuring:
 
     def _tell(self, pairs: Sequence[Pair]) -> None:
         assert self._process.stdin is not None
-        # A program that has ended already has said why.
+        # A program that has ended already has printed the reason.
         with suppress(BrokenPipeError):
             self._process.stdin.write("".join(f"{a}:{b}\n" for a, b in pairs).encode())
         with suppress(BrokenPipeError):
             self._process.stdin.close()
 
     def _take(self, line: bytes) -> bool:
-        """Keep what a line says; returns whether it was of a pair."""
+        """Keep the content of a line; return whether the line was about a pair."""
         try:
             said = json.loads(line)
             if "cpus" not in said:

@@ -1,1 +1,1 @@
-"""What is measured of a run: counters of perf, energy, and the conditions on the node around it."""
+"""Measurements of a run: perf's counters, energy, and the conditions on the node around it."""

@@ -1,4 +1,4 @@
-"""What a meter of a run is, and meters that tell how the node's state differs after a run."""
+"""The interface of meters, and the base class of meters that compare the states around a run."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ State = TypeVar("State")
 class Meter(Protocol):
     """Measures something around a run: energy, temperature.
 
-    Meters nest: the first of several starts first and stops last, farthest from the program.
+    Meters nest: the first one starts first and stops last, so it is farthest from the program.
     """
 
     def start(self) -> None:
         """Read the state before the program is released."""
 
     def sample(self) -> None:
-        """Called now and then while the program runs, so that counters cannot wrap unseen."""
+        """Called regularly while the program runs, so that no counter wraps around unseen."""
 
     def stop(self) -> None:
         """Read the state after the program has ended."""
 
 
 class BeforeAfterMeter(ABC, Generic[State]):
-    """Keeps the states at both ends of a run; one serves many runs."""
+    """Keeps the states before and after a run; one meter serves many runs."""
 
     def __init__(self, nothing: State) -> None:
-        """`nothing` is the state of what was not read."""
+        """`nothing` stands for a state that was not read."""
         self._nothing = self._before = self._after = nothing
 
     def start(self) -> None:
-        """Take the state before a run."""
+        """Read the state before a run."""
         self._before, self._after = self._read(), self._nothing
 
     def sample(self) -> None:
-        """Nothing to follow: what is counted does not wrap within a run."""
+        """Do nothing: these counters do not wrap around within a run."""
 
     def stop(self) -> None:
-        """Take the state after a run."""
+        """Read the state after a run."""
         self._after = self._read()
 
     @abstractmethod

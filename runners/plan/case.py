@@ -14,10 +14,10 @@ from configs.mapping import Mapping
 
 @dataclass(frozen=True)
 class Vcpus:
-    """Where the host puts a guest's virtual CPUs: `cpus` are the host's, in the order they take.
+    """Where the host puts a guest's virtual CPUs: `cpus` are the host's, in the order of use.
 
-    The guest has `count` of them, and so many MiB of memory. `emulated` ones are cases of their
-    own: a study that is continued where there is KVM does not mix them.
+    The guest has `count` virtual CPUs and `memory_mib` MiB of memory. `emulated` guests make cases
+    of their own, so that a study that is resumed under KVM does not mix them.
     """
 
     mapping: Mapping
@@ -38,8 +38,8 @@ class Case:
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
-    pinned threads take them; one that two threads share stands there twice. With `vcpus` the case
-    runs in a guest, whose CPUs `cpus` are.
+    pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
+    in a guest, and `cpus` are the guest's.
     """
 
     table: int
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def host_cpus(self) -> tuple[int, ...]:
-        """The CPUs of this node that the case uses, in the order that they are taken."""
+        """The CPUs of this node that the case uses, in the order of use."""
         return self.vcpus.cpus if self.vcpus else self.cpus
 
     @property
@@ -68,12 +68,12 @@ class Case:
 
     @property
     def boot(self) -> str:
-        """What names the boot of the guest that the case shares with others; empty without one."""
+        """The name of the guest boot that the case shares with others; empty without a guest."""
         return self.vcpus.mapping.name if self.vcpus else ""
 
     @property
     def mask(self) -> tuple[int, ...]:
-        """The CPUs ascending: each thread's own under `none` and `set`, their union under `pin`."""
+        """The CPUs sorted: each thread's mask under `none` and `set`, their union under `pin`."""
         return tuple(sorted(set(self.cpus)))
 
     @cached_property
@@ -93,7 +93,7 @@ class Case:
 
 @dataclass(frozen=True)
 class SkippedCase:
-    """A case that this node cannot do, and why; `fields` are those of a case's record."""
+    """A case that this node cannot run, and why; `fields` are those of a case's record."""
 
     table: int
     number: int
@@ -102,12 +102,12 @@ class SkippedCase:
 
     @classmethod
     def of(cls, case: Case, reason: str) -> SkippedCase:
-        """Leave this case out."""
+        """Return a case as a skipped one."""
         return cls(case.table, case.number, case_fields(case), reason)
 
     @property
     def case_id(self) -> str:
-        """A stable digest of what would have defined the case."""
+        """A stable digest of the fields; without the size's arguments, unlike a case's own."""
         return digest_of(self.fields)
 
 

@@ -1,9 +1,9 @@
-"""From a case to the command line and environment that run it. Pure.
+"""Makes the launch line of a case: its command line and environment. Pure.
 
-A run's OpenMP environment is built from nothing: what the user's shell, a module system or a
-batch system left behind would else decide the placement. Wait policy and loop schedule are always
-set, because their defaults differ between runtimes, versions and even CPUs (libgomp from GCC 14 on
-and libomp spin not at all on hybrid CPUs, and long elsewhere).
+A run's OpenMP environment is built from scratch: otherwise variables of the user's shell, a module
+system or a batch system would decide the placement. The loop schedule is always set, the wait
+policy unless it is `runtime-default`, because their defaults differ between runtimes, versions and
+even CPUs (libgomp from GCC 14 on and libomp do not spin on hybrid CPUs, and spin long elsewhere).
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from base.cpulist import format_cpulist
 from runners.plan.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
-# What is inherited and left alone, because a program may need it, but decides how it runs: the
-# loader's and the allocator's variables (ld.so(8), mallopt(3)), and libraries' with threads.
+# Inherited variables that are kept, because a program may need them, and recorded, because they
+# affect the run: those of the loader, the allocator (ld.so(8), mallopt(3)) and threaded libraries.
 TELLING_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_")
 MAX_CHARACTERS = 500
-# Where a program has no loop with schedule(runtime) the value has no effect; it is set anyway.
+# Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How a case is started: `launcher` stands outside the measured window, before the program.
+    """How a case is started: `launcher` precedes the program, outside the measured window.
 
-    `set_variables` and `removed_variables` are the difference to the environment that was
-    inherited, `environment` is the whole of it.
+    `environment` is the whole environment; `set_variables` and `removed_variables` are its
+    differences from the inherited one.
     """
 
     launcher: tuple[str, ...]
@@ -46,7 +46,7 @@ class Launch:
 
     @property
     def told_variables(self) -> dict[str, str]:
-        """Inherited variables that were left and decide how the program runs; long ones cut."""
+        """Inherited variables that were kept and affect the run; long values are cut."""
         return {
             name: value[:MAX_CHARACTERS]
             for name, value in sorted(self.environment.items())
@@ -80,7 +80,7 @@ def build_launch(
 def program_arguments(case: Case) -> list[str]:
     """Return the program's arguments; the item `{size}` becomes the arguments of the size.
 
-    Last come those that tell it where its threads are to be, if they are pinned and it can be told.
+    The app's placement arguments come last, if it has any and threads are pinned.
     """
     arguments: list[str] = []
     for argument in case.app.arguments:
@@ -101,9 +101,9 @@ def _placement_arguments(case: Case) -> list[str]:
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
-    """Return what is set in the program's environment; nothing else of OpenMP's is.
+    """Return the variables to set; the program gets no other OpenMP variables.
 
-    OMP_PROC_BIND is absent unless threads are pinned by places: libomp 14 binds threads even under
+    OMP_PROC_BIND is set only together with OMP_PLACES: libomp 14 binds threads even under
     OMP_PROC_BIND=false as soon as there are places.
     """
     variables = {
@@ -131,14 +131,14 @@ def places_of(binding: str, cpus: Iterable[int]) -> str:
 
 
 def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what stands before the program.
+    """Return the launcher, which precedes the program on the command line.
 
-    Places, and a program's own pinning, are combined with taskset on the same CPUs: the program's
+    OMP_PLACES and a program's own pinning are combined with taskset on the same CPUs: the program's
     start and its serial phases belong to the selection too. likwid-pin pins when threads are
-    created and leaves the main thread anywhere before (5.2, with two threads or more), so it is
-    combined with taskset as well; taskset comes after it, since likwid-pin takes CPU numbers as
-    logical ones inside a restricted set. `-s 0x0` says that no thread is to be skipped, which its
-    detection gets wrong where libgomp has no symbols (likwid issue 750).
+    created and until then leaves the main thread anywhere (5.2, with two threads or more), so it is
+    combined with taskset as well. taskset comes after it, since likwid-pin takes CPU numbers as
+    logical ones inside a restricted set. `-s 0x0` makes likwid-pin skip no thread: its detection of
+    threads to skip fails where libgomp has no symbols (likwid issue 750).
     """
     cpus = format_cpulist(case.mask)
     if case.mechanism in ("taskset", "omp-places", "program"):

@@ -1,4 +1,4 @@
-"""How long runs will take, as far as that is known before they are made. Pure."""
+"""Estimates how long runs will take. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 
 from runners.plan.case import Case
 
-# What a run costs beside the program: perf's start, the record, the look at the node.
+# What a run costs besides the program: perf's start, the record, reading the node's state.
 OVERHEAD_S = 0.02
 # likwid-pin up to 5.5 sleeps a second before it starts the program.
 LIKWID_START_S = 1.1
 
 
 def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
-    """Return about how long one run takes, in seconds: measured before, or the app's own hint.
+    """Return the expected seconds of one run, from earlier runs or the app's hint, else None.
 
     `measured_s` maps a case_id to the mean of its runs so far. The hint is for one thread and is
     divided by the threads, as if the program scaled perfectly: good enough for a forecast.
@@ -27,20 +27,20 @@ def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
 
 
 def overhead_s(case: Case) -> float:
-    """Return what a run of the case takes beside its program, in seconds."""
+    """Return what a run of the case takes besides its program, in seconds."""
     return OVERHEAD_S + (LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0)
 
 
 class Forecast:
-    """The expected time of the runs that are left, corrected by every run that is made.
+    """The expected time of the pending runs, corrected after every run.
 
-    A correction costs the same however large the study is.
+    A correction takes constant time, however large the study is.
     """
 
     def __init__(
         self, cases: Collection[Case], left: Iterable[str], measured_s: Mapping[str, float]
     ) -> None:
-        """`left` names the case of each run to be made, `measured_s` has a case's mean seconds."""
+        """`left` has the case_id of each pending run, `measured_s` the mean seconds by case_id."""
         self._left = Counter(left)
         self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
         self._overhead = {case.case_id: overhead_s(case) for case in cases}
@@ -49,7 +49,7 @@ class Forecast:
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds of all that is left, or None while some case has no estimate."""
+        """The expected seconds of all pending runs, or None while some case has no estimate."""
         return None if self._unknown else max(0.0, self._total)
 
     def one_s(self, case_id: str) -> float | None:
@@ -57,7 +57,7 @@ class Forecast:
         return None if self._each[case_id] is None else self._one_s(case_id)
 
     def made(self, case_id: str, mean_s: float | None) -> None:
-        """One run of the case is done (or will not be made); `mean_s` is its new mean time."""
+        """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
         before = self._each[case_id]
         count = self._left[case_id]
         self._total -= count * self._one_s(case_id)
@@ -70,7 +70,7 @@ class Forecast:
         self._total += (count - 1) * self._one_s(case_id)
 
     def forget(self, case_id: str) -> int:
-        """The case makes no more runs; return how many it would have made."""
+        """Drop the pending runs of the case; return how many there were."""
         count = self._left[case_id]
         if count:
             self._unknown -= self._each[case_id] is None

@@ -1,4 +1,4 @@
-"""What binds threads: chosen for a mapping and a program's build, or refused with a reason."""
+"""Chooses the mechanism that binds threads, for a mapping and a program's build."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from runners.plan.selection import CannotMapError
 
 
 def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> str | None:
-    """Return what realises the mapping for a build of an app that has this OpenMP runtime.
+    """Return the mechanism of a mapping for a build of the app with this OpenMP runtime.
 
-    A named mechanism is kept or refused, an unnamed one is the best that can express it: a
-    program without OpenMP is pinned by taskset, its threads, if it has several, by itself; of a
-    runtime that nobody knows threads are pinned by a named mechanism only. Raises CannotMapError
-    with the reason.
+    A mechanism that the mapping names is kept or refused. Otherwise the best one that can express
+    the mapping is chosen. For `pin`, taskset pins a program with one thread and no OpenMP or an
+    unknown runtime (`other`). Without OpenMP several threads are pinned by the program itself; with
+    an unknown runtime the mapping must name a mechanism. Raises CannotMapError with the reason.
     """
     able = EXPRESSED_BY[mapping.binding]
     if mapping.mechanism is None:
@@ -74,6 +74,6 @@ def check_mechanism(
 def needed_tool(mechanism: str | None) -> str | None:
     """Return the launcher that a mechanism needs.
 
-    Places, and a program that pins its own threads, are combined with taskset.
+    OMP_PLACES and a program's own pinning are combined with taskset.
     """
     return "taskset" if mechanism in ("omp-places", "program") else mechanism

@@ -1,9 +1,9 @@
-"""In which order runs are made. Pure; the same seed gives the same order on every Python.
+"""Puts runs in order. Pure; the same seed gives the same order on every Python.
 
 Randomised complete blocks: each repetition is a shuffled pass over all cases, so that drift of
-the machine (temperature, other users) falls on all cases alike and comparisons can be paired by
-block. Cases are sorted by a hash of seed, block and case, which is a shuffle that does not change
-for the others when a case joins or leaves a study that is continued.
+the machine (temperature, other users) affects all cases alike and comparisons can be paired by
+block. Cases are sorted by a hash of seed, block and case: in this shuffle the order of the other
+cases does not change when a case joins or leaves a resumed study.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PlannedRun(NamedTuple):
 
     @property
     def key(self) -> tuple[str, bool, int]:
-        """What makes the run the same one in a later attempt."""
+        """What identifies the run in a later attempt."""
         return (self.case_id, self.warmup, self.repetition)
 
 
@@ -36,8 +36,8 @@ def plan_groups(
 ) -> list[PlannedRun]:
     """Return every run of a study whose cases come in named groups, one group after the other.
 
-    Groups are what cannot be mixed: the cases of one boot of a guest. Their names and the seed give
-    their order, and the cases of each are ordered as `plan_order` does it.
+    A group is the cases of one guest boot, which cannot be mixed with others. The names and the
+    seed give the order of groups; `plan_order` orders the cases of each group.
     """
     names = list(groups) if order == "sequential" else _shuffled(list(groups), f"{seed}/groups")
     runs = [
@@ -55,7 +55,7 @@ def plan_order(
 ) -> list[PlannedRun]:
     """Return every run of these cases in the order in which it is to be made.
 
-    `order` is `randomised-blocks` or `sequential`: a case's warm-up runs and repetitions together.
+    `order` is `randomised-blocks`, or `sequential`, which keeps all runs of a case together.
     """
     passes = [(True, number) for number in range(1, warmup + 1)]
     passes += [(False, number) for number in range(1, repetitions + 1)]

@@ -1,4 +1,4 @@
-"""From a study and a node to its cases: what will run, what is left out and why. Pure."""
+"""Makes a study's cases for a node: what will run, what is left out and why. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.order import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 
-# Answers "why can this governor not be in force on these CPUs?" with a reason, or None.
+# Returns why a governor cannot be in force on these CPUs, or None.
 GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
 
 
@@ -36,9 +36,9 @@ class Plan:
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
-        """Every run of the cases, in order; with a precision, as many as may be made.
+        """Every run of the cases, in order; with a precision, the maximum number of runs.
 
-        With `blocks` only the repetitions in them, and the warm-up runs, which every node needs.
+        With `blocks` only their repetitions, and the warm-up runs, which every node needs.
         """
         study = self.study
         boots: dict[str, list[str]] = {}
@@ -88,11 +88,11 @@ def make_plan(
 ) -> Plan:
     """Return the study's cases as this node can run them.
 
-    `find_program` gives the path of a program's name or None, `tools` are the launchers at hand.
-    `emulated` is whether guests would have no processor of their own.
+    `find_program` returns the path of a program's name or None, `tools` are the installed
+    launchers. `emulated` is whether guests would run without KVM.
     Rows are numbered within a table before anything is left out: all mappings under the first
-    governor, then all under the next, as in the published tables. For guests, whose threads
-    `mappings` map, that is: all mappings in them under the first mapping of their virtual CPUs.
+    governor, then all under the next, as in the published tables. With guests, each governor has
+    all mappings under the first virtual CPU mapping, then all under the next.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
@@ -122,9 +122,9 @@ def make_plan(
 
 
 def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
-    """Part the cases from those that are an earlier one's execution under another name.
+    """Separate the cases from those that repeat an earlier case's execution under another name.
 
-    Raced, they would share its luck: one of two equal cases is the best of both.
+    A race would favour an execution that takes part twice: the luckier of both cases counts.
     """
     first: dict[object, Case] = {}
     same = []
@@ -137,9 +137,9 @@ def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
 
 
 def _execution(case: Case) -> tuple[object, ...]:
-    """Return what cases share whose command, environment, affinity and governor are the same.
+    """Return a key that is equal for cases with equal command, environment, mask and governor.
 
-    What OpenMP is told is nothing to a program without it. A mask is set by either tool alike.
+    OpenMP's settings do not affect a program without OpenMP. taskset and numactl set equal masks.
     """
     openmp = (case.threads, case.schedule, case.wait_policy)
     pins = case.mapping.binding == "pin" and case.threads > 1
@@ -185,7 +185,7 @@ def _bind(
     tools: Iterable[str],
     vcpus: Vcpus | None = None,
 ) -> Case | SkippedCase:
-    """Give the row its CPUs on this node, or the reason why the node cannot do the mapping."""
+    """Return the row's case with its CPUs, or skipped with the reason why it cannot be mapped."""
     mechanism: str | None = mapping.mechanism
     cpus: tuple[int, ...] = ()
     reason = None

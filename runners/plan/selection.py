@@ -1,10 +1,9 @@
-"""From a mapping's words to CPU numbers of this node. Pure.
+"""Translates a mapping's selection into CPU numbers of this node. Pure.
 
-Which CPUs a selection means, and in which order pinned threads take them, is defined here and
-nowhere else; what cannot be done on a node gets its reason. A cluster is a group of cores that
-share a cache. Of pairs of CPUs, threads 2i and 2i + 1 are neighbours; the programs of the affinity
-experiments find the same pairs by themselves (apps/common/placements.hpp), and a test compares
-both.
+Only this module defines which CPUs a selection means, and in which order pinned threads take them;
+it gives the reason when a node cannot provide a selection. A cluster is a group of cores that share
+a cache. In selections of pairs, threads 2i and 2i + 1 are neighbours. The programs of the affinity
+experiments compute the same pairs themselves (apps/common/placements.hpp); a test compares both.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ def usable(core: Core, topology: Topology) -> tuple[int, ...]:
 
 
 def ranked_cores(topology: Topology) -> list[Core]:
-    """Return the cores, best kind first, then by their first CPU; of no kind last."""
+    """Return the cores, best kind first, then by first CPU; cores without a kind come last."""
     return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
 
 
 def clusters_of(topology: Topology) -> list[list[Core]]:
     """Return the groups of cores that share a cache which not all cores share.
 
-    These are cores with one L2 (a module of E-cores), or where no cores share an L2, with one L3.
+    These are cores with one L2 (a module of E-cores), or with one L3 where no cores share an L2.
     """
     return _sharing(topology, 2) or _sharing(topology, 3)
 
@@ -53,10 +52,10 @@ def clusters_of(topology: Topology) -> list[list[Core]]:
 def cores_of_half_the_clusters(topology: Topology) -> list[Core]:
     """Return the usable cores of the first half of each kind's clusters, best kind first.
 
-    The clusters of a kind are its cores with one L2, or where no two have one, with one L3, each of
-    which not all cores of the node share; a core beside them is a cluster of its own. They come in
-    the order of packages, then of CPUs, and an odd number is rounded up. A kind without clusters
-    keeps all its cores. Raises CannotMapError when that would leave out no core.
+    The clusters of a kind are its cores with one L2, or with one L3 where no two share an L2; a
+    cache that all cores of the node share does not count. Any other core is a cluster of its own.
+    Clusters are sorted by package, then by CPU; half of an odd number is rounded up. A kind without
+    clusters keeps all its cores. Raises CannotMapError when no core would be left out.
     """
     cores = [core for core in ranked_cores(topology) if usable(core, topology)]
     kept: list[Core] = []
@@ -77,7 +76,7 @@ def cores_of_half_the_clusters(topology: Topology) -> list[Core]:
 
 
 def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core]]:
-    """Return these cores by cluster, or nothing when no two of them are in one."""
+    """Return these cores by cluster, or nothing when no two of them share a cluster."""
     for level in (2, 3):
         groups = [[core for core in cores if core in group] for group in _sharing(topology, level)]
         if any(len(group) > 1 for group in groups):
@@ -111,7 +110,7 @@ def same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
 
 
 def same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return neighbouring cores of each cluster, two and two, best kind first."""
+    """Return pairs of neighbouring cores of each cluster, best kind first."""
     clusters = clusters_of(topology)
     if not clusters:
         raise CannotMapError(NO_CLUSTERS)
@@ -150,7 +149,7 @@ def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
 
 
 def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tuple[int, ...]:
-    """Return the CPUs of the pairs in a row; raise CannotMapError when they are too few."""
+    """Return all CPUs of the pairs; raise CannotMapError when there are too few pairs."""
     needed = -(-threads // 2)
     if needed > len(pairs):
         raise CannotMapError(
@@ -170,11 +169,11 @@ def resolve_cpus(
 ) -> tuple[int, ...]:
     """Return the CPUs that the mapping gives to `threads` threads, in the order they take them.
 
-    Under `none` and `set` these are all CPUs of the selection (for `compact`, `spread` and those of
-    pairs, which order CPUs rather than choose them, the first `threads`); under `pin` the first
-    `threads`. `what` is what they are, for messages. With `oversubscribe` there may be more of
-    them than CPUs, unless they are pinned. Raises CannotMapError with the reason when the node
-    cannot do it.
+    Under `none` and `set` these are all CPUs of the selection, under `pin` the first `threads`.
+    `compact`, `spread` and selections of pairs order CPUs rather than choose them, so under `set`
+    they too give the first `threads`. `what` names the threads in messages. With `oversubscribe`
+    threads may outnumber CPUs, unless they are pinned. Raises CannotMapError with the reason when
+    the node cannot provide the CPUs.
     """
     cpus = _candidates(mapping, topology, threads)
     if len(cpus) < threads and not (oversubscribe and mapping.binding != "pin"):
@@ -189,7 +188,7 @@ def resolve_cpus(
 
 
 def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return the CPUs of the selection; those of pairs raise when they are too few."""
+    """Return the CPUs of the selection; raise CannotMapError for none, or too few pairs."""
     cpus = _SELECT[mapping.selection](topology, threads)
     if not cpus:
         raise CannotMapError(_empty_reason(mapping.selection, topology))
@@ -246,7 +245,7 @@ def _siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
     """One CPU of each P- and E-core; the first `threads` are split evenly, P first.
 
-    LP-E-cores are left out: they have no L3 cache and are no peers of E-cores.
+    LP-E-cores are left out: they have no L3 cache, so they are not comparable to E-cores.
     """
     fast, slow = (list(_one_per_core(kind)(topology, threads)) for kind in ("P", "E"))
     if not fast or not slow:
@@ -258,7 +257,7 @@ def _mixed(topology: Topology, threads: int) -> tuple[int, ...]:
 
 
 def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
-    """Package, then the first CPU of each cache shared with others, outermost first."""
+    """Return the package, then the first CPU of the core's L3 and of its L2 (-1 without one)."""
     first = core.cpus[0]
     shared = (
         [cpus for cpus in sharing(topology.caches, level) if first in cpus] for level in (3, 2)

@@ -1,10 +1,9 @@
-"""The runner inside a guest: makes one run after the other, as the host asks, by the same code.
+"""The runner inside a guest: makes runs at the host's request, with the code of local runs.
 
-Started by guest/start.sh as root of the guest; it gives its rights up for those of the host's user
-before it runs anything. What it is asked and answers, in order: `setup`; then `clock` any number of
-times and `run`, which says `starting` when the program is about to be released, waits for `go`,
-says `alive` about once a second of a long run, `ended` when the program has, and then what it
-observed.
+guest/start.sh starts it as root of the guest; it becomes the host's user before it runs anything.
+The host sends `setup` once, then `clock` and `run` any number of times. After `run` the agent sends
+`starting` when the program is about to be released, waits for `go`, sends `alive` about once a
+second, `ended` when the program has ended, and then the observation.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from runners.measure.perf.events import perf_command
 from runners.vm.protocol import Line, observation_message, read_launch
 
 PORT = "pinstudy"
-# What a kernel counts by itself: a guest has no counters of the processor on hybrid hosts.
+# Software events only: on hybrid hosts a guest has no hardware counters.
 EVENTS = "task-clock,context-switches,cpu-migrations,page-faults"
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 _ONLINE = Path("/sys/devices/system/cpu/online")
 
 
 class HostWindow:
-    """The meter that is farthest from the program: the host's own, which it starts and stops."""
+    """The meter that is farthest from the program: it makes the host start and stop its meters."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
 
     def start(self) -> None:
-        """Let the host start its meters; its answer is the run's start."""
+        """Let the host start its meters; the run starts with the host's answer."""
         self._line.say({"say": "starting"})
         self._line.hear()
 
     def sample(self) -> None:
-        """Tell the host that the guest is alive: it looks at its meters itself."""
+        """Tell the host that the guest is alive; the host samples its meters by itself."""
         self._line.say({"say": "alive"})
 
     def stop(self) -> None:
@@ -59,7 +58,7 @@ def serve(line: Line) -> None:
                 try:
                     harness = _harness(line, request)
                 except OSError as error:
-                    # The host looks for such a line in the console.
+                    # The host searches the console for such a line.
                     raise SystemExit(f"pinstudy guest: cannot be set up: {error}") from error
                 line.say({"say": "set up"})
             case "clock":
@@ -70,7 +69,7 @@ def serve(line: Line) -> None:
 
 
 def _harness(line: Line, request: dict[str, Any]) -> Harness:
-    """Become the host's user, who may count everything here, and return what runs need."""
+    """Permit perf all events, become the host's user, and return what runs need."""
     _PARANOID.write_text("-1", encoding="ascii")
     os.chdir(request["folder"])
     if request["hold"]:
@@ -89,10 +88,10 @@ def _harness(line: Line, request: dict[str, Any]) -> Harness:
 
 
 def _hold_perf(perf: str) -> None:
-    """Keep one perf from now on, so that no other is the first or the last.
+    """Keep one perf running, so that no other perf is the first to start or the last to end.
 
-    At these the kernel patches its own code, which QEMU's emulation of several CPUs was seen to
-    miss: a CPU then never answers the one that waits for it.
+    At both the kernel patches its own code. QEMU's emulation of several CPUs was seen to miss that:
+    a CPU then never answers the CPU that waits for it.
     """
     command = [perf, "stat", "-o", "/dev/null", "-e", EVENTS, "sleep", "infinity"]
     subprocess.Popen(command, stdin=subprocess.DEVNULL)
@@ -108,7 +107,7 @@ def _run(request: dict[str, Any], harness: Harness) -> dict[str, Any]:
 
 
 def open_port() -> int:
-    """Open the virtio-serial port that the host has named; its device is called by number."""
+    """Open the virtio-serial port that the host has named PORT; device files have numbers."""
     for device in Path("/sys/class/virtio-ports").iterdir():
         if (device / "name").read_text(encoding="ascii").strip() == PORT:
             return os.open(f"/dev/{device.name}", os.O_RDWR | os.O_CLOEXEC)

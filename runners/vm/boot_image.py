@@ -1,9 +1,9 @@
-"""Makes a guest's first file system: busybox, the kernel modules that it boots from, its init.
+"""Makes a guest's initramfs: busybox, the kernel modules that it needs to boot, its init.
 
 usage: python -m runners.vm.boot_image MODULE_TREE BUSYBOX INIT OUTPUT [MODULE...]
 
 The archive is in the "newc" format of Linux Documentation/driver-api/early-userspace/
-buffer-format.rst, not compressed: it is read from memory.
+buffer-format.rst. It is not compressed, because it is read from memory.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 
 from runners.vm.vmlinux import decompressed
 
-# The root file system is the host's over 9p, with an overlay; host and guest speak over
+# The root file system is the host's over 9p, with an overlay; the agent's line is a port of
 # virtio-console.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console")
 FOLDERS = ("dev", "proc", "sys", "lower", "upper", "root", "modules")
 
 
 def archive(module_tree: Path, busybox: Path, init: Path, more: Sequence[str] = ()) -> bytes:
-    """Return the archive, with `more` modules than MODULES.
+    """Return the archive with the modules of MODULES and `more`.
 
-    LookupError names a module that the kernel does not have.
+    Raises LookupError for a module that the kernel does not have.
     """
     modules = in_order(module_tree, (*MODULES, *more))
     names = "".join(f"{name}.ko\n" for name in modules)
@@ -43,7 +43,7 @@ def archive(module_tree: Path, busybox: Path, init: Path, more: Sequence[str] = 
 
 
 def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
-    """Return the modules by name, each after those it needs; without built-in ones."""
+    """Return the modules' content by name, each after its dependencies; without built-in ones."""
     files, present = _files_of(module_tree), _built_into(module_tree)
     found: dict[str, bytes] = {}
 
@@ -66,13 +66,13 @@ def in_order(module_tree: Path, wanted: Sequence[str]) -> dict[str, bytes]:
 
 
 def lacking(module_tree: Path) -> list[str]:
-    """Return which of MODULES the kernel has neither as a file nor built in; OSError if unknown."""
+    """Return which MODULES are neither files nor built in; OSError without modules.builtin."""
     has = _built_into(module_tree).union(_files_of(module_tree))
     return [name for name in MODULES if name not in has]
 
 
 def entry(name: str, mode: int, text: bytes) -> bytes:
-    """Return one file or folder in newc's form: 13 hexadecimal fields, name, content."""
+    """Return one file or folder in newc format: 13 hexadecimal fields, name, content."""
     path = name.encode() + b"\0"
     numbers = (0, mode, 0, 0, 1, 0, len(text), 0, 0, 0, 0, len(path), 0)
     head = b"070701" + b"".join(b"%08x" % number for number in numbers) + path

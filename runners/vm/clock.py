@@ -1,8 +1,8 @@
 """Compares a guest's clock with the host's, because times are taken in the guest.
 
-Both clocks are asked before and after a run. A question takes a moment to be answered, and the
-guest's clock was read somewhere in it: half of the shortest question's time is how much its offset
-may be wrong (Mills, RFC 5905, section 8). Pure but for the asking.
+Both clocks are read before and after a run. The guest reads its clock somewhere between question
+and answer, so the offset's uncertainty is half of the shortest round-trip time (Mills, RFC 5905,
+section 8). Pure, apart from reading the clocks.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 QUESTIONS = 5
-# Ten times less than the smallest difference that a verdict is about (1%), and more than the 500
-# ppm by which the kernel slews a clock (adjtimex(2)).
+# A tenth of the smallest difference that a verdict reports (1%), and more than the 500 ppm by which
+# the kernel slews a clock (adjtimex(2)).
 MAX_DRIFT = 0.001
 
 
 @dataclass(frozen=True)
 class ClockReading:
-    """The host's time, how far the guest's clock is from it, and by how much that may be wrong."""
+    """The host's time, the offset of the guest's clock from it, and the offset's uncertainty."""
 
     host_s: float
     offset_s: float
@@ -29,7 +29,7 @@ class ClockReading:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """How far the guest's clock went away from the host's within a window, all in seconds."""
+    """The drift of the guest's clock against the host's within a window, all in seconds."""
 
     window_s: float
     drift_s: float
@@ -55,7 +55,7 @@ class ClockCheck:
 
 
 def read_clock(ask_guest: Callable[[], float]) -> ClockReading:
-    """Ask for the guest's monotonic time, in seconds, a few times; the quickest answer counts."""
+    """Read the guest's monotonic time, in seconds, a few times; return the quickest reading."""
     readings = []
     for _ in range(QUESTIONS):
         before = time.monotonic()
@@ -67,7 +67,7 @@ def read_clock(ask_guest: Callable[[], float]) -> ClockReading:
 
 
 def compare(before: ClockReading, after: ClockReading) -> ClockCheck:
-    """Return how the guest's clock went between two readings."""
+    """Return the drift of the guest's clock between two readings."""
     return ClockCheck(
         window_s=after.host_s - before.host_s,
         drift_s=after.offset_s - before.offset_s,

@@ -1,8 +1,8 @@
 """The engine `vm`: a case's runs are made in a guest, by the same runner, under the host's meters.
 
-One guest is up at a time. It is booted for the first case of a mapping of its virtual CPUs and
-serves all of that mapping; the run after one that lost it boots another. The guest counts the
-program, the host counts the threads of the guest's CPUs.
+One guest is up at a time. It is booted for the first case of a virtual CPU mapping and serves all
+cases of that mapping; after a lost guest the next run boots another. The guest counts the program's
+events, the host counts those of the virtual CPUs' threads.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.host import check_memory, find_guest_host
 from runners.vm.run import GuestRun, HostView
 
-# A host that cannot boot a guest so many times in a row will not do it for the next run.
+# After so many failures in a row the next boot would fail too.
 MAX_BOOTS_LOST = 3
-# What a guest's own kernel counts; all else is counted by the host.
+# The guest's kernel counts these; the host counts all else.
 OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
-# What is worth to be known of the virtual CPUs' threads as well.
+# The host counts these for the virtual CPUs' threads as well.
 OF_VCPUS_TOO = ("migrations", "context_switches")
 
 
 def open_engine(
     vm: Vm, without_kvm: str, collectors: Collectors, consoles: Path, attempt: int
 ) -> VmEngine:
-    """Return the engine for these guests; raises UserError when this node cannot have them."""
+    """Return the engine for these guests; raises UserError when this node cannot run them."""
     host = find_guest_host(without_kvm)
     check_memory(vm.memory_mib, collectors.root)
     plan = GuestPlan(host, host.boot_files(), vm, collectors.harness.cores)
@@ -51,7 +51,7 @@ class VmEngine:
     def __init__(
         self, plan: GuestPlan, collectors: Collectors, consoles: Path, attempt: int
     ) -> None:
-        """Consoles of guests go to files of the attempt in the folder `consoles`."""
+        """Each guest's console goes to a file of the attempt in the folder `consoles`."""
         self._plan, self._collectors = plan, collectors
         self._consoles, self._attempt = consoles, attempt
         self._guest: Guest | None = None
@@ -60,10 +60,10 @@ class VmEngine:
         self._view: HostView | None = None
 
     def execute(self, case: Case, launch: Launch) -> Observation:
-        """Make one run in the guest of the case's mapping, booted if it is not up.
+        """Make one run in the guest of the case's mapping, which is booted if it is not up.
 
-        Raises LaunchError when the launcher refuses or the guest is lost: one failed run. Raises
-        StudyError when guests could not be booted several times in a row.
+        Raises LaunchError when the launcher refuses or the guest is lost, which is one failed run.
+        Raises StudyError when several boots in a row have failed.
         """
         self._view = None
         try:
@@ -75,10 +75,10 @@ class VmEngine:
         return replace(seen, invalid_reason=_invalid_reason(self._view))
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
-        """Return what host and guest say of the run that was made last."""
+        """Return the readings of host and guest for the last run."""
         view = self._view
         assert view, "a run was made"
-        # Seen from the host the program is QEMU.
+        # For the host's collectors the program is QEMU.
         cpu = view.cpu_time
         ending = replace(seen.ending, user_s=cpu.user_s, system_s=cpu.system_s)
         of_qemu = replace(
@@ -159,7 +159,7 @@ def _invalid_reason(view: HostView) -> tuple[str, str] | None:
 
 
 def counted_in_guest(seen: Observation) -> Reading:
-    """Return what the guest's kernel counted of the program."""
+    """Return what the guest's kernel counted for the program."""
     if seen.perf_problem:
         return Reading({}, dict.fromkeys(OF_THE_PROGRAM, seen.perf_problem))
     reading = read_counters(parse_perf_output(seen.perf_output), {})
@@ -167,7 +167,7 @@ def counted_in_guest(seen: Observation) -> Reading:
 
 
 def named_after_vcpus(measured: Reading) -> Reading:
-    """Name what the host counted of QEMU's threads so that it is not taken for the program's."""
+    """Rename the host's counts of QEMU's threads, which are not the program's."""
     return Reading(_renamed(measured.fields), _renamed(measured.unavailable))
 
 

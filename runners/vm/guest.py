@@ -1,9 +1,8 @@
-"""A guest from its boot to its end: QEMU on this node, its CPUs placed, the runner inside.
+"""A guest from boot to end: QEMU on this node, its virtual CPUs placed, the agent inside.
 
-QEMU is the child of a supervisor (supervisor.py), so that nothing of it outlives this process.
-Everything that it is given comes through inherited descriptors: kernel and first file system are in
-memory, its protocol and the runner's line are pairs of sockets. It has no network and no vhost
-device.
+QEMU is the child of a supervisor (supervisor.py), so it does not outlive this process. It inherits
+all its inputs as descriptors: kernel and initramfs are in memory, QMP and the agent's line are
+socket pairs. It has no network and no vhost device.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from runners.vm.qmp import QmpError, start_cpus
 from runners.vm.vcpus import Placing, place
 
 BOOT_LIMIT_S = 120.0
-# A guest that has not become ready is tried once more: of some 45 boots of QEMU 7.2 one died.
+# A failed boot is tried once more: of some 45 boots of QEMU 7.2 one died.
 BOOTS = 2
-# What the guest's own runner may need beside the program; an emulated one needs seconds.
+# Time that the agent may take besides the program; an emulated agent needs seconds.
 ANSWER_LIMIT_S = 120.0
 _END_LIMIT_S = 10.0
 _CONSOLE_TAIL_BYTES = 64 * 1024
@@ -40,12 +39,12 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 
 class GuestLostError(LaunchError):
-    """The guest hangs, has died, or never got ready; says which, and what its console says."""
+    """The guest hangs, died or never became ready; says which and quotes its console."""
 
 
 @dataclass(frozen=True)
 class GuestPlan:
-    """What a guest consists of: `files` are its kernel and first file system."""
+    """What a guest needs: `files` are its kernel and initramfs, `cores` the CPUs of each core."""
 
     host: GuestHost
     files: tuple[bytes, bytes]
@@ -54,13 +53,13 @@ class GuestPlan:
 
 
 class Guest:
-    """A guest that is up; `close` leaves nothing of it."""
+    """A running guest; `close` ends all of it."""
 
     def __init__(self, plan: GuestPlan, vcpus: Vcpus, console: Path) -> None:
-        """Boot with the virtual CPUs placed before the first instruction is run.
+        """Boot, with the virtual CPUs placed before they run their first instruction.
 
-        The console is appended to a file. Raises GuestLostError when the guest is not ready in
-        time, OSError when the console cannot be written.
+        The guest's console is appended to the file `console`. Raises GuestLostError when the guest
+        is not ready in time, OSError when the file cannot be written.
         """
         self._plan, self.vcpus, self.console = plan, vcpus, console
         self._supervisor: subprocess.Popen[bytes] | None = None
@@ -77,28 +76,28 @@ class Guest:
             raise
 
     def place(self) -> Placing:
-        """Put all threads of QEMU where they belong, those too that it has started meanwhile."""
+        """Place all threads of QEMU, including those started since the last call."""
         try:
             return place(self.pid, self.threads, self.vcpus, self._plan.cores)
         except OSError as error:
             raise self.lost(f"its CPUs cannot be placed: {error}") from error
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send the runner inside a message; raises GuestLostError when it is gone."""
+        """Send the agent a message; raises GuestLostError when it is gone."""
         try:
             self._line.say(message)
         except BrokenLineError as error:
             raise self.lost(f"it has died ({error})") from error
 
     def hear(self, timeout_s: float) -> dict[str, Any] | None:
-        """Return its next message, None if there is none in this time; raises GuestLostError."""
+        """Return the agent's next message, or None after `timeout_s`; raises GuestLostError."""
         try:
             return self._line.hear(timeout_s)
         except BrokenLineError as error:
             raise self.lost(f"it has died ({error})") from error
 
     def expect(self, *words: str, timeout_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
-        """Return its next message, which must be one of these; raises GuestLostError."""
+        """Return the next message; raises GuestLostError when none of `words` comes in time."""
         message = self.hear(timeout_s)
         if message is None:
             raise self.hanging(timeout_s)
@@ -108,11 +107,11 @@ class Guest:
         return message
 
     def hanging(self, silent_s: float) -> GuestLostError:
-        """Return the error for a guest that has been silent for so long."""
+        """Return the error for a guest that was silent for `silent_s` seconds."""
         return self.lost(f"it hangs: no answer for {silent_s:.0f} s")
 
     def lost(self, problem: str) -> GuestLostError:
-        """Return the error for a guest of which nothing more is to be had, with what it left."""
+        """Return the error for a lost guest, with the failure that its console shows."""
         said = console_problem(self.console)
         text = f"the guest was lost: {problem}{said}; its console is in {self.console}"
         return GuestLostError(text)
@@ -130,7 +129,7 @@ class Guest:
             try:
                 self._supervisor.wait(_END_LIMIT_S)
             except subprocess.TimeoutExpired:
-                # QEMU dies with it; the kernel sees to that.
+                # The kernel kills QEMU with it (PR_SET_PDEATHSIG).
                 self._supervisor.kill()
                 self._supervisor.wait()
             self._supervisor.stdout.close()
@@ -187,12 +186,12 @@ class Guest:
 
 
 def _without_links(path: str, flags: int) -> int:
-    # Its name can be told beforehand, and others may write the results folder.
+    # The name is predictable, and other users may write to the results folder.
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
-    """Return a guest that is up; one that does not get ready is tried once more."""
+    """Return a running guest; a failed boot is tried once more."""
     for _ in range(BOOTS - 1):
         try:
             return Guest(plan, vcpus, console)
@@ -202,7 +201,7 @@ def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
 
 
 def console_problem(console: Path) -> str:
-    """Return the line in which a kernel's console tells of its end, after a colon, or nothing."""
+    """Return the last line of a console that reports a failure, after a colon; empty if none."""
     try:
         with console.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -218,17 +217,17 @@ def console_problem(console: Path) -> str:
 
 
 def qemu_command(plan: GuestPlan, files: Sequence[int], sockets: Sequence[int]) -> list[str]:
-    """Return QEMU's command line: no devices but those that are named, no network.
+    """Return QEMU's command line: only the named devices, no network.
 
-    `files` are the descriptors of kernel and first file system, `sockets` those of the protocol
-    and of the runner's line.
+    `files` are the descriptors of kernel and initramfs, `sockets` those of QMP and of the agent's
+    line.
     """
     host, vm = plan.host, plan.vm
     (kernel, initramfs), (protocol, line) = files, sockets
-    # QEMU 7.2 emulates AVX2 wrongly: sorting by numpy, which uses it, came out in another order.
+    # QEMU 7.2 emulates AVX2 wrongly: numpy's sort, which uses it, returned another order.
     cpu = "max,-avx2" if host.emulated else "host"
-    # Without vectors interrupts are not by messages: of some 45 emulated boots with them one ended
-    # with an assertion in QEMU's msix.c.
+    # This turns MSI-X off: of some 45 emulated boots with it, one ended with an assertion in QEMU's
+    # msix.c.
     vectors = ",vectors=0" if host.emulated else ""
     kernel_line = (
         "console=ttyS0 panic=-1 oops=panic softlockup_panic=1 quiet "
@@ -241,7 +240,7 @@ def qemu_command(plan: GuestPlan, files: Sequence[int], sockets: Sequence[int]) 
         *("-nodefaults", "-no-user-config"),
         *("-kernel", f"/proc/self/fd/{kernel}", "-initrd", f"/proc/self/fd/{initramfs}"),
         *("-append", kernel_line),
-        # What QEMU itself says goes to the same file.
+        # QEMU's own messages go to the same file.
         *(
             "-chardev",
             "file,id=console,path=/proc/self/fd/2,append=on",
@@ -249,7 +248,7 @@ def qemu_command(plan: GuestPlan, files: Sequence[int], sockets: Sequence[int]) 
             "chardev:console",
         ),
         *("-chardev", f"socket,id=qmp,fd={protocol}", "-mon", "chardev=qmp,mode=control"),
-        # Without remap inode numbers of different host file systems collide.
+        # Without remap, inode numbers of different host file systems collide.
         "-fsdev",
         "local,id=root,path=/,security_model=none,readonly=on,multidevs=remap",
         *("-device", f"virtio-9p-pci,fsdev=root,mount_tag=hostroot{vectors}"),

@@ -1,4 +1,4 @@
-"""What this node has to run guests with: QEMU, hardware virtualisation or not, kernel, busybox."""
+"""Finds what guests need on this node: QEMU, KVM or emulation, a kernel, busybox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
 QEMU = "qemu-system-x86_64"
-# What `make vm` has unpacked, where the node's own kernel cannot be used.
+# `make vm` unpacks a kernel here where the node's own cannot be used.
 _FETCHED = ROOT / "build" / "guest" / "tree"
 INIT = Path(__file__).with_name("guest") / "init"
 START = Path(__file__).with_name("guest") / "start.sh"
@@ -36,7 +36,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class GuestHost:
-    """What guests are made of; `emulated` is why every instruction is, empty when KVM runs them."""
+    """What guests are made of; `emulated` is why QEMU emulates them, empty where KVM runs them."""
 
     qemu: str
     kernel: Kernel
@@ -49,13 +49,13 @@ class GuestHost:
         return "tcg" if self.emulated else "kvm"
 
     def boot_files(self) -> tuple[bytes, bytes]:
-        """Return the kernel and the first file system of a guest.
+        """Return a guest's kernel and initramfs.
 
         Raises UserError when the kernel cannot be read or lacks a module.
         """
         try:
             image = self.kernel.image.read_bytes()
-            # Emulated, the kernel's own decompression takes seconds.
+            # Under emulation the kernel's own decompression takes seconds.
             kernel = vmlinux(image) if self.emulated else image
             return kernel, archive(self.kernel.modules, Path(self.busybox), INIT)
         except (OSError, LookupError, ValueError) as error:
@@ -114,7 +114,7 @@ def check_memory(wanted_mib: int, root: Path) -> None:
 
 
 def _kernels(root: Path) -> Iterator[Kernel]:
-    """Yield the kernels that a guest can boot: the node's own first, if it has what is needed."""
+    """Yield the kernels that a guest can boot, the node's own first."""
     for kernel in _candidates(root):
         with contextlib.suppress(OSError):
             if _may_read(kernel.image) and not lacking(kernel.modules):
@@ -122,7 +122,7 @@ def _kernels(root: Path) -> Iterator[Kernel]:
 
 
 def _closed_image(root: Path) -> Path | None:
-    """Return the node's own kernel if its mode is all that stands in the way, as on Ubuntu."""
+    """Return the first kernel image whose mode forbids reading it, as on Ubuntu."""
     return next(
         (
             kernel.image
@@ -149,5 +149,5 @@ def _candidates(root: Path) -> Iterator[Kernel]:
 
 
 if __name__ == "__main__":
-    # For set-up: whether there is a kernel that guests can boot.
+    # tools/guest.sh needs to know whether there is a kernel that guests can boot.
     sys.exit(0 if next(_kernels(Path("/")), None) else 1)

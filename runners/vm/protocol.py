@@ -1,6 +1,6 @@
-"""What goes between host and guest: JSON objects, one a line, over a byte stream.
+"""The protocol between host and guest: JSON objects, one per line, over a byte stream.
 
-The host sends a run's launch, the guest what it observed. Pure but for `Line`, which waits.
+The host sends a run's launch, the guest its observation. Pure, apart from `Line`, which does I/O.
 """
 
 from __future__ import annotations
@@ -26,37 +26,38 @@ _Kind = TypeVar("_Kind")
 
 # The other side reads at once, unless it hangs.
 SAY_LIMIT_S = 60.0
-# The kept output of a program, twice, escaped.
+# Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
 
 
 class BrokenLineError(Exception):
-    """The other side is gone, or said what cannot be understood."""
+    """The other side is gone, or sent a message that cannot be read."""
 
 
 class Line:
-    """Both directions of the stream, over a descriptor that stays its owner's."""
+    """Both directions of the stream, over a descriptor that its owner closes."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._waiting = b""
 
     def say(self, message: dict[str, Any]) -> None:
-        """Send a message; raises BrokenLineError when nobody is there, or takes it."""
+        """Send a message; raises BrokenLineError when the other side is gone or does not read."""
         data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
         try:
             while data:
                 if not select.select([], [self._descriptor], [], SAY_LIMIT_S)[1]:
                     raise BrokenLineError(f"took nothing for {SAY_LIMIT_S:g} s")
-                # A pipe that is ready takes so much without waiting (pipe(7), PIPE_BUF).
+                # A pipe that is ready takes PIPE_BUF bytes without blocking (pipe(7)).
                 data = data[os.write(self._descriptor, data[: select.PIPE_BUF]) :]
         except OSError as error:
             raise BrokenLineError(error.strerror) from error
 
     def hear(self, timeout_s: float | None = None) -> dict[str, Any] | None:
-        """Return the next message, or None when there is none in this time.
+        """Return the next message, or None when none comes within `timeout_s` seconds.
 
-        Raises BrokenLineError when the other side has closed, or sends no JSON objects.
+        Raises BrokenLineError when the other side has closed the stream, or sends anything but
+        JSON objects of at most MAX_BYTES.
         """
         until = None if timeout_s is None else time.monotonic() + timeout_s
         while b"\n" not in self._waiting:
@@ -90,7 +91,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def launch_message(launch: Launch) -> dict[str, Any]:
-    """Return a launch as a message holds it."""
+    """Return a launch as a message."""
     return asdict(launch)
 
 
@@ -106,7 +107,7 @@ def read_launch(message: dict[str, Any]) -> Launch:
 
 
 def observation_message(seen: Observation) -> dict[str, Any]:
-    """Return an observation as a message holds it; JSON has texts only for the CPUs seen."""
+    """Return an observation as a message; the CPUs seen are strings, as all keys in JSON."""
     threads = [
         {
             "tid": trace.tid,
@@ -207,14 +208,14 @@ def _cpu(text: str) -> int:
 
 
 def _is(kind: type[_Kind], value: object) -> _Kind:
-    """Return a value of exactly this kind; raises TypeError for any other."""
+    """Return a value of exactly this type, a bool being no int; raises TypeError for any other."""
     if type(value) is not kind:
         raise TypeError(f"{shown(value)} is no {kind.__name__}")
     return value
 
 
 def _count(value: object, most: int = 2**62) -> int:
-    """Return a whole number from 0 on; raises TypeError or ValueError."""
+    """Return a whole number from 0 to `most`; raises TypeError or ValueError."""
     number = _is(int, value)
     if not 0 <= number <= most:
         raise ValueError(f"{shown(number)} is out of range")

@@ -1,6 +1,6 @@
-"""What QEMU is asked over its own protocol (QMP): the threads of its CPUs, and to start them.
+"""Reads the threads of QEMU's CPUs over QEMU's own protocol (QMP), and starts the CPUs.
 
-The socket is one end of a pair whose other end QEMU inherits: none is in the file system.
+The socket is one end of a pair; QEMU inherits the other end, so no socket is in the file system.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ ANSWER_LIMIT_S = 60.0
 
 
 class QmpError(Exception):
-    """QEMU did not answer as it should; says what happened."""
+    """QEMU gave no answer or a wrong one; the message says what happened."""
 
 
 def start_cpus(line: socket.socket, place: Callable[[Mapping[int, int]], None]) -> None:
-    """Let a QEMU that waits (-S) start its CPUs, once `place` has put their threads somewhere.
+    """Start the CPUs of a QEMU that waits (-S), after `place` has placed their threads.
 
-    `place` is given the host's threads by number of the virtual CPU. The socket is used up.
+    `place` gets the host's threads by number of the virtual CPU. The socket cannot be used again.
     """
     from qemu.qmp import QMPError
 
@@ -27,7 +27,7 @@ def start_cpus(line: socket.socket, place: Callable[[Mapping[int, int]], None]) 
         asyncio.run(asyncio.wait_for(_start_cpus(line, place), ANSWER_LIMIT_S))
     except asyncio.TimeoutError:
         raise QmpError(f"QEMU did not answer within {ANSWER_LIMIT_S:g} s") from None
-    # EOFError is what leaving a QEMU that has died raises.
+    # Disconnecting from a QEMU that has died raises EOFError.
     except (QMPError, OSError, EOFError, KeyError, TypeError) as error:
         raise QmpError(f"QEMU did not start its CPUs: {error}") from error
 
@@ -36,7 +36,7 @@ async def _start_cpus(line: socket.socket, place: Callable[[Mapping[int, int]], 
     from qemu.qmp import QMPClient
 
     client = QMPClient("pinstudy")
-    # Its log is for those who debug the protocol.
+    # The log only serves to debug the protocol.
     client.logger.disabled = True
     await client.connect(line)
     try:

@@ -1,4 +1,4 @@
-"""One run in a guest, and what the host sees of it meanwhile."""
+"""One run in a guest, and what the host observes meanwhile."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from runners.vm.guest import ANSWER_LIMIT_S, Guest
 from runners.vm.protocol import BrokenLineError, launch_message, read_observation
 from runners.vm.vcpus import VcpuSampler
 
-# The runner inside says about once a second that it is alive. An emulated guest's first looks, on a
-# host that others use, were seen to take seconds.
+# The agent sends `alive` about once a second. In emulated guests on a shared host its first looks
+# took seconds.
 SILENCE_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
 class HostView:
-    """What the host saw of one run: of QEMU, not of the program."""
+    """What the host observed during one run: QEMU, not the program."""
 
     proof: Proof
     placement: dict[str, Any]
@@ -43,7 +43,7 @@ class HostView:
 
 
 class _ThreadCounter:
-    """The meter that counts the virtual CPUs' threads; `builder` is None where nothing counts."""
+    """The meter that counts the virtual CPUs' threads; `builder` is None without perf."""
 
     def __init__(self, builder: StatBuilder | None, why_not: str) -> None:
         self._builder, self._why_not = builder, why_not
@@ -54,21 +54,21 @@ class _ThreadCounter:
         self._perf = PerfStat(self._builder) if self._builder else None
 
     def sample(self) -> None:
-        """Counters of perf do not wrap."""
+        """Do nothing: perf's counters do not wrap."""
 
     def stop(self) -> None:
-        """Stop counting; what was counted stays to be read."""
+        """Stop counting; `finish` returns the counts."""
         if self._perf:
             self._perf.disable()
 
     def finish(self) -> tuple[str, str]:
-        """Return what perf wrote, and why it could not count, empty when it could."""
+        """Return perf's output, and why it could not count (empty when it could)."""
         if self._perf is None:
             return "", self._why_not
         return self._perf.finish(), self._perf.problem
 
     def close(self) -> None:
-        """Leave no perf behind."""
+        """End perf if it still runs."""
         if self._perf:
             self._perf.close()
 
@@ -82,7 +82,7 @@ class GuestRun:
         self._counter = _ThreadCounter(counter, collectors.harness.perf_problem)
 
     def make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
-        """Return what the guest observed, and the host meanwhile.
+        """Make the run; return what the guest and the host observed.
 
         Raises LaunchError when the launcher refuses, GuestLostError when the guest is lost.
         """
@@ -124,7 +124,7 @@ class GuestRun:
     def _measure(
         self, sampler: VcpuSampler, limit_s: float, own_cpus: tuple[int, ...]
     ) -> tuple[float, CpuTime, HarnessCost]:
-        """Let the program go under the host's meters; return its time, QEMU's and our own."""
+        """Run the program under the host's meters; return its time, QEMU's and pinstudy's own."""
         guest, meters = self._guest, self._collectors.meters_around(self._counter)
         for meter in meters:
             meter.start()
@@ -137,7 +137,7 @@ class GuestRun:
         return elapsed_s, after - before, used
 
     def _watch(self, sampler: VcpuSampler, meters: tuple[Meter, ...], limit_s: float) -> None:
-        """Look at QEMU's threads until the guest says that the program has ended."""
+        """Look at QEMU's threads until the guest reports the program's end."""
         word = ""
         started = heard = time.monotonic()
         next_reading = started + METER_S
@@ -146,7 +146,7 @@ class GuestRun:
             now = time.monotonic()
             if message is not None:
                 heard, word = now, _word(message)
-            # The guest itself ends a program that is longer than its limit.
+            # The guest itself ends a program that exceeds its time limit.
             if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
                 raise self._guest.hanging(now - heard)
             sampler.look()
@@ -173,7 +173,7 @@ class GuestRun:
 
 
 def _word(message: dict[str, Any]) -> str:
-    """Return what the guest says while a program runs; raises LaunchError when it refused it."""
+    """Return the message's word: `alive` or `ended`; raises LaunchError for `refused`."""
     word = str(message.get("say"))
     if word == "refused":
         raise LaunchError(str(message.get("reason")))

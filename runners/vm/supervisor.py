@@ -1,11 +1,11 @@
-"""Holds one QEMU and leaves nothing of it, however its starter ends.
+"""Runs one QEMU and ends it when the starter ends, in whatever way.
 
 usage: supervisor.py COMMAND...
 
-Standard library only. It says QEMU's process number in a line on the standard output. QEMU is
+Standard library only. The first line on the standard output is QEMU's process number. QEMU is
 killed when the standard input is closed, which the kernel does when the starter dies; and it dies
-with this process by PR_SET_PDEATHSIG (prctl(2)). Descriptors that are open are QEMU's too, but for
-the standard input.
+with this process by PR_SET_PDEATHSIG (prctl(2)). QEMU inherits all open descriptors but the
+standard input and output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Start QEMU, keep it until it ends or the starter is gone."""
+    """Start QEMU and keep it until it ends or the starter is gone."""
     qemu = start(sys.argv[1:])
     try:
         print(qemu.pid, flush=True)
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start QEMU so that it dies with this process; signals of a terminal are its starter's."""
+    """Start QEMU so that it dies with this process; the starter handles a terminal's signals."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     supervisor = os.getpid()
@@ -61,7 +61,7 @@ def end(qemu: subprocess.Popen[bytes]) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies; it may already have."""
+    """Have the kernel kill this process when its parent dies, which may already have died."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)

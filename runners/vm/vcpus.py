@@ -1,7 +1,7 @@
-"""Where a guest's virtual CPUs run on the host: put there, and proved from /proc.
+"""Places a guest's virtual CPUs on the host's CPUs, and proves their placement from /proc.
 
-QEMU has a thread for each virtual CPU, and others: its main loop and those that do input and
-output. The others are kept off the CPUs of a mapping where any other CPU is left.
+QEMU has one thread for each virtual CPU, a main loop and I/O threads. The main loop and the I/O
+threads are kept off the mapping's CPUs where any other CPU is left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from runners.plan.case import Vcpus
 
 @dataclass(frozen=True)
 class Placing:
-    """The CPUs that are left to QEMU's other threads, and whether they are none of the guest's."""
+    """The CPUs of QEMU's other threads; `apart` when the virtual CPUs use none of them."""
 
     others: tuple[int, ...]
     apart: bool
@@ -30,10 +30,10 @@ class Placing:
 def place(
     pid: int, threads: Mapping[int, int], vcpus: Vcpus, cores: Iterable[tuple[int, ...]]
 ) -> Placing:
-    """Give each virtual CPU's thread its CPUs of this host; the others get what is left.
+    """Set the affinity mask of each virtual CPU's thread; QEMU's other threads get what is left.
 
-    `threads` are the host's threads by virtual CPU, `cores` the CPUs of each core. Raises OSError
-    when the kernel refuses.
+    `threads` maps a virtual CPU to its host thread; `cores` are the CPUs of each core. Raises
+    OSError when the kernel refuses a mask.
     """
     allowed = os.sched_getaffinity(0)
     if vcpus.mapping.binding == "none":
@@ -42,7 +42,7 @@ def place(
         pinned = vcpus.mapping.binding == "pin"
         os.sched_setaffinity(thread, {vcpus.cpus[index]} if pinned else set(vcpus.cpus))
     free = free_cpus(allowed, vcpus.mask, cores)
-    # Every look: QEMU starts and ends threads for input and output as it needs them.
+    # Listed for every run: QEMU starts and ends I/O threads as it needs them.
     for thread in _threads_of(pid) - set(threads.values()):
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(thread, free or allowed)
@@ -50,9 +50,9 @@ def place(
 
 
 class VcpuSampler:
-    """Collects the masks and CPUs of all threads of a QEMU, to prove where they were.
+    """Samples the affinity masks and CPUs of all QEMU threads, to prove their placement.
 
-    `threads` are the host's by virtual CPU, `placing` is what `place` has done.
+    `threads` maps a virtual CPU to its host thread; `placing` is the result of `place`.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class VcpuSampler:
 
     @property
     def pause_s(self) -> float:
-        """The time until `look` is to be called again, in seconds."""
+        """Seconds until the next call of `look`."""
         return self._pace.pause_s
 
     def sample(self) -> None:
@@ -72,7 +72,7 @@ class VcpuSampler:
         self._sampler.sample()
 
     def look(self) -> None:
-        """Look at every thread, if it is time to."""
+        """Look at every thread if a look is due."""
         if self._sampler.grown():
             self._pace.born()
         if self._pace.due:
@@ -89,7 +89,7 @@ class VcpuSampler:
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:
-            # The CPU that a sleeping thread was last seen on may be from before it was moved.
+            # Only masks count: a sleeping thread's last CPU may be from before it was moved.
             for trace in self._others():
                 if strays := set(trace.allowed) & set(self._vcpus.cpus):
                     cpus = format_cpulist(strays)

@@ -1,8 +1,8 @@
-"""Takes the ELF kernel out of a bzImage: QEMU starts it by PVH, without its own decompression.
+"""Extracts the ELF kernel from a bzImage, so that QEMU boots it by PVH without decompression.
 
 usage: python -m runners.vm.vmlinux BZIMAGE OUTPUT
 
-Under software emulation that saves about three seconds a boot. The layout is that of Linux
+This saves about three seconds per emulated boot. The layout is that of Linux
 Documentation/x86/boot.rst: setup_sects at 0x1f1, payload_offset and payload_length at 0x248.
 """
 
@@ -23,7 +23,7 @@ LENGTH_AT_THE_END = 4
 
 
 class _Decompressor(Protocol):
-    """What those of the standard library have in common."""
+    """The interface that the standard library's decompressors share."""
 
     @property
     def eof(self) -> bool: ...
@@ -32,13 +32,13 @@ class _Decompressor(Protocol):
 
 
 def vmlinux(image: bytes) -> bytes:
-    """Return the kernel; ValueError if this is no bzImage or its compression is not known."""
+    """Return the ELF kernel; raises ValueError for no bzImage or an unknown compression."""
     if image[0x202:0x206] != b"HdrS" or len(image) < HEADER_END:
         raise ValueError("is no bzImage")
     sectors = image[0x1F1] or DEFAULT_SETUP_SECTORS
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = (sectors + 1) * SECTOR + offset
-    # The length that the kernel has without compression stands behind some kinds of payload.
+    # The kernel's uncompressed length follows some kinds of payload.
     kernel = decompressed(image[start : start + length], behind=LENGTH_AT_THE_END)
     if kernel[:4] != b"\x7fELF":
         raise ValueError("holds no ELF kernel")
@@ -46,10 +46,10 @@ def vmlinux(image: bytes) -> bytes:
 
 
 def decompressed(payload: bytes, behind: int = 0) -> bytes:
-    """Return what was compressed by xz, gzip, zstd or lz4, with `behind` other bytes after it.
+    """Decompress xz, gzip, zstd or lz4 data, which `behind` other bytes follow in the payload.
 
-    Raises ValueError for another kind, for what is cut off or damaged, and when the program that
-    knows the kind cannot read it.
+    Raises ValueError for any other format, for truncated or damaged data, and when the program
+    `zstd` or `lz4` cannot read it.
     """
     if payload.startswith(b"\xfd7zXZ\0"):
         return _whole(lzma.LZMADecompressor(), payload)

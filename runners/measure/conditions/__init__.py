@@ -1,1 +1,1 @@
-"""What else went on while a program ran: heat, throttling, other tasks, quotas, suspends."""
+"""The conditions under which a program ran: heat, throttling, other tasks, quotas, suspends."""

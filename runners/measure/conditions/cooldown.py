@@ -1,7 +1,7 @@
 """Waiting before a run until the packages are as cool as they were when the study started.
 
-The temperature at which a run starts decides how long it may burst above its power limit; runs that
-start alike can be compared. Waiting cools only: a package that is cooler than it was is let pass.
+The temperature at which a run starts decides how long it may burst above its power limit, so runs
+should start equally warm. Waiting can only cool: a package cooler than the reference passes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from base.units import duration
 from configs.study import TemperatureGate
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C, NO_SENSOR, Thermometer
 
-# coretemp renews its values once a second; to look more often would only wake the package.
+# coretemp renews its values once a second; reading more often would only wake the package.
 LOOK_EVERY_S = 1.0
 
 
 class Gate:
-    """A study's gate, on one node; `reference_c` are the packages' temperatures at its start."""
+    """A study's temperature gate; `reference_c` are the packages' temperatures at its start."""
 
     def __init__(
         self,
@@ -29,20 +29,20 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Take the packages' temperatures now as those of the study's start."""
+        """Use the packages' present temperatures as the reference."""
         self._rule = rule
         self._thermometer = thermometer
         self._clock, self._sleep = clock, sleep
         self.reference_c: Mapping[str, float] = thermometer.read_c()[0]
 
     def resume(self, reference_c: Mapping[str, float] | None) -> None:
-        """Take the temperatures of the study's first attempt instead, if there are any."""
+        """Use the temperatures of the study's first attempt as the reference, if there are any."""
         self.reference_c = reference_c or self.reference_c
 
     def wait(self, tell: Callable[[str], None]) -> Reading:
         """Wait until every package is cool enough, but not longer than the rule's limit.
 
-        Fields: `gate_wait_s`, `gate_reached` (whether it was cool enough in time) and
+        Fields: `gate_wait_s`, `gate_reached` (whether all were cool enough in time) and
         `temperature_reference_c`. `tell` is called with a line for the user when waiting begins.
         KeyboardInterrupt passes through.
         """
@@ -74,7 +74,7 @@ class Gate:
         )
 
     def _hot(self) -> tuple[list[str], str]:
-        """Return the packages that are too hot, in words, and why that is not known."""
+        """Return a phrase for each package that is too hot, and a sensor's problem, if any."""
         temperatures, problems = self._thermometer.read_c()
         for package, reference_c in self.reference_c.items():
             if package not in temperatures and package not in problems:

@@ -1,7 +1,7 @@
-"""For how long a control group's CPU quota kept a program from running.
+"""How long the CPU quota of a control group kept a program from running.
 
 A quota (cgroup v2 `cpu.max`, v1 `cpu.cfs_quota_us`; containers have one) stops all threads of a
-group for the rest of a period, whatever CPUs are free. Sources: Linux Documentation/admin-guide/
+group for the rest of a period, even if CPUs are free. Sources: Linux Documentation/admin-guide/
 cgroup-v2.rst, `cpu.stat`, and Documentation/scheduler/sched-bwc.rst.
 """
 
@@ -15,7 +15,7 @@ from runners.measure.meter import BeforeAfterMeter
 
 OWN = "/proc/self/cgroup"
 GROUPS = "/sys/fs/cgroup"
-# What `cpu.stat` has: microseconds in version 2, nanoseconds in version 1.
+# The fields of `cpu.stat`, with their unit in seconds: cgroup version 2, then version 1.
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 _STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
 _FIELD = "quota_throttled_s"
@@ -23,9 +23,9 @@ _MAX_LEVELS = 32
 
 
 class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
-    """Takes the differences of the throttled time around a run; one meter serves many runs.
+    """Measures the throttled time that a run adds; one meter serves many runs.
 
-    The program is in pinstudy's own group, and every group above it may have a quota.
+    The program is in pinstudy's own group, and every group above that may have a quota too.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -54,13 +54,13 @@ class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
 
 
 def stat_files(tree: Tree) -> list[str]:
-    """Return `cpu.stat` of this process's group and of all above it, of either version."""
+    """Return the paths of `cpu.stat` for this process's group and all above it, either version."""
     text = tree.text(OWN)
     found = []
     for line in () if isinstance(text, Unavailable) else text.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        # A path that leads out of the namespace is shown with `..`: its files are not there.
+        # A group outside the cgroup namespace is shown with `..`; its files are not visible.
         steps = [step for step in path.split("/") if step not in ("", "..")][:_MAX_LEVELS]
         if number == "0" and not controllers:
             base = GROUPS

@@ -1,4 +1,4 @@
-"""How long CPUs were busy during a run, and for how much of it the program is not the reason.
+"""How long CPUs were busy during a run, and how much of that the program did not cause.
 
 The source is /proc/stat (proc_stat(5)). Its times are counted in clock ticks, 10 ms on all common
 kernels, and most kernels sample them: whatever runs when the timer fires gets the whole tick.
@@ -25,7 +25,7 @@ _CPU = re.compile(
     r"(?P<irq>[0-9]{1,20}) (?P<softirq>[0-9]{1,20})(?: (?P<steal>[0-9]{1,20}))?",
     re.MULTILINE,
 )
-# A guest's time is in user's and nice's already. Time that is stolen is another machine's.
+# `user` and `nice` include a guest's time. Stolen time was used by another machine.
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 # User and system time of a CPU are each rounded down to a tick.
 _ROUNDINGS = 2
@@ -33,14 +33,14 @@ _ROUNDINGS = 2
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """Clock ticks since the boot: of anything that ran, and stolen by the hypervisor."""
+    """Clock ticks since boot: busy with anything, and stolen by the hypervisor."""
 
     busy: int
     steal: int
 
 
 def parse_stat(text: str) -> dict[int, CpuTimes]:
-    """Return the times of each CPU in /proc/stat; lines that are no CPU's are passed over."""
+    """Return the times of each CPU in /proc/stat; other lines are skipped."""
     return {
         int(match["cpu"]): CpuTimes(
             sum(int(match[name]) for name in _BUSY), int(match["steal"] or 0)
@@ -50,7 +50,7 @@ def parse_stat(text: str) -> dict[int, CpuTimes]:
 
 
 class BusyMeter(BeforeAfterMeter[str | Unavailable]):
-    """Takes the CPUs' times around a run; one meter serves many runs."""
+    """Reads the CPUs' times before and after a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree) -> None:
         super().__init__(Unavailable("not measured"))
@@ -59,9 +59,9 @@ class BusyMeter(BeforeAfterMeter[str | Unavailable]):
     def reading(self, cpus: Iterable[int], own_s: float | None) -> Reading:
         """Return `foreign_cpu_s` and `steal_s` of these CPUs between `start` and `stop`, seconds.
 
-        `own_s` is the CPU time that the program and the harness used there. Where it is more than
-        the kernel counted, by no more than the counting's resolution, nothing foreign ran: 0.
-        Where nobody knows it, None, nothing can be said of the others.
+        `own_s` is the CPU time that the program and the harness used there; None, if it is
+        unknown, leaves both fields unavailable. If it exceeds the kernel's count by no more than
+        the count's resolution, `foreign_cpu_s` is 0.
         """
         if own_s is None:
             return _unknown("the program's own CPU time is not known")
@@ -97,7 +97,7 @@ def foreign_time(
             "ran elsewhere"
         )
         return Reading({"steal_s": steal_s}, {"foreign_cpu_s": reason})
-    # Microseconds: what the program's CPU time is known to.
+    # The program's CPU time is known to the microsecond.
     return Reading({"foreign_cpu_s": round(max(0.0, foreign_s), 6), "steal_s": steal_s})
 
 

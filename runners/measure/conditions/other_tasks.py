@@ -1,8 +1,8 @@
 """Which other processes used the measured CPUs during a run, and how much CPU time.
 
-Processes are looked at before and after the run, outside its window. What started and ended in
-between is not seen; `foreign_cpu_s` (runners/measure/conditions/cpu_time.py) has its time all the
-same.
+Processes are read before and after the run, outside its window. A process that started and ended
+in between is not seen, but `foreign_cpu_s` (runners/measure/conditions/cpu_time.py) includes its
+time.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _NOT_READ = Unavailable("not measured")
 
 
 class ForeignTasksMeter:
-    """Looks at all processes before and after a run; one meter serves many runs."""
+    """Reads the CPU time of all processes before and after a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree, own_pid: int | None = None) -> None:
-        """Leave out process `own_pid` (this one) and all that descend from it."""
+        """Leave out process `own_pid` (this one by default) and its descendants."""
         self._tree = tree
         self._own_pid = os.getpid() if own_pid is None else own_pid
         self._before: dict[int, str] | Unavailable = _NOT_READ
         self._after: dict[int, str] | Unavailable = _NOT_READ
 
     def start(self) -> None:
-        """Look before a run."""
+        """Read the processes before a run."""
         self._before, self._after = read_stats(self._tree), _NOT_READ
 
     def sample(self) -> None:
-        """Nothing is looked at while the program runs."""
+        """Read nothing: it would disturb the program."""
 
     def stop(self) -> None:
-        """Look after a run."""
+        """Read the processes after a run."""
         self._after = read_stats(self._tree)
 
     def reading(self, cpus: Collection[int]) -> Reading:
@@ -45,7 +45,7 @@ class ForeignTasksMeter:
 
         Each is `{"command", "cpu_s"}`: the name, cut to 15 characters by the kernel, and the CPU
         seconds it used. A process counts when one of its threads last ran on one of `cpus`; its
-        time is all that it used, on whichever CPU.
+        time includes what it used on other CPUs.
         """
         for look in (self._before, self._after):
             if isinstance(look, Unavailable):
@@ -74,7 +74,7 @@ class ForeignTasksMeter:
         return sorted(used, key=lambda item: (-item[1], item[0].pid))
 
     def _ancestry(self, task: Task) -> Iterator[int]:
-        """Yield the process itself, its parent, and so on; a loop, which garbage could be, ends."""
+        """Yield the numbers of a process and its ancestors; ends where garbage forms a loop."""
         assert isinstance(self._after, dict)
         seen: set[int] = set()
         present: Task | None = task

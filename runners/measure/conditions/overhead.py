@@ -30,17 +30,17 @@ class HarnessCost:
 
 
 class CostClock:
-    """Counts from its making to `stop`."""
+    """Counts from its creation to `stop`."""
 
     def __init__(self, cpus: tuple[int, ...]) -> None:
         self._cpus = cpus
         self._before = resource.getrusage(resource.RUSAGE_SELF)
 
     def stop(self) -> HarnessCost:
-        """Return what was used since the clock was made."""
+        """Return what pinstudy has used since the clock was created."""
         now, before = resource.getrusage(resource.RUSAGE_SELF), self._before
         return HarnessCost(
-            # Microseconds: what getrusage knows.
+            # getrusage(2) counts microseconds.
             cpu_s=round(now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime, 6),
             context_switches=now.ru_nvcsw + now.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
             cpus=self._cpus,

@@ -1,6 +1,6 @@
-"""What goes on around the program on its node: heat, throttling, other tasks, daemons.
+"""The conditions on the node around a run: heat, throttling, quotas, other tasks, daemons.
 
-All of it is read before and after a run, nothing while it lasts.
+They are read before and after a run, never during it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _LOAD = re.compile(r"([0-9]{1,9}\.[0-9]{1,4}) ")
 
 
 class Surroundings:
-    """One meter of a node's surroundings; the part that is nearest to the program is its CPUs."""
+    """One meter of all these conditions; the CPUs' times are read nearest to the program."""
 
     def __init__(self, node: Node) -> None:
-        """Find the sensors and the daemons that run now."""
+        """Find the sensors, and the daemons that are running."""
         tree = Tree(node.root)
         self._tree = tree
         self._cores = node.topology.cores
@@ -39,7 +39,7 @@ class Surroundings:
         self._daemons = find_daemons(tree)
         self._load: float | Unavailable = Unavailable("not measured")
         self._limits: list[dict[str, Any]] | Unavailable = Unavailable("not measured")
-        # Those whose reading needs to know nothing of the run; a new one is added here.
+        # Meters whose reading does not depend on the run's CPUs; add new ones here.
         self._plain = (
             TemperatureMeter(self.thermometer),
             ThrottleMeter(tree, node.topology),
@@ -51,7 +51,7 @@ class Surroundings:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know of before the study's runs, a line each."""
+        """Warnings for the user before the study's runs, one line each."""
         warning = None if isinstance(self._daemons, Unavailable) else daemon_warning(self._daemons)
         return () if warning is None else (warning,)
 
@@ -77,10 +77,11 @@ class Surroundings:
         overhead: HarnessCost | None,
         power_w: object,
     ) -> Reading:
-        """Return the record's fields for a run on these CPUs, of this average package power.
+        """Return the record's fields for a run on these CPUs.
 
-        `program_s` is the program's CPU time in seconds, `overhead` what pinstudy itself used. A
-        task on an SMT sibling of theirs slows the program as one on its own CPU does.
+        `program_s` is the program's CPU time in seconds, `overhead` what pinstudy itself used,
+        `power_w` the average package power in watts. SMT siblings of `cpus` are included, because
+        a task on one slows the program just as a task on its own CPU does.
         """
         cpus = with_siblings(self._cores, cpus)
         own_s = program_s

@@ -1,8 +1,8 @@
-"""What happens to a node's clocks while a study runs: its clock is set, or the node sleeps.
+"""Changes of a node's clocks while a study runs: its clock is set, or the node sleeps.
 
-All durations are measured with CLOCK_MONOTONIC, which nobody can set. Only `started_at` is told by
-the clock that can be, CLOCK_REALTIME; CLOCK_BOOTTIME goes on while the node sleeps, CLOCK_MONOTONIC
-does not (clock_gettime(2)).
+All durations are measured with CLOCK_MONOTONIC, which cannot be set. Only `started_at` comes from
+CLOCK_REALTIME, which can be set. CLOCK_BOOTTIME goes on while the node sleeps, CLOCK_MONOTONIC does
+not (clock_gettime(2)).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from base.reading import Reading
 from base.units import duration
 
-# Clocks are also moved by being slewed, which misorders nothing: adjtime(3) by at most 0.5 ms/s.
+# Slewing moves a clock too, but keeps times in order: adjtime(3) by at most 0.5 ms/s.
 _SLEWED_PER_S = 0.001
 _MIN_STEP_S = 1.0
-# No node falls asleep and wakes up in this time; clocks that are read one after the other must be
-# read within less of it.
+# No node falls asleep and wakes up within this time. The clocks must be read within less, or a
+# delay between two reads would look like sleep.
 _MIN_SLEEP_S = 0.1
 _READ_WITHIN_S = 0.02
 _READ_ATTEMPTS = 20
@@ -34,7 +34,7 @@ class Moment:
 
     @classmethod
     def now(cls) -> Moment:
-        """Read the clocks, again when this process had to wait between two of them."""
+        """Read the clocks, again if this process was delayed between two of them."""
         for _ in range(_READ_ATTEMPTS):
             monotonic_s = time.clock_gettime(time.CLOCK_MONOTONIC)
             boottime_s = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -44,7 +44,7 @@ class Moment:
         return cls(realtime_s, boottime_s, monotonic_s)
 
     def set_since(self, before: Moment) -> float:
-        """Return by how many seconds the clock was set since, back if negative; 0 if it was not."""
+        """Return by how many seconds the clock was set since; negative is back, 0 is not set."""
         passed_s = self.boottime_s - before.boottime_s
         moved_s = self.realtime_s - before.realtime_s - passed_s
         return moved_s if abs(moved_s) > _MIN_STEP_S + _SLEWED_PER_S * passed_s else 0.0
@@ -57,7 +57,7 @@ class Moment:
 
 
 class ClockWatch:
-    """Looks at the clocks between the runs of an attempt.
+    """Reads the clocks between the runs of an attempt.
 
     `set_s` is by how many seconds the clock was set since the attempt began.
     """
@@ -68,7 +68,7 @@ class ClockWatch:
         self._last = now()
 
     def look(self) -> list[str]:
-        """Return in lines what happened since the last look."""
+        """Return what happened since the last look, one line each."""
         before, self._last = self._last, self.now()
         lines = []
         if set_s := self._last.set_since(before):

@@ -1,7 +1,7 @@
 """Temperatures of a node's packages, from the kernel's sensors, before and after a run.
 
 A read may interrupt a CPU of the package (coretemp and x86_pkg_temp read a model-specific register
-there), so that packages are never read while a program runs. coretemp renews its values once a
+there), so packages are never read while a program runs. coretemp renews its values once a
 second (Linux drivers/hwmon/coretemp.c, show_temp).
 """
 
@@ -22,20 +22,20 @@ NO_SENSOR = (
     "type x86_pkg_temp (virtual machines have none; else load the kernel's module coretemp or "
     "k10temp)"
 )
-# What no running processor has, in degrees Celsius: such a value is a broken sensor's.
+# Degrees Celsius; a value outside this range comes from a broken sensor.
 LOWEST_C, HIGHEST_C = -60.0, 200.0
 
 _PACKAGE = re.compile(r"Package id ([0-9]{1,4})")
 _LABEL = re.compile(r"temp([0-9]{1,4})_label")
 _NUMBERED = re.compile(r"(?:hwmon|thermal_zone)([0-9]{1,6})")
-# k10temp's labels, best first: Tctl may have an offset for the fan's sake, Tdie has none (Linux
+# k10temp's labels, best first: Tctl may have an offset for fan control, Tdie has none (Linux
 # Documentation/hwmon/k10temp.rst).
 _K10_LABELS = ("Tdie", "Tctl")
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """One package's sensor: `package 0`, and the file that holds millidegrees Celsius."""
+    """One package's sensor: its name (`package 0`), and its file of millidegrees Celsius."""
 
     package: str
     path: str
@@ -51,7 +51,7 @@ class Sensor:
 
 
 class Thermometer:
-    """A node's package sensors, found once: their numbers change from boot to boot, not within."""
+    """A node's package sensors, found once: their numbers change only at boot."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
         self._tree = tree
@@ -151,7 +151,7 @@ def _package_zones(tree: Tree) -> list[str]:
 
 
 def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
-    """Yield the inputs and labels of all devices of a driver; device numbers mean nothing."""
+    """Yield each input and label of a driver's devices; device numbers do not identify them."""
     for device in _in_order(tree, HWMON, "hwmon"):
         if tree.text(f"{HWMON}/{device}/name") != driver:
             continue
@@ -174,7 +174,7 @@ def _in_order(tree: Tree, directory: str, stem: str) -> list[str]:
 
 
 def _numbered(paths: list[str], packages: list[int], driver: str) -> tuple[Sensor, ...]:
-    """Name sensors that do not say their package: by order, where there is one for each."""
+    """Name sensors without a package: by order, if there is one for each package."""
     if len(paths) == len(packages):
         return tuple(
             Sensor(f"package {package}", path)

@@ -1,8 +1,8 @@
 """How often and how long the processor throttled itself during a run.
 
 The counters are in cpuN/thermal_throttle/ of Intel's CPUs (Linux drivers/thermal/intel/
-therm_throt.c): core values are repeated by all CPUs of a core, package values by all of a package.
-Clipping at a power limit is not in them unless the kernel was booted with int_pln_enable.
+therm_throt.c): all CPUs of a core repeat the core's values, all CPUs of a package the package's.
+Clipping at a power limit is counted only if the kernel was booted with int_pln_enable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from runners.measure.meter import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology
 
-# What the record calls it -> the kernel's file.
+# The counter's name in a record -> the kernel's file.
 COUNTERS = {
     f"{level}_{name}": f"{level}_{file}"
     for level in ("core", "package")
@@ -32,7 +32,7 @@ _Values = dict[str, int | Unavailable]
 
 
 class ThrottleMeter(BeforeAfterMeter[_Values]):
-    """Takes the differences of the throttle counters around a run; one serves many runs."""
+    """Measures how far the throttle counters rise in a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
         super().__init__({})
@@ -77,7 +77,7 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
 
 
 def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
-    """Return each counter's files, one a core or one a package; none where the first is missing."""
+    """Return each counter's files, one a core or one a package; none if the first is missing."""
     packages: dict[int, int] = {}
     for core in topology.cores:
         packages[core.package] = min(*core.cpus, packages.get(core.package, core.cpus[0]))

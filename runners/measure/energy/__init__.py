@@ -1,1 +1,1 @@
-"""Energy of packages, from powercap or perf, and what follows from it."""
+"""Energy of packages, from powercap or perf, and the figures derived from it."""

@@ -1,7 +1,7 @@
-"""The energy fields of a record: joules by domain, and what follows from them. Pure.
+"""The energy fields of a record: joules by domain, and figures derived from them. Pure.
 
-A processor may draw more than its long-term power limit (PL1) for seconds (PL2, tau): a short run
-then measures a burst that a long one cannot keep up. So a record tells whether the run's average
+A processor may draw more than its long-term power limit (PL1) for seconds (PL2, tau). A short run
+then measures a burst that a longer run cannot sustain, so a record notes whether the run's average
 power was at PL1 or above it.
 """
 
@@ -19,17 +19,16 @@ FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in D
 PACKAGE = FIELDS["package"]
 # Only an idle graphics unit uses so little that its counter stands still.
 _MAY_STAND_STILL = ("uncore",)
-# The limiter regulates the average to just below the limit; what is this near is held by it.
+# The limiter keeps the average just below PL1: from this share of PL1 on, it is taken to be active.
 AT_LIMIT = 0.97
 
 
 def domain_fields(
     joules: Mapping[str, float], problems: Mapping[str, str], window_s: float, source: str
 ) -> Reading:
-    """Return the energy fields of `window_s` seconds, from the joules or the problem of a domain.
+    """Return the energy fields of `window_s` seconds, from joules and problems by domain.
 
-    A domain that has both has no figure, nor has one without joules, which is no 0 that a counter
-    of energy can show.
+    A domain is unavailable when it has a problem, no joules, or (except `uncore`) 0 J.
     """
     found = Reading()
     for domain, name in FIELDS.items():
@@ -50,13 +49,13 @@ def domain_fields(
 
 
 def run_figures(energy: Reading, elapsed_s: float, idle_power_w: float | Unavailable) -> Reading:
-    """Return what a run's package energy says together with its time and the idle power.
+    """Return the figures that follow from a run's package energy, its time and the idle power.
 
     Fields: `power_pkg_w`, the average over the energy's window; `edp_js`, energy x time (Horowitz,
     Indermaur, Gonzalez, "Low-power digital design", 1994); `ed2p_js2`, energy x time squared
     (Martin, Nystroem, Penzes, "ET2: a metric for time and energy efficiency of computation", 2002),
-    both of the gross energy and the program's own time; `idle_power_w`; `energy_net_j`, which may
-    be negative where the node was busier during the baseline.
+    both from the gross energy and the program's own time; `idle_power_w`; `energy_net_j`, which
+    may be negative if the node was busier during the baseline.
     """
     found = Reading()
     if isinstance(idle_power_w, Unavailable):
@@ -96,12 +95,12 @@ def powers(energy: Reading) -> Reading:
 
 
 def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Reading:
-    """Return the field `power_limit_note`: in words, empty when power was below the limit.
+    """Return the field `power_limit_note`: a sentence, empty when power was below the limit.
 
-    `power_w` is the average power of all packages in watts; `limits` are those of the run's end
-    (runners.node.power_limits.read_power_limits). PL1 is the sum over packages of the lowest limit
-    on each: the same package may be limited by a register of its own and by one of the memory map
-    (intel-rapl-mmio).
+    `power_w` is the average power of all packages in watts; `limits` are those at the end of
+    the run (runners.node.power_limits.read_power_limits). PL1 is the sum over packages of each
+    one's lowest limit: a package may have one limit in a model-specific register and another in a
+    memory-mapped one (intel-rapl-mmio).
     """
     limit_w = _long_term_w(limits)
     if not isinstance(power_w, (int, float)):
@@ -124,7 +123,7 @@ def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
         for limit in limits
         if str(limit["domain"]).startswith("package") and limit["name"] == LONG_TERM
     ]
-    # What cannot be read is not known, and 0 W is no limit.
+    # 0 W is no limit, and a limit that cannot be read is unknown.
     known = limits_by_domain(limit for limit in of_packages if (limit["power_w"] or 0) > 0)
     complete = bool(known) and known.keys() == {limit["domain"] for limit in of_packages}
     return sum(of["pl1_w"] for of in known.values()) if complete else None

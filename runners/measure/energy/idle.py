@@ -1,8 +1,8 @@
-"""The idle power of the node under each governor: what a run's net energy is counted from.
+"""The idle power of the node under each governor, which a run's net energy leaves out.
 
-RAPL counts whole packages, idle cores and graphics included. What the package draws while nothing
-is measured is measured by itself, under the governor of the run about to be made, because idle
-power depends on it.
+RAPL counts whole packages, idle cores and graphics included. So the packages' power is also
+measured while the node is idle, under the governor of the next run, because idle power depends on
+the governor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runners.host.tree import Unavailable
 from runners.measure.energy.figures import powers
 from runners.measure.energy.source import EnergyMeter, EnergySource
 
-# Counters of energy must be looked at now and then, and Ctrl-C is to be heard at once.
+# Energy counters must be sampled before they wrap around, and Ctrl-C must be handled at once.
 LOOK_EVERY_S = 1.0
 
 
@@ -30,7 +30,7 @@ class _Idle:
 
 
 class Baselines:
-    """One attempt's baselines: when the next is due, and the idle power that the latest gave."""
+    """One attempt's baselines: when the next one is due, and the idle power from the latest."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Baselines:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Measure as the study wants by its source of energy; `clock` gives seconds."""
+        """`wanted` are the study's settings, None for no baselines; `clock` gives seconds."""
         self._wanted, self._source = wanted, source
         self._clock, self._sleep = clock, sleep
         self._idle: dict[str, _Idle] = {}
 
     def due_s(self, governor: str) -> float | None:
-        """Return the seconds that a baseline takes which is due now; None when none is."""
+        """Return how many seconds the baseline takes that is due; None when none is due."""
         if self._wanted is None or self._meter is None:
             return None
         return self._wanted.duration_s if self._runs_to_next(governor) == 0 else None
@@ -54,7 +54,7 @@ class Baselines:
         """Let the node idle for the study's duration; return its energy and its power by domain.
 
         Fields: those of an energy reading and `power_{pkg,core,uncore,dram,psys}_w`, averages in
-        watts. No time is waited when the packages' energy turns out not to be measurable.
+        watts. Does not wait when the packages' energy cannot be measured.
         """
         assert self._wanted is not None and self._meter is not None
         self._meter.start()
@@ -92,7 +92,7 @@ class Baselines:
         )
 
     def left_s(self, pending_runs: Mapping[str, int]) -> float:
-        """Return the seconds of all baselines to come; `pending_runs` are the runs by governor."""
+        """Return how many seconds all further baselines take; `pending_runs` is by governor."""
         if self._wanted is None or self._meter is None:
             return 0.0
         return sum(
@@ -105,7 +105,7 @@ class Baselines:
         return None if "package" in self._source.reasons else self._source.meter
 
     def _runs_to_next(self, governor: str) -> int | None:
-        """Return the runs to be made before the next baseline; None when there is none to come."""
+        """Return how many runs come before the next baseline; None when there is no next one."""
         idle = self._idle.get(governor)
         if idle is None:
             return 0
@@ -120,7 +120,7 @@ class Baselines:
 
 
 def how_many(runs: int, every: int | None, to_next: int | None = 0) -> int:
-    """Return how many baselines are measured before or among so many runs under a governor.
+    """Return how many baselines are measured before or between `runs` runs under a governor.
 
     The next is due after `to_next` more runs (None: never), then one after each `every` runs.
     """

@@ -1,8 +1,8 @@
 """Energy around a run from perf's `power` PMU: RAPL as perf reads it, for whole packages.
 
-Its events are of CPUs, never of a task (Linux arch/x86/events/rapl.c, perf_invalid_context), so a
-system-wide perf of their own counts them; among the events of a task they would not be supported.
-The kernel extends the counters to 64 bits: they do not wrap around.
+The PMU counts for CPUs, never for a task (Linux arch/x86/events/rapl.c, perf_invalid_context):
+among a task's events, its events would not be supported. So a separate, system-wide perf counts
+them. The kernel extends the counters to 64 bits: they do not wrap around.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 
 POWER_PMU = f"{EVENT_SOURCES}/power"
-# What powercap calls a domain, perf calls so (arch/x86/events/rapl.c, rapl_domain_names).
+# powercap's names of domains, and perf's (arch/x86/events/rapl.c, rapl_domain_names).
 EVENTS = {
     "package": "energy-pkg",
     "core": "energy-cores",
@@ -35,16 +35,13 @@ EVENTS = {
 }
 UNIT = "Joules"
 GRANT = "sysctl kernel.perf_event_paranoid=0"
-# Whatever else the file held, perf would refuse all events for it.
+# If an event's file holds anything else, perf refuses all events.
 _ENCODING = re.compile(r"event=0x[0-9a-fA-F]{1,4}", re.ASCII)
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/physical_package_id"
 
 
 class PerfMeter:
-    """Counts the power PMU's events from `start` to `stop`; one meter serves many runs.
-
-    The kernel follows the counters by itself, so that `sample` has nothing to do.
-    """
+    """Counts the power PMU's events from `start` to `stop`; one meter serves many runs."""
 
     def __init__(
         self, perf: str, pmu: PowerPmu, clock: Callable[[], float] = time.monotonic
@@ -70,7 +67,7 @@ class PerfMeter:
         """Do nothing: perf's counters do not wrap around."""
 
     def stop(self) -> None:
-        """Turn the counters off, then let perf tell them."""
+        """Turn the counters off, then read what perf prints."""
         if self._stat is None:
             return
         self._stat.disable()
@@ -90,13 +87,13 @@ class PerfMeter:
             self._stat = None
 
     def problems(self) -> dict[str, str]:
-        """Return why which domains cannot be measured, as far as it is known now."""
+        """Return the reason of each domain that cannot be measured, as far as known now."""
         return self._problems | dict(self._pmu.unavailable)
 
     def reading(self) -> Reading:
         """Return what was measured between `start` and `stop`.
 
-        Fields as those of `runners.measure.energy.powercap.PowercapMeter.reading`.
+        The fields are those of `runners.measure.energy.powercap.PowercapMeter.reading`.
         """
         window_s = self._stop_s - self._start_s
         return domain_fields(self._joules, self.problems(), window_s, "perf")
@@ -120,8 +117,8 @@ class PowerPmu:
 def find_power_pmu(root: Path) -> PowerPmu:
     """Return the power PMU of the node whose files are under `root`; never raises.
 
-    The PMU names one CPU a package, or a die. The dies of other than Intel's CPUs show their
-    package's counter each, so there the first die of a package stands for all.
+    The PMU's cpumask has one CPU for each package or die. Each die of a CPU that is not Intel's
+    shows the counter of its package, so only the first die of a package is counted there.
     """
     tree = Tree(root)
     names = tree.names(f"{POWER_PMU}/events")
@@ -144,9 +141,10 @@ def find_power_pmu(root: Path) -> PowerPmu:
 def power_command(
     perf: str, pmu: PowerPmu, output: str, control_fd: int, acknowledge_fd: int
 ) -> tuple[str, ...]:
-    """Return the command that counts the PMU's events on its CPUs while `cat` waits, counters off.
+    """Return the command that counts the PMU's events on its CPUs, counters off.
 
-    It ends when its standard input does; else as `runners.measure.perf.events.perf_command`.
+    Its workload is `cat`, so perf ends when its standard input does. Otherwise it works like
+    `runners.measure.perf.events.perf_command`.
     """
     columns = ("-x", ";", "-o", output, "-e", ",".join(pmu.events.values()))
     control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
@@ -154,7 +152,7 @@ def power_command(
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Return the joules of each domain in perf's output, and why others have none."""
+    """Return the joules of each domain in perf's output, and why the others have none."""
     domains = {event: domain for domain, event in EVENTS.items()}
     joules: dict[str, float] = {}
     problems: dict[str, str] = {}
@@ -172,7 +170,7 @@ def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def permission_problem(permission: PerfPermission) -> str:
-    """Return why this process may not count whole CPUs, with what helps; empty when it may."""
+    """Return why this process may not count whole CPUs, and the remedy; empty when it may."""
     if permission.paranoid is None:
         return "this kernel has no performance events"
     privileged = permission.admin or (permission.perfmon and not permission.forbidden)
@@ -197,7 +195,7 @@ def _event_problem(tree: Tree, event: str) -> str:
 
 
 def _cpus(tree: Tree) -> tuple[int, ...] | Unavailable:
-    """Return one CPU for each counter, of those that the PMU itself names."""
+    """Return one CPU for each counter, from the PMU's cpumask."""
     path = f"{POWER_PMU}/cpumask"
     listed = tree.cpulist(path)
     if isinstance(listed, Unavailable):

@@ -1,8 +1,8 @@
-"""Energy around a run, from the powercap counters, safe against their wrapping around.
+"""Energy around a run from the powercap counters, corrected where they wrap around.
 
-A counter is 32 bits wide in hardware: 65 kJ on most AMD parts, 262 kJ on most Intel ones, minutes
-at full load. What is read is gross energy of whole packages, idle cores and other processes
-included.
+A counter is 32 bits wide in hardware: it wraps after 65 kJ on most AMD parts and 262 kJ on most
+Intel ones, which is minutes at full load. It counts the gross energy of whole packages, idle cores
+and other processes included.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from runners.host.tree import Unavailable
 from runners.measure.energy.figures import domain_fields
 from runners.measure.energy.powercap_zones import Zone, Zones
 
-# Twice what the hottest packages on sale are allowed for long (500 W).
+# Twice the long-term power limit of the hottest packages on sale (500 W).
 MAX_POWER_W = 1000.0
-# The smallest range seen, AMD's; taken where a node does not tell its own.
+# The smallest range seen, AMD's; for zones whose own range is unknown.
 SMALLEST_RANGE_UJ = 65_532_610_987
 
-# Reading interrupts a core of each package: four times as often as needed is often enough.
+# A read interrupts a core of the package: four times as often as needed is often enough.
 _SAMPLES_PER_RANGE = 4
 
 
 @dataclass
 class _Account:
-    """What one zone has counted so far; `problem` is why it can no longer tell."""
+    """What one zone has counted so far; `problem` is why that cannot be used."""
 
     zone: Zone
     last_uj: int = 0
@@ -39,8 +39,8 @@ class _Account:
 class PowercapMeter:
     """Adds up the node's energy counters from `start` to `stop`; one meter serves many runs.
 
-    `sample` must be called at least every `sample_within_s` seconds in between; more calls cost
-    nothing, they are passed over.
+    In between, `sample` must be called at least every `sample_within_s` seconds; it reads nothing
+    when called too soon.
     """
 
     def __init__(self, zones: Zones, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,11 +52,11 @@ class PowercapMeter:
 
     @property
     def sample_within_s(self) -> float:
-        """The seconds in which the first counter could wrap once: range / 1000 W."""
+        """The seconds after which the first counter could wrap around: range / 1000 W."""
         return min((_wrap_s(zone) for zone in self._zones.chosen), default=float("inf"))
 
     def start(self) -> None:
-        """Take the counters' state before a run."""
+        """Read the counters before a run."""
         self._start_s = self._sampled_s = self._stop_s = self._clock()
         self._accounts = [_Account(zone) for zone in self._zones.chosen]
         for account in self._accounts:
@@ -68,12 +68,12 @@ class PowercapMeter:
                 account.last_uj = found
 
     def sample(self) -> None:
-        """Follow the counters while a run lasts, when it is time to."""
+        """Read the counters during a run, unless the last reading is recent enough."""
         if self._clock() - self._sampled_s >= self.sample_within_s / _SAMPLES_PER_RANGE:
             self._follow()
 
     def stop(self) -> None:
-        """Take the counters' state after a run."""
+        """Read the counters after a run."""
         self._follow()
         self._stop_s = self._sampled_s
 
@@ -81,8 +81,8 @@ class PowercapMeter:
         """Return what was measured between `start` and `stop`.
 
         Fields: `energy_{pkg,core,uncore,dram,psys}_j`, the sum over packages in joules, gross;
-        `energy_window_s`, the seconds between the readings; `energy_source`. A domain of which one
-        counter failed has a reason and no sum.
+        `energy_window_s`, the seconds between the readings; `energy_source`. A domain with a failed
+        counter has a reason and no sum.
         """
         joules: dict[str, float] = {}
         for account in self._accounts:
@@ -91,7 +91,7 @@ class PowercapMeter:
         return domain_fields(joules, self.problems(), self._stop_s - self._start_s, "powercap")
 
     def problems(self) -> dict[str, str]:
-        """Return why which domains cannot be measured, as far as it is known now."""
+        """Return the reason of each domain that cannot be measured, as far as known now."""
         problems = dict(self._zones.unavailable)
         for account in self._accounts:
             if account.problem:

@@ -1,7 +1,7 @@
-"""The node's RAPL energy counters in /sys/class/powercap: which of them count, and which repeat.
+"""The node's RAPL energy counters in /sys/class/powercap: which to add up, and which repeat others.
 
-Layout: Linux Documentation/power/powercap/powercap.rst. A zone is known by its file `name`; its
-number says nothing.
+Layout: Linux Documentation/power/powercap/powercap.rst. A zone is identified by its file `name`;
+its number has no meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POWERCAP = "/sys/class/powercap"
 _SUB_DOMAINS = ("core", "uncore", "dram")
 DOMAINS = ("package", *_SUB_DOMAINS, "psys")
 
-# energy_uj is 0400 since Linux 5.10 (CVE-2020-8694). Every zone, of either level, is listed there.
+# energy_uj is 0400 since Linux 5.10 (CVE-2020-8694). The class lists the zones of both levels.
 GRANT = f"chmod a+r {POWERCAP}/intel-rapl:*/energy_uj"
 
 _AMD = ("AuthenticAMD", "HygonGenuine")
@@ -32,7 +32,7 @@ _PSYS = re.compile(r"psys(?:-\d+)?", re.ASCII)
 class Zone:
     """One energy counter: its directory, the domain it counts, where it wraps (microjoules).
 
-    `range_uj` is None when the node does not tell it.
+    `range_uj` is None when the range is 0 or cannot be read.
     """
 
     path: str
@@ -43,22 +43,22 @@ class Zone:
 
 @dataclass(frozen=True)
 class Zones:
-    """The zones to add up, none counting what another counts; a reason for each domain without."""
+    """The zones to add up, none of which repeats another; a reason for each domain without one."""
 
     tree: Tree
     chosen: tuple[Zone, ...] = ()
     unavailable: dict[str, str] = field(default_factory=dict)
 
     def of(self, domain: str) -> tuple[Zone, ...]:
-        """Return the zones of a domain: one a package, or none."""
+        """Return the zones of a domain: one for each package or die, or none."""
         return tuple(zone for zone in self.chosen if zone.domain == domain)
 
     def read_uj(self, zone: Zone) -> int | Unavailable:
-        """Return a zone's counter in microjoules, or why it cannot be read and what helps."""
+        """Return a zone's counter in microjoules, or why it cannot be read and the remedy."""
         return _number(self.tree, f"{zone.path}/energy_uj")
 
     def problems(self) -> dict[str, str]:
-        """Return why domains cannot be read now, by their names."""
+        """Return the reason of each domain that cannot be read now."""
         found = dict(self.unavailable)
         for zone in self.chosen:
             value = self.read_uj(zone)
@@ -69,7 +69,7 @@ class Zones:
 
 @dataclass(frozen=True)
 class _Named:
-    """A zone's key (its directory's name), where it is, and what its file `name` says."""
+    """A zone's key (its directory's name), its path, and what its file `name` holds."""
 
     key: str
     path: str
@@ -87,12 +87,12 @@ class _Named:
 def find_zones(root: Path) -> Zones:
     """Return the energy counters of the node whose files are under `root`; never raises.
 
-    Left out are zones that repeat others: `intel-rapl-mmio` (the same silicon through other
-    registers) where `intel-rapl` has the package, and `package-0-die-1` on other than Intel CPUs,
-    where each die shows its socket's counter; Intel's count each die by itself. AMD's `core` zone
-    is the energy of one core (MSR C001_029A is per core), so it is left out too. Where a name
-    cannot be read, or is none of the kernel's (drivers/powercap/intel_rapl_common.c,
-    rapl_domain_names), there would be a sum without that zone, so there is none.
+    Zones that repeat others are left out: `intel-rapl-mmio` (the same silicon through other
+    registers) where `intel-rapl` has the package, and `package-0-die-1` on CPUs that are not
+    Intel's, where each die shows its socket's counter; Intel's dies have counters of their own.
+    AMD's `core` zone is left out too: it is the energy of one core (MSR C001_029A is per core).
+    A zone whose name cannot be read, or is none of the kernel's (rapl_domain_names in
+    drivers/powercap/intel_rapl_common.c), would be missing in a sum, so there is no sum.
     """
     tree = Tree(root)
     paths = _zone_paths(tree)
@@ -105,7 +105,7 @@ def find_zones(root: Path) -> Zones:
 
 
 def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
-    """Return the zones' directories by key: the class lists both levels, a recording may nest."""
+    """Return the zones' directories by key; a recorded tree may nest sub-zones in their parents."""
     names = tree.names(POWERCAP)
     if isinstance(names, Unavailable):
         usual = ": no energy counters (usual in virtual machines)" if names.missing else ""
@@ -122,7 +122,7 @@ def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
 
 
 def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dict[str, str]]:
-    """Return every zone with its name, and why others, by key, have none."""
+    """Return the zones with a valid name, and by key the reasons of the others."""
     named: list[_Named] = []
     unreadable: dict[str, str] = {}
     for key, path in paths.items():
@@ -146,7 +146,7 @@ def _is_domain(name: str) -> bool:
 def _choose(
     named: Sequence[_Named], unreadable: Mapping[str, str], vendor: str
 ) -> tuple[list[tuple[_Named, str]], dict[str, str]]:
-    """Return the zones to use with their domains, and a reason for every domain without."""
+    """Return the zones to use with their domains, and a reason for every domain without one."""
     tops = _top_zones([zone for zone in named if not zone.parent], vendor)
     unavailable: dict[str, str] = {}
     for key, why in unreadable.items():

@@ -1,4 +1,4 @@
-"""Chooses the source of energy: powercap, else perf's power PMU, else none, with the reason."""
+"""The choice of an energy source: powercap, else perf's power PMU, else none with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EnergyMeter(Meter, Protocol):
     """Measures energy between `start` and `stop`."""
 
     def problems(self) -> dict[str, str]:
-        """Return why which domains cannot be measured, as far as it is known now."""
+        """Return the reason of each domain that cannot be measured, as far as known now."""
 
     def reading(self) -> Reading:
         """Return the joules of each domain, the window in seconds, the source; or the reasons."""
@@ -28,13 +28,13 @@ class EnergyMeter(Meter, Protocol):
 
 @dataclass(frozen=True)
 class EnergySource:
-    """The one meter of a study, or None; and the reasons why others do not measure, by domain."""
+    """A study's energy meter, or None; `reasons` says, by domain, why no source measures it."""
 
     meter: EnergyMeter | None
     reasons: dict[str, str] = field(default_factory=dict)
 
     def reading(self) -> Reading:
-        """Return what the meter measured last, with the reasons for what it cannot."""
+        """Return what the meter measured last, with the reasons for what it cannot measure."""
         found = self.meter.reading() if self.meter else Reading()
         reasons = {FIELDS[domain]: why for domain, why in self.reasons.items()}
         return Reading(found.fields, found.unavailable | reasons)
@@ -46,10 +46,11 @@ def no_energy(reason: str) -> EnergySource:
 
 
 def choose_energy(root: Path, perf: str | None) -> EnergySource:
-    """Return the first source that can measure the packages of the node with this root, once tried.
+    """Try the sources; return the first that can measure the packages of the node at `root`.
 
-    `perf` is its path, None where it is not installed. Sources are never mixed: what the chosen one
-    lacks is absent. Where none has the packages the first that has another domain is taken.
+    `perf` is perf's path, None where it is not installed. Sources are never mixed: a domain that
+    the chosen source lacks is unavailable. If no source has the packages, the first that has
+    another domain is chosen.
     """
     powercap = PowercapMeter(find_zones(root))
     first = _try(powercap)
@@ -71,12 +72,12 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
 
 
 def may_have_energy(root: Path) -> bool:
-    """Whether a source shows the packages' energy by its files; only trying it tells more."""
+    """Whether a source's files show the packages' energy; only a trial proves that it works."""
     return "package" not in find_zones(root).problems() or "package" in find_power_pmu(root).events
 
 
 def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str, str]]:
-    """Return the power PMU's meter, and why which domains cannot be measured by it."""
+    """Return the power PMU's meter, and the reason of each domain that it cannot measure."""
     pmu = find_power_pmu(root)
     if not pmu.events:
         return None, dict(pmu.unavailable)
@@ -84,7 +85,7 @@ def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str
         return None, dict.fromkeys(DOMAINS, f"not installed; {for_tools().sentence}")
     meter = PerfMeter(perf, pmu)
     problems = _try(meter)
-    # Only trying tells: a perf may have been granted what this process has not.
+    # Checked only after the trial: perf may have been granted rights that this process lacks.
     forbidden = permission_problem(read_permission(root))
     if forbidden and len(problems) == len(DOMAINS):
         return None, dict.fromkeys(DOMAINS, forbidden)
@@ -92,7 +93,6 @@ def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str
 
 
 def _try(meter: EnergyMeter) -> dict[str, str]:
-    """Return why which domains cannot be measured."""
     meter.start()
     meter.stop()
     return meter.problems()

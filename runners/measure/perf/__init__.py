@@ -1,1 +1,1 @@
-"""perf: which events, its processes, its output, and what was counted on each core kind."""
+"""perf: its events, processes and output, and what was counted on each core kind."""

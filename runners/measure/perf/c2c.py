@@ -1,4 +1,4 @@
-"""`perf c2c` on this machine: whether it can record, its commands, and a recording read back."""
+"""`perf c2c` on this machine: whether it can record, its commands, and reading a recording."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ TRIAL_LIMIT_S = 20.0
 READ_LIMIT_S = 300.0
 MAX_BYTES = 2 * 1024**3
 MAX_EVENTS = 20
-# `perf c2c record` asks for physical addresses too, which are the kernel's secret.
+# `perf c2c record` also samples physical addresses, which the kernel hides from users.
 NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
 _NOTHING_THERE = "not supported"
-# User space alone, where the CPU tells it apart: AMD's sampling does not under older kernels.
+# User space alone, if possible: under older kernels AMD's sampling cannot exclude the kernel.
 _MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
 _MAX_REASON_CHARACTERS = 200
-# Linux arch/x86/kernel/cpu/amd.c: what of family 0x19 is Zen 3.
+# Linux arch/x86/kernel/cpu/amd.c: the models of family 0x19 that are Zen 3.
 _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
 # Linux tools/perf/util/header.h, struct perf_file_header: the size of the data stands at byte 48.
 _DATA_SIZE = struct.Struct("=48xQ")
@@ -49,7 +49,7 @@ _DATA_SIZE = struct.Struct("=48xQ")
 
 @dataclass(frozen=True)
 class C2cTrial:
-    """Whether `perf c2c record` works: with which modes, or `problem` says why it does not."""
+    """Whether `perf c2c record` works: with which `modes`, or `problem` is why it does not."""
 
     modes: tuple[str, ...] = ()
     problem: str = ""
@@ -59,10 +59,10 @@ class C2cTrial:
 def recording_folder() -> Iterator[Path]:
     """Make a folder for perf to record in, and remove it at the end of the block.
 
-    Where perf is root's, so is the folder: it would write through a link that its user has planted.
+    Where perf runs as root, root owns it: in a user's folder perf would follow a planted link.
     """
     with as_root():
-        # In a user's own, which $TMPDIR may name, he could put another one in its place.
+        # $TMPDIR may name a folder of the user's, who could replace this one there.
         folder = tempfile.mkdtemp(prefix="pinstudy-c2c-", dir="/tmp" if invoking_uid() else None)
     try:
         yield Path(folder)
@@ -72,9 +72,9 @@ def recording_folder() -> Iterator[Path]:
 
 
 def try_c2c(perf: str, root: Path) -> C2cTrial:
-    """Record the program `true` once, in the modes that there are; some 10 ms where it is refused.
+    """Record the program `true` in each mode until one works; some 10 ms where perf refuses.
 
-    `root` is the tree whose files say which CPU this is and what this process may do.
+    `root` is the tree that describes the CPU and the permissions of this process.
     """
     if problem := _without_hitm(root):
         return C2cTrial(problem=problem)
@@ -86,7 +86,7 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
             if not problem:
                 return C2cTrial(modes)
             problems.append(problem)
-    # A right is of no use where perf has found nothing that samples.
+    # Permission does not help where perf has found no event that samples.
     if read_permission(root).user_only and _NOTHING_THERE not in problems[0]:
         return C2cTrial(problem=f"{NEEDS} ({problems[0]})")
     return C2cTrial(problem=f"perf c2c record: {problems[0]} ({unsupported_reason(root)})")
@@ -103,8 +103,8 @@ def c2c_command(
 ) -> tuple[str, ...]:
     """Return the command that attaches to a process and all it will create, recording nothing yet.
 
-    It is told to begin as a `perf stat` is (runners.measure.perf.events.perf_command). `output` is
-    where that one would write; a recording cannot be written there, for perf goes back in it.
+    It is enabled like a `perf stat` (runners.measure.perf.events.perf_command). `output`, where
+    that would write, is not used: perf seeks in a recording, so it cannot be written there.
     """
     del output
     control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
@@ -112,15 +112,15 @@ def c2c_command(
 
 
 def line_bytes(root: Path) -> int:
-    """Return the bytes of a cache line, or 64 where the tree does not say."""
+    """Return the bytes of a cache line, or 64 if the tree has no valid size."""
     found = Tree(root).integer(_LINE_BYTES)
     return 64 if isinstance(found, Unavailable) or not 16 <= found <= 1024 else found
 
 
 def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, Any] | str:
-    """Return `events` and what c2c_lines makes of the samples, or why they are not known.
+    """Return `events` and the fields of `contended_lines`, or why there are none.
 
-    What perf prints lies beside the recording for a while.
+    The samples that perf prints are written into a file beside the recording.
     """
     try:
         with recording.open("rb") as stream:
@@ -151,10 +151,10 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
 def kinds_sampled(
     events: Iterable[str], pmus: Sequence[CorePmu], kinds: Sequence[CoreKind]
 ) -> tuple[str, ...] | None:
-    """Return the core kinds whose loads some event samples; None where the events do not tell.
+    """Return the core kinds whose loads some event samples; None if the events do not show it.
 
-    On a hybrid node each core PMU has its own event, `cpu_atom/mem-loads…/`; an event of no core
-    PMU (AMD's `ibs_op//`) is for all CPUs.
+    On a hybrid node each core PMU has its own event, `cpu_atom/mem-loads…/`; an event of any other
+    PMU (AMD's `ibs_op//`) covers all CPUs.
     """
     every = tuple(kind.name for kind in kinds)
     loads = [event for event in events if "stores" not in event]
@@ -167,15 +167,15 @@ def kinds_sampled(
 
 
 def _record(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
-    # -B: without it perf would look into every file that the program has mapped, and keep copies
-    # of them in the user's home.
+    # -B: without it perf would read every file that the program has mapped, and keep copies of
+    # them in the user's home.
     return (perf, "c2c", "record", *modes, "--", "-B", "-o", str(recording))
 
 
 def _without_hitm(root: Path) -> str:
-    """Say why this CPU's samples do not tell HITM, empty when nothing speaks against it.
+    """Return why this CPU's samples do not show HITM; empty if they may.
 
-    These would be recorded, and every count would be a 0 that nobody has measured.
+    Such samples could be recorded, but every count of HITM would be a 0 that was not measured.
     """
     block = first_block(Tree(root))
     if "CPU implementer" in block:
@@ -191,14 +191,14 @@ def _without_hitm(root: Path) -> str:
 
 
 def _refusal(command: Sequence[str]) -> str:
-    """Run perf; return what it says when it refuses, empty when it does not."""
+    """Run perf; return why it refused, empty when it worked."""
     with as_root():
         done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
     return _said(done)
 
 
 def _print_samples(perf: str, recording: Path, printed: Path) -> str:
-    """Let perf print the samples into a file; return why it could not, empty when it could."""
+    """Let perf print the samples into a file; return why that failed, or empty."""
     command = [perf, "script", "-i", str(recording), "-F", FIELDS]
     try:
         with printed.open("wb") as out:
@@ -214,7 +214,7 @@ def _samples(printed: Path) -> Iterator[MemorySample]:
 
 
 def _said(done: CommandResult) -> str:
-    """Return why perf failed, in its own words where it has any; empty when it did not."""
+    """Return why perf failed, by its own message if it has one; empty when it did not fail."""
     if not done.failed:
         return ""
     words = one_line(done.stderr, _MAX_REASON_CHARACTERS).removeprefix("failed: ")

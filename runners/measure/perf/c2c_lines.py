@@ -9,7 +9,7 @@ from typing import Any
 
 from runners.measure.perf.c2c_samples import UNKNOWN, MemorySample
 
-# The lines that are kept, those with most HITM; what is beyond is no longer the cause of anything.
+# Only the lines with most HITM are kept; the others have too few to matter.
 MAX_LINES = 50
 MAX_SYMBOLS = 5
 
@@ -32,9 +32,9 @@ def contended_lines(
 ) -> dict[str, Any]:
     """Return `sampled`, `lines` and `lines_left_out`, as docs/c2c.md describes them.
 
-    `samples` gives the same samples each time it is called; they are gone through twice, because
-    the accesses of all lines are far more than those of the few that matter. All numbers are
-    counts of samples. Raises what `samples` raises.
+    `samples` gives the same samples each time it is called. They are read twice, so that accesses
+    are collected only for the few lines that matter. All numbers are counts of samples. Raises what
+    `samples` raises.
     """
     sampled: Counter[str] = Counter()
     local: Counter[int] = Counter()
@@ -43,7 +43,7 @@ def contended_lines(
         sampled["samples"] += 1
         sampled["loads"] += sample.load
         sampled["stores"] += sample.store
-        # Without its address an access belongs to no line.
+        # An access without an address belongs to no line.
         if sample.address and sample.hitm:
             (local if sample.hitm == "local" else remote)[sample.address // line_bytes] += 1
     hitm = local + remote

@@ -1,10 +1,10 @@
-"""Memory accesses that perf has sampled, one a line of `perf script`, and what they say of sharing.
+"""Memory accesses that perf has sampled, one a line of `perf script`, and which of them are HITM.
 
-Where an access was answered from is told twice in a line: as the kernel's number and in perf's
-words. Only the number is counted: its bits are fixed (Linux include/uapi/linux/perf_event.h, union
-perf_mem_data_src), while words and columns, those of `perf c2c report` above all, change from
-version to version. The words have to agree with it; a line in which they do not, or that is
-anything else, makes the whole recording one that is not understood.
+Each line has the source of the data twice: as the kernel's number and in perf's words. Only the
+number is used: its bits are fixed (Linux include/uapi/linux/perf_event.h, union perf_mem_data_src),
+while words and columns, above all those of `perf c2c report`, change from version to version. The
+words must agree with the number. One line where they do not, or that is no sample, invalidates the
+whole recording.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import IO, Literal
 
 from base.text import one_line
 
-# In this order they are printed, however they are asked for.
+# perf prints the fields in this order, whatever order is requested.
 FIELDS = "cpu,event,addr,data_src,ip,sym"
-# What perf prints for code that has no name.
+# What perf prints for code without a symbol.
 UNKNOWN = "[unknown]"
 
 # `[002] cpu/mem-loads,ldlat=30/P:   7f01 10668100842 |OP LOAD|LVL L3 …|BLK  N/A   55d0a0 main`;
@@ -47,14 +47,14 @@ Hitm = Literal["", "local", "remote"]
 
 
 class NotUnderstoodError(Exception):
-    """A recording is not what this reader knows, and none of its numbers is to be believed."""
+    """A recording has an unexpected form, so none of its numbers can be trusted."""
 
 
 @dataclass(frozen=True)
 class MemorySample:
     """One sampled access: the CPU it was made on, the address, the code's symbol.
 
-    `source` is the kernel's number for what was done and what answered.
+    `source` is the kernel's number (data_src) for the operation and where its data came from.
     """
 
     cpu: int
@@ -65,21 +65,21 @@ class MemorySample:
 
     @property
     def load(self) -> bool:
-        """Whether it reads."""
+        """Whether the access reads."""
         return bool(self.source & _LOAD)
 
     @property
     def store(self) -> bool:
-        """Whether it writes and does not read."""
+        """Whether the access writes and does not read."""
         return bool(self.source & _STORE) and not self.load
 
     @property
     def hitm(self) -> Hitm:
-        """Where the modified line was that this load hit in another core's cache; empty if none.
+        """Where this load found the line modified in another core's cache; empty if it did not.
 
-        In the same NUMA node (`local`), be it in a second-level cache that cores share or behind
-        the third level, or in another one (`remote`). What a load finds modified in its own
-        first-level cache, as Arm marks it, was not fetched from anybody.
+        `local` is in the same NUMA node, be it in a second-level cache that cores share or behind
+        the third level; `remote` is in another node. A line that was modified in the core's own
+        first-level cache, which Arm marks too, was not fetched from another core.
         """
         if not (self.load and self.source >> 19 & _HITM):
             return ""
@@ -87,7 +87,7 @@ class MemorySample:
         remote, hops = self.source >> 37 & 1, self.source >> 43 & 7
         if hops:
             return "local" if hops == _HOPS_IN_THE_NODE else "remote"
-        # AMD before Zen 4 sets both: the third level or another core's cache, of the same node.
+        # AMD before Zen 4 sets both: the third level, or another core's cache in the same node.
         if level & _L2_OR_L3:
             return "local"
         if level & _REMOTE_CACHE or remote:
@@ -96,7 +96,7 @@ class MemorySample:
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of what perf printed; raises NotUnderstoodError for one without an end."""
+    """Yield the lines of what perf printed; raises NotUnderstoodError for one that is too long."""
     while line := stream.readline(_LONGEST_LINE):
         if len(line) == _LONGEST_LINE:
             raise NotUnderstoodError(f"a line of more than {_LONGEST_LINE} bytes")

@@ -1,8 +1,8 @@
-"""What a run's counters say in a record: counts, residency and frequency per core kind.
+"""The counter fields of a run's record: counts, residency and frequency per core kind.
 
 Formulas, with raw counts (runners/measure/perf/scaling.py): residency of a kind = time its PMU was
 counting / time the program's threads were on CPUs; frequency of a kind = cycles counted there /
-time it was counting, a mean over on-CPU time and not over elapsed time. What cannot be told has a
+time it was counting, a mean over on-CPU time and not over elapsed time. What is not known has a
 reason and no value.
 """
 
@@ -31,8 +31,8 @@ FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_gh
 L1D_MISS_RATE = "l1d_miss_rate"
 L1D_EVENTS = ("L1-dcache-load-misses", "L1-dcache-loads")
 
-# Cycles of user mode over a time that includes the kernel's understate the frequency by the
-# kernel's share of the time; up to this share it is smaller than what perf itself costs.
+# User-mode cycles over a time that includes the kernel's understate the frequency by the kernel's
+# share of the time. Up to this share, that error is smaller than perf's own cost.
 MAX_KERNEL_SHARE = 0.01
 
 
@@ -52,13 +52,13 @@ def read_counters(
     unsupported_reason: str = "",
     kernel_share: float | None = None,
 ) -> Reading:
-    """Return the counters part of a run's record from perf's rows.
+    """Return the counter fields of a run's record from perf's rows.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
     `runners.measure.perf.pmus.kinds_of_pmus` gives them for the CPUs that the program could use.
     `unsupported_reason` is why this node refuses hardware events, if it does. `kernel_share` is
     system time / CPU time of the run, from its resource usage: it bounds the error of a frequency
-    that was taken from user mode's cycles.
+    from user-mode cycles.
 
     Fields: `task_clock_s` (CPU time of all threads, seconds), `page_faults`, `context_switches`,
     `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
@@ -128,7 +128,7 @@ def _add_software(reading: Reading, raw: RawCounts) -> None:
 
 
 def _add_total(reading: Reading, raw: RawCounts, name: str, event: str) -> None:
-    """Add the sum over PMUs of an event, if no part of the program escaped it."""
+    """Add an event's sum over PMUs, if all parts of the program were counted."""
     found = _counts_of(raw, event)
     reason = _no_total_reason(raw, event, found)
     if reason:
@@ -145,7 +145,7 @@ def _no_total_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> s
 
 
 def _partial_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
-    """Say which PMU's part of the program an event misses; empty when it misses none."""
+    """Return why a PMU that the program ran on did not count the event; empty if all did."""
     if not found:
         return _absent_reason(raw, event)
     counted_on = {count.pmu for count in found}
@@ -266,15 +266,15 @@ def _none_on_reason(
 
 
 def _per_ns(counts: Sequence[RawCount]) -> float:
-    """Return counts per nanosecond, which of cycles is GHz.
+    """Return counts per nanosecond; for cycles that is GHz.
 
-    A multiplexed count is a sample, its rate is as good.
+    A multiplexed count is a sample, and its rate is still valid.
     """
     return sum(count.value for count in counts) / sum(count.running_ns for count in counts)
 
 
 def _shared(pmus: Iterable[str | None], kinds_of: Mapping[str, Sequence[str]]) -> str:
-    """Say which PMU of these counts more than one kind; empty when each has one of its own."""
+    """Return why a PMU does not tell kinds apart; empty when each one counts a single kind."""
     for pmu in pmus:
         kinds = kinds_of.get(pmu or "", ())
         if len(kinds) > 1:

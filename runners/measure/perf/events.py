@@ -1,4 +1,4 @@
-"""Which events a run is counted with, and the `perf stat` command line that counts them."""
+"""The events that are counted in a run, and the `perf stat` command line that counts them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.output import split_event
 from runners.measure.perf.scaling import SOFTWARE_EVENTS, TOOL_EVENTS
 
-# task-clock tells how long everything else was enabled: without it no count can be unscaled.
-# cycles and instructions have counters of their own on Intel and ARM; cache-misses takes the one
-# programmable counter. cache-references would double that for a ratio whose meaning differs from
-# one core kind to the other (an LLC miss of a core without L3 is an L2 miss): studies may add it.
+# task-clock shows how long all events were enabled: without it no count can be unscaled. cycles
+# and instructions have counters of their own on Intel and ARM; only cache-misses takes a
+# programmable counter. cache-references would take another, for a ratio whose meaning depends on
+# the core kind (an LLC miss of a core without L3 is an L2 miss): studies may add it.
 HARDWARE_EVENTS = ("cycles", "instructions", "cache-misses")
 DEFAULT_EVENTS = (
     *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
@@ -25,7 +25,7 @@ DEFAULT_EVENTS = (
 )
 
 # Gracemont and Crestmont have 6 programmable counters, Golden Cove 8 (Linux
-# arch/x86/events/intel/core.c); one more may be held by the kernel's NMI watchdog.
+# arch/x86/events/intel/core.c); the kernel's NMI watchdog may hold one of them.
 MAX_PROGRAMMABLE = 5
 _FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
 
@@ -47,12 +47,12 @@ class PerfPermission:
 
     @property
     def forbidden(self) -> bool:
-        """Whether nothing may be counted: level 3 and above, of Debian's and Ubuntu's kernels."""
+        """Whether nothing may be counted: no perf events, or level 3 and above (Debian, Ubuntu)."""
         return self.paranoid is None or (self.paranoid >= 3 and not self.admin)
 
     @property
     def user_only(self) -> bool:
-        """Whether the kernel's own work is hidden (Documentation/admin-guide/sysctl/kernel.rst)."""
+        """Whether only user mode may be counted (Documentation/admin-guide/sysctl/kernel.rst)."""
         return (self.paranoid or 0) >= 2 and not (self.admin or self.perfmon)
 
 
@@ -69,7 +69,7 @@ def read_permission(root: Path) -> PerfPermission:
 
 
 def _effective_capabilities(tree: Tree) -> int:
-    # Root in a container may lack them, a user may have them: the user's number says nothing.
+    # Root in a container may lack capabilities, and a user may have them: uid 0 is no criterion.
     with as_root():
         status = tree.content("/proc/self/status")
     if isinstance(status, Unavailable):
@@ -86,8 +86,8 @@ def event_list(
     """Return the text for perf's `-e`: the default events, then a study's own, each once.
 
     Those in `by_pmu` (runners.measure.perf.pmus.events_by_pmu) are replaced by their names on each
-    PMU. With `user_only`, events without modifiers are restricted to user mode: what perf would
-    fall back to by itself, said openly. Raises UserError for a text that is no event.
+    PMU. With `user_only`, events without modifiers are restricted to user mode explicitly; perf
+    would do so silently. Raises UserError for a text that is no event.
     """
     asked = dict.fromkeys((*DEFAULT_EVENTS, *extra))
     names = [name for event in asked for name in (by_pmu or {}).get(event, (event,))]
@@ -98,7 +98,7 @@ def event_list(
 
 
 def too_many_events(extra: Iterable[str]) -> str:
-    """Warn when a study's events cannot all be counted at once; empty when they can."""
+    """Return a warning when a study's events cannot all be counted at once, else empty."""
     bare = {split[1] for name in extra if (split := split_event(name))}
     in_software = {name for name in bare if name in SOFTWARE_EVENTS | TOOL_EVENTS or ":" in name}
     programmable = (bare | set(HARDWARE_EVENTS)) - _FIXED - in_software
@@ -141,7 +141,7 @@ def perf_threads_command(
 def _stat(
     perf: str, events: str, target: tuple[str, str], output: str, control: tuple[int, int]
 ) -> tuple[str, ...]:
-    """Return the command that counts a target from when it is told to.
+    """Return the command that counts a target once its counters are enabled.
 
     Counting starts when `enable` is written to the first descriptor of `control` (perf answers
     `ack` on the second) and ends with SIGINT to perf, which then writes its rows to `output`.

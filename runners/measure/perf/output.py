@@ -1,9 +1,8 @@
-"""Rows of `perf stat -x`, with `;` or `,`, and of `perf stat -j`, whatever version wrote them.
+"""Rows of `perf stat -x`, with `;` or `,`, and of `perf stat -j`, from any version of perf.
 
 Layout: perf-stat(1), "CSV FORMAT" and "JSON FORMAT". Values are kept as perf printed them, that is
-multiplied by enabled/running time; undoing that needs other rows and is
-runners/measure/perf/scaling.py's work. The printed percentage is a truncated integer division:
-only 100 is exact.
+multiplied by enabled/running time; runners/measure/perf/scaling.py undoes that with the help of
+other rows. The printed percentage is a truncated integer division: only 100 is exact.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _STATES: dict[str, State] = {
     "<not supported>": "not supported",
 }
 
-# No counter needs more digits; the bounds also keep int() and float() away from hostile lengths.
+# No counter needs more digits; the bounds also protect int() and float() from hostile lengths.
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,19}", re.ASCII)
 _VARIANCE = re.compile(r"[+-]?\d{1,9}\.\d{1,6}%|-?nan%", re.ASCII)
@@ -58,10 +57,10 @@ class Row:
     `value` is in `unit` (empty for a plain count) and None unless `state` is "counted"; `run_ns`
     is how long the event was counting, in nanoseconds. `pmu` is None for an event that was printed
     without one. `aggregate` names the CPU, core, ... of a row that is a part of the whole, and
-    `time_s` is the end of the interval, in seconds, that a row of `-I` covers. `error_percent` is
-    what perf adds under `-r`: the standard error of the mean in percent of it (Linux,
-    tools/perf/util/stat.c, stddev_stats), then `value` and `run_ns` are means over the runs.
-    `always` is whether it was counting whenever it was enabled, as far as perf tells.
+    `time_s` is the end, in seconds, of the interval that a row of `-I` covers. `error_percent` is
+    what perf adds under `-r`: the standard error in percent of the mean (Linux,
+    tools/perf/util/stat.c, stddev_stats); `value` and `run_ns` are then means over the runs.
+    `always` is whether perf printed 100 %: the event was counting whenever it was enabled.
     """
 
     event: str
@@ -91,7 +90,7 @@ class Row:
 
 @dataclass(frozen=True)
 class PerfOutput:
-    """What one output held; `unparsed` are the lines that are no rows and should have been."""
+    """The rows of one output; `unparsed` are lines that should be rows but cannot be read."""
 
     rows: tuple[Row, ...]
     unparsed: tuple[str, ...]
@@ -166,12 +165,12 @@ def _split_at_commas(line: str) -> list[str]:
 
 
 def _opens_event(field: str) -> bool:
-    # "K/sec" and "/sec" are units of metrics: an open event names a term with its value.
+    # An open event has a term with its value; "K/sec" and "/sec" are units of metrics.
     return field.count("/") == 1 and "=" in field.partition("/")[2]
 
 
 def _leading(fields: Sequence[str]) -> tuple[float | None, str | None] | None:
-    """Read [time,] [name of the aggregate, [count of what it sums,]]; None when it is not that."""
+    """Read [time,] [name of the aggregate, [count of what it sums,]]; None for anything else."""
     rest = list(fields)
     time_s = aggregate = None
     if rest and "." in rest[0] and _NUMBER.fullmatch(rest[0]):
@@ -263,7 +262,7 @@ def _json_object(line: str) -> Mapping[str, Any] | None:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a table; raises ValueError where two values have one name of a row's."""
+    """Return a table; raises ValueError when a name that a row uses is there twice."""
     names = [name for name, _ in pairs if name in _ROW_NAMES]
     if len(set(names)) != len(names):
         raise ValueError("a name is there twice")

@@ -15,18 +15,18 @@ from runners.node.topology import CoreKind
 
 @dataclass(frozen=True)
 class CorePmu:
-    """A PMU that counts what cores do; `cpus` is None when it is the only one, for all CPUs."""
+    """A PMU of cores; `cpus` is None when it is the only one and covers all CPUs."""
 
     name: str
     cpus: tuple[int, ...] | None
 
 
 def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
-    """Return the core PMUs of the node whose files are under `root`, by name; none in many guests.
+    """Return the core PMUs of the node whose files are under `root`, by name; often none in guests.
 
     A core PMU is named `cpu` or lists its CPUs in a file `cpus`: the rule of perf itself
-    (tools/perf/util/pmu.c, is_pmu_core). A list is empty where all cores of a kind are disabled:
-    that PMU is left out.
+    (tools/perf/util/pmu.c, is_pmu_core). A PMU whose list is empty is left out: all its cores
+    are disabled.
     """
     tree = Tree(root)
     found = [CorePmu(name, cpus) for name, (_, cpus) in core_pmus(tree).items() if cpus]
@@ -36,11 +36,10 @@ def read_core_pmus(root: Path) -> tuple[CorePmu, ...]:
 
 
 def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, ...]]:
-    """Return the events that have to be asked for PMU by PMU, with their names on each.
+    """Return the events that perf must open on each PMU by name, with their names there.
 
     On big.LITTLE perf 6.1 opens a plain `cycles` on one of the PMUs only; every perf understands
-    the PMU's own name. A PMU lists the events that its CPUs have; one that none lists is not
-    returned.
+    the PMU's own name. Events that no PMU lists are left out.
     """
     tree = Tree(root)
     listed = {pmu.name: tree.names(f"{EVENT_SOURCES}/{pmu.name}/events") for pmu in pmus}
@@ -63,9 +62,9 @@ def kinds_of_pmus(
     """Return for each PMU the names of the core kinds whose cycles it counts, best kind first.
 
     One PMU may cover two kinds: LP-E cores of most Intel parts are counted by `cpu_atom`, and AMD
-    has one PMU for all. When the program may only use some CPUs (`allowed`), a kind that has none
-    of them is not named where another kind of the same PMU has: only that one can have been
-    counted. `kinds` are ordered as in `runners.node.topology.Topology`.
+    has one PMU for all. `allowed` are the CPUs that the program may use, None for all: a kind
+    without any of them is left out if another kind of the same PMU has some, because only that one
+    can have been counted. `kinds` are ordered as in `runners.node.topology.Topology`.
     """
     usable = None if allowed is None else set(allowed)
     named: dict[str, tuple[str, ...]] = {}
@@ -83,7 +82,7 @@ def _meets(kind: CoreKind, pmu: CorePmu, usable: set[int]) -> bool:
 
 
 def unsupported_reason(root: Path) -> str:
-    """Return, in a few words, why a node refuses a hardware event that perf knows."""
+    """Return, in a few words, why a node does not support a hardware event of perf's."""
     if read_core_pmus(root):
         return "its counters do not have this event"
     if is_guest(first_block(Tree(root))):

@@ -1,9 +1,9 @@
-"""From perf's extrapolated rows back to what was counted, PMU by PMU.
+"""Undoes perf's scaling: from its extrapolated rows to the counts of each PMU.
 
 A per-task event is enabled all the time but runs only while the task is on a CPU of its PMU, and
 perf prints counted x enabled / running (tools/lib/perf/evsel.c, perf_counts_values__scale). On a
-hybrid node each row is thus blown up to the whole run: their sum means nothing. A software event
-runs whenever the task does, so its running time is every event's enabled time.
+hybrid node each row is thus extrapolated to the whole run, and their sum has no meaning. A software
+event runs whenever the task does, so its running time is every event's enabled time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from runners.measure.perf.output import PerfOutput, Row
 
 SOFTWARE = "software"
 
-# perf-list(1), software events, and the short names that perf takes for three of them.
+# perf-list(1), software events, and the short names that perf accepts for three of them.
 _ALIASES = {"cs": "context-switches", "migrations": "cpu-migrations", "faults": "page-faults"}
 _ALIASES |= {"cpu-cycles": "cycles"}
-# What ARM's PMUs call the events that perf has these names for (Linux drivers/perf/arm_pmuv3.c,
+# perf's names of events, and their names on ARM's PMUs (Linux drivers/perf/arm_pmuv3.c,
 # armv8_pmuv3_perf_map).
 ARM_NAMES = {
     "cycles": "cpu_cycles",
@@ -40,15 +40,15 @@ SOFTWARE_EVENTS = _CLOCKS | {
     "bpf-output",
     "dummy",
 }
-# The kernel counts these while it runs itself: restricted to user mode they are always 0.
+# The kernel counts these in kernel mode: restricted to user mode they are always 0.
 _IN_KERNEL_ONLY = frozenset({"context-switches", "cpu-migrations", "cgroup-switches"})
 # Measured by perf itself, not by the kernel for the task: their running time is not the task's.
 TOOL_EVENTS = frozenset({"duration_time", "user_time", "system_time"})
 
 _CORE_PMU = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv\d+_\w+|apple_\w+_pmu", re.ASCII)
 
-# Below this share of the time an event was rotated off its counter. Switching a task's events
-# takes a little time itself, so the sum over PMUs is rarely all of it.
+# An event that was counting for less than this share of the time was multiplexed. Switching a
+# task's events takes a little time too, so the sum over PMUs is rarely the whole time.
 MULTIPLEXED_BELOW = 0.99
 
 HIDDEN_FROM_USERS = (
@@ -61,9 +61,9 @@ HIDDEN_FROM_USERS = (
 class RawCount:
     """What one PMU counted of one event, times in nanoseconds.
 
-    `enabled_ns` is how long the task's threads were on CPUs in sum, `running_ns` for how much of
-    it this PMU was counting. `multiplexed` is whether the event lost time to other events (then
-    `value` covers only a part of the program); None when that cannot be told.
+    `enabled_ns` is the total time of the task's threads on CPUs, `running_ns` the part of it in
+    which this PMU was counting. `multiplexed` is whether the event lost time to other events (then
+    `value` covers only a part of the program); None when that is not known.
     """
 
     event: str
@@ -84,9 +84,9 @@ class RawCount:
 class RawCounts:
     """All counts of a run; `problems` has a reason for each (PMU, event) that has none.
 
-    `on_pmu_ns` is for how long each core PMU counted at all, in nanoseconds: the time that the
-    program spent on its CPUs, as far as its events were not multiplexed. `enabled_ns` is None when
-    no row tells it.
+    `on_pmu_ns` is how long each core PMU counted any event, in nanoseconds: the time that the
+    program spent on its CPUs, unless all its events were multiplexed. `enabled_ns` is None when no
+    row shows it.
     """
 
     enabled_ns: int | None
@@ -117,8 +117,8 @@ def undo_scaling(
     """Return the raw counts of one run.
 
     `kinds_of` are the node's core PMUs with the core kinds each covers
-    (`runners.measure.perf.pmus.kinds_of_pmus`); `unsupported_reason` is what is known of the node
-    when perf says "not supported".
+    (`runners.measure.perf.pmus.kinds_of_pmus`); `unsupported_reason` is why this node refuses
+    hardware events, if it does.
     """
     rows = _whole_rows(output)
     enabled_ns = _enabled_ns(rows, kinds_of)
@@ -188,7 +188,7 @@ def _is_core(pmu: str | None, event: str, kinds_of: Mapping[str, Sequence[str]])
 
 
 def _only_pmu(pmu: str | None, kinds_of: Mapping[str, Sequence[str]]) -> str | None:
-    """Rows of a node with one core PMU are printed without its name."""
+    """Return a row's PMU; if the node has one core PMU, perf prints rows without its name."""
     return next(iter(kinds_of)) if pmu is None and len(kinds_of) == 1 else pmu
 
 
@@ -207,7 +207,7 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
     if problem or row.value is None:
         raw.problems[label, event] = problem
         return
-    # A clock is printed to 10 us; its own running time is the same clock to the nanosecond.
+    # perf prints a clock to 10 us; the row's running time is the same clock to the nanosecond.
     value = row.run_ns if event in _CLOCKS else round(row.value)
     raw.counts.append(RawCount(event, label, row.modifiers, value, row.run_ns, row.run_ns, False))
 
@@ -215,7 +215,7 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
 def _multiplexed_events(
     raw: RawCounts, core: Iterable[tuple[str | None, Row]]
 ) -> dict[str, bool | None]:
-    """Say for each event whether its running times leave a part of the program uncovered."""
+    """Return for each event whether it was multiplexed; None when that is not known."""
     times: dict[str, dict[str | None, int]] = {}
     for pmu, row in core:
         event = times.setdefault(canonical_event(row.event), {})

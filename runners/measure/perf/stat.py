@@ -1,9 +1,9 @@
-"""A `perf stat` whose counters go on and off when they are told to.
+"""A `perf stat` process whose counters are turned on and off by commands.
 
-perf attaches to a program that waits before exec, by process number instead of starting it itself,
-so that neither launchers nor our own helper are counted, and the program's exit status is seen by
-its real parent. Counters start disabled and are enabled, with perf's acknowledgement, before the
-program is released.
+perf does not start the program: it attaches, by process number, to one that waits before exec. So
+neither launchers nor pinstudy's own helper are counted, and the program's real parent gets its exit
+status. Counters start disabled; they are enabled, and perf acknowledges it, before the program is
+released.
 """
 
 from __future__ import annotations
@@ -31,27 +31,26 @@ CommandBuilder = Callable[[int, str, int, int], Sequence[str]]
 
 
 def perf_environment() -> dict[str, str]:
-    """Return the environment in which perf says what it always says, and asks nobody on a network.
+    """Return an environment in which perf's output does not vary and perf uses no network.
 
-    Settings of a user's own, which are root's where pinstudy is, may change what perf records and
-    prints (perf-config(1)); debuginfod would be asked for the symbols of every library.
+    A user's settings (root's, where perf runs as root) may change what perf records and prints
+    (perf-config(1)); perf would request the symbols of every library from debuginfod servers.
     """
     fixed = {"LC_ALL": "C", "PERF_CONFIG": os.devnull, "DEBUGINFOD_URLS": ""}
     return dict(os.environ) | fixed
 
 
 class PerfStat:
-    """A `perf stat` that counts; `finish` gives its output, `close` ends it in any case.
+    """A `perf stat` that counts; `finish` returns its output, `close` ends it in any case.
 
     With `held` its command must have a workload that ends when its standard input does, such as
-    `cat`: perf then ends by itself when this process is gone, which a perf of no process never
-    would.
+    `cat`. perf then ends when this process does; with nothing to attach to it would never end.
     """
 
     def __init__(self, build_command: StatBuilder, held: bool = False) -> None:
-        """Start it and turn its counters on; `problem` says why not, empty when it worked.
+        """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
-        Raises OSError when the host is short of what any process needs.
+        Raises OSError when the host is short of what any process needs (base.shortage).
         """
         self.problem = ""
         self._output = os.memfd_create("perf-output")
@@ -101,8 +100,8 @@ class PerfStat:
     def finish(self) -> str:
         """Stop counting and return what perf wrote.
 
-        Empty when it never worked, and when something else has ended it: perf tells what it has
-        counted until then as if that were all.
+        Empty when perf did not work, and when something else ended it: perf then prints what it
+        has counted so far as if that were all.
         """
         if self._process is None or self.problem:
             return ""
@@ -120,7 +119,7 @@ class PerfStat:
                 self._stop()
                 return ""
         status = self._process.returncode
-        # After its output perf ends itself by the signal that it was told to stop with.
+        # After its output perf kills itself with the signal that stopped it.
         if status != 0 and (early is not None or status != -signal.SIGINT):
             how = f"was {ended_by(-status)}" if status < 0 else f"ended with status {status}"
             self.problem = f"perf {how} while it counted"
@@ -137,7 +136,7 @@ class PerfStat:
         self._control = self._acknowledge = self._output = self._errors = -1
 
     def _tell(self, word: str) -> bool:
-        """Send perf a command; return whether it has acknowledged it."""
+        """Send perf a command; return whether perf has acknowledged it."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._control, f"{word}\n".encode())
         ready = select.select([self._acknowledge], [], [], ATTACH_LIMIT_S)[0]
@@ -156,13 +155,13 @@ class PerfStat:
 
     @staticmethod
     def _text(descriptor: int) -> str:
-        # perf opened the file anew, so this descriptor's own position is still at the start.
+        # perf moves the position of a descriptor that it inherits: read from the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
 
 
 class PerfProcess(PerfStat):
-    """A `perf stat` of one program and all that it creates."""
+    """A `perf stat` of one process and all that it creates."""
 
     def __init__(self, build_command: CommandBuilder, pid: int) -> None:
-        """Attach to the process; `problem` says why not, and is empty when it worked."""
+        """Attach to the process; `problem` is empty, or why that failed."""
         super().__init__(partial(build_command, pid))

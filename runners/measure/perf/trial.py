@@ -1,7 +1,7 @@
-"""One short run under perf, as a study's runs are made, that shows what this machine lets it count.
+"""One short run under perf that shows what this machine lets a study's runs count.
 
-Whether a counter works is known only by opening it: guests, containers, seccomp filters and
-permissions all refuse in their own way.
+Only opening a counter shows whether it works: guests, containers, seccomp filters and permissions
+all refuse in their own way.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MAX_REASON_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class PerfTrial:
-    """What `perf stat true` gave: its rows, or the problem that kept it from working.
+    """The result of `perf stat true`: its rows, or the problem that kept it from working.
 
-    `version` is None when perf does not tell one: some distributions install a wrapper that only
-    prints what else to install.
+    `version` is None when perf prints none: some distributions install a wrapper that only prints
+    what else to install.
     """
 
     version: tuple[int, int] | None
@@ -35,11 +35,11 @@ class PerfTrial:
 
     @property
     def user_only(self) -> bool:
-        """Whether perf was kept to user mode."""
+        """Whether perf was restricted to user mode."""
         return any(row.user_only for row in self.rows)
 
     def rows_of(self, pmu: str | None, others: int = 0) -> tuple[Row, ...]:
-        """Return the rows of a core PMU; with no `others` beside it they have no PMU's name."""
+        """Return the rows of a core PMU; if there are no `others`, perf prints no PMU."""
         names = {pmu} if others else {pmu, None}
         return tuple(row for row in self.rows if row.pmu in names)
 
