@@ -1,6 +1,6 @@
-"""A capability: something that a study may need of its node, why it is not there, what grants it.
+"""A capability: something that a study may need of its node, why it is missing, what grants it.
 
-What is expensive to find out of a node is asked once, and only when it is needed.
+Expensive facts of a node are read once, and only when they are needed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Capability:
     """What was found, in one line, and what would change it.
 
     `grant` is the command, or the change, that helps until the next boot or for good; `lasting`
-    what makes it last where `grant` does not. Both are empty where nothing is needed or known.
-    What is `optional` is good to have, and no measurement is worse without it.
+    makes it last where `grant` does not. Both are empty where nothing is needed or known. No
+    measurement is worse without an `optional` capability.
     """
 
     name: str
@@ -45,16 +45,16 @@ class Capability:
 
     @property
     def why(self) -> str:
-        """The reason, ended by the grant if there is one: for where there is one line."""
+        """The reason and the grant, if there is one, in one line."""
         return f"{self.reason}; {self.grant}" if self.grant else self.reason
 
     @property
     def hinders(self) -> bool:
-        """Whether a measurement is worse for it; what was not tried speaks against nothing."""
+        """Whether it makes measurements worse; False for what was not tried."""
         return self.state != "ok" and not self.optional and self.reason != NOT_TRIED
 
     def fields(self) -> dict[str, Any]:
-        """Return it as `pinstudy doctor --json` prints it."""
+        """Return the capability as `pinstudy doctor --json` prints it."""
         return {
             "name": self.name,
             "state": self.state,
@@ -66,7 +66,7 @@ class Capability:
 
 
 def worst_first(found: tuple[Capability, ...]) -> list[Capability]:
-    """Return them by state, the missing ones first; within a state in the order given."""
+    """Return capabilities by state, missing ones first; within a state in the order given."""
     return sorted(found, key=lambda capability: STATES.index(capability.state))
 
 
@@ -85,17 +85,17 @@ class AskedNode:
 
     @cached_property
     def block(self) -> dict[str, str]:
-        """What the first CPU says of itself in /proc/cpuinfo."""
+        """The first CPU's fields in /proc/cpuinfo."""
         return first_block(self.tree)
 
     @property
     def guest(self) -> bool:
-        """Whether it is a virtual machine (x86 alone tells)."""
+        """Whether it is a virtual machine (known on x86 only)."""
         return is_guest(self.block)
 
     @cached_property
     def topology(self) -> Topology | str:
-        """What the node consists of, or why that is not known."""
+        """The node's topology, or why it is not known."""
         try:
             return read_topology(self.root, self.declared)
         except UserError as error:
@@ -103,17 +103,17 @@ class AskedNode:
 
     @cached_property
     def permission(self) -> PerfPermission:
-        """What this process may count."""
+        """What this process may count with perf."""
         return read_permission(self.root)
 
     @cached_property
     def perf(self) -> str | None:
-        """The path of perf, where it may be tried."""
+        """The path of perf; None for a recorded tree or without perf."""
         return shutil.which("perf") if self.live else None
 
     @cached_property
     def trial(self) -> PerfTrial | None:
-        """The rows of a real run; None where there is no perf to try."""
+        """The rows of a trial run; None where there is no perf to try."""
         if self.perf is None:
             return None
         by_pmu = events_by_pmu(self.root, read_core_pmus(self.root))

@@ -49,7 +49,7 @@ def probe_throttling(node: AskedNode) -> Iterator[Capability]:
 
 
 def probe_daemons(node: AskedNode) -> Iterator[Capability]:
-    """Tell which known daemons change frequencies, masks or interrupts now."""
+    """Tell which running daemons change frequencies, affinity masks or interrupts."""
     if not node.live:
         yield Capability(_DAEMONS, "missing", NOT_TRIED)
         return

@@ -1,8 +1,7 @@
-"""What can be known and set of the CPUs.
+"""What can be read and set of the CPUs.
 
-Whether core kinds are known, whether this process may use every CPU, whether governors and turbo
-can be told and set, and whether pinstudy itself has settings changed now: by a tuning, or by a
-study that is gone.
+Core kinds, the CPUs that this process may use, governors, turbo, and settings that a tuning, or a
+study that is gone, has left changed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from runners.node.cpufreq import (
 )
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 
-# What a governor's change writes, and what has to be put back after it.
+# The files that a change of governor writes, and those that have to be put back after it.
 _WRITTEN = (
     "scaling_governor",
     "energy_performance_preference",
@@ -36,7 +35,7 @@ _UNDO = "pinstudy restore"
 
 
 def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
-    """Tell the core kinds and how they are known; a guest of one kind may hide others."""
+    """Tell the core kinds and their evidence; a guest with one kind may hide others."""
     topology = node.topology
     if isinstance(topology, str):
         yield Capability("core-kinds", "missing", topology)
@@ -102,7 +101,7 @@ def probe_governor(node: AskedNode) -> Iterator[Capability]:
 
 
 def probe_turbo(node: AskedNode) -> Iterator[Capability]:
-    """Tell whether frequencies above the base may be used."""
+    """Tell whether turbo is on: whether frequencies above the base may be used."""
     turbo = read_cpufreq(node.root).turbo
     if turbo is None:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
@@ -140,7 +139,7 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
 
 
 def _lasting(written: list[str]) -> str:
-    # Policies are no devices that udev knows; systemd-tmpfiles sets owners at each boot.
+    # Policies are no devices, so udev has no rules for them; systemd-tmpfiles runs at each boot.
     lines = "\\n".join(f"z {POLICIES}/policy*/{name} - $USER -" for name in written)
     return f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
 

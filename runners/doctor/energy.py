@@ -25,14 +25,14 @@ _LASTING_PERF = "echo kernel.perf_event_paranoid=0 | sudo tee /etc/sysctl.d/70-p
 
 
 def probe_energy(node: AskedNode) -> Iterator[Capability]:
-    """Tell of the better source alone: the first one that works, or why the first does not."""
+    """Report one source: the first that works, or why the first does not."""
     by_powercap = _by_powercap(node)
     by_perf = by_powercap if by_powercap.state == "ok" else _by_perf(node)
     yield replace(by_perf if by_perf.state == "ok" else by_powercap, name="energy")
 
 
 def probe_energy_sources(node: AskedNode) -> Iterator[Capability]:
-    """Tell of both sources; one is optional where the other works."""
+    """Report both sources; one is optional where the other works."""
     by_powercap, by_perf = _by_powercap(node), _by_perf(node)
     yield replace(by_powercap, optional=by_perf.state == "ok")
     yield replace(by_perf, optional=by_powercap.state == "ok")
@@ -55,7 +55,7 @@ def _by_powercap(node: AskedNode) -> Capability:
 def _by_perf(node: AskedNode) -> Capability:
     pmu = find_power_pmu(node.root)
     if "package" in pmu.unavailable:
-        # Virtual machines have none, and no module would help; nor would it on ARM.
+        # No module helps in virtual machines or on ARM.
         helps = node.block.get("vendor_id") in _RAPL_VENDORS and not (node.guest or pmu.events)
         grant = "sudo modprobe rapl" if helps else ""
         return Capability(PERF, "missing", pmu.unavailable["package"], grant)

@@ -1,4 +1,4 @@
-"""Whether perf counts here, PMU by PMU, tells migrations, and samples cache lines (`c2c`)."""
+"""Whether perf counts here, PMU by PMU, counts migrations, and samples cache lines (`c2c`)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
 
 
 def probe_migrations(node: AskedNode) -> Iterator[Capability]:
-    """Tell whether migrations are counted; in user mode alone perf gives 0 for them."""
+    """Tell whether migrations are counted: perf reports 0 when it counts user mode only."""
     trial = node.trial
     if trial is None:
         yield no_perf(node, "migrations")
@@ -74,14 +74,14 @@ def probe_migrations(node: AskedNode) -> Iterator[Capability]:
 
 
 def no_perf(node: AskedNode, name: str) -> Capability:
-    """Say that there is no perf to try."""
+    """Return why perf was not tried."""
     if not node.live:
         return Capability(name, "missing", NOT_TRIED)
     return Capability(name, "missing", "perf is not installed", for_tools().grant)
 
 
 def no_rows(node: AskedNode, name: str, trial: PerfTrial) -> Capability:
-    """Say why perf gave no rows, and what helps."""
+    """Return why perf gave no rows, and what helps."""
     if trial.version is None:
         of_kernel = "install the perf of the running kernel ($(uname -r))"
         return Capability(name, "missing", trial.problem, of_kernel)
@@ -118,14 +118,14 @@ def _events_refused(node: AskedNode) -> str:
 
 
 def pmu_grant(node: AskedNode) -> str:
-    """Return what gives a node without core PMUs one."""
+    """Return what would give the node a core PMU."""
     if "virtual machine" in unsupported_reason(node.root):
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return "a newer kernel"
 
 
 def probe_c2c(node: AskedNode) -> Iterator[Capability]:
-    """Record a moment of `true`, as studies that collect c2c record their cases."""
+    """Record the program `true` as studies that collect c2c record their cases."""
     if node.perf is None:
         yield no_perf(node, "perf-c2c")
         return

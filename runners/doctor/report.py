@@ -58,13 +58,13 @@ _PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
     "batch": probe_batch,
     "virtual-machines": probe_virtual_machines,
 }
-# What is asked before a study: quick, and of use to every study.
+# Probed before a study: quick, and of use to every study.
 NAMES = (
     *("perf", "hardware-counters", "migrations", "energy", "governor"),
     *("taskset", "numactl", "likwid-pin", "lstopo"),
 )
 EVERY_NAME = tuple(name for name in _PROBES if name != "energy")
-# No number that a study's tables print is lost without these.
+# A study's tables lose no number without these.
 OPTIONAL = frozenset(
     {
         *("perf-c2c", "turbo", "temperatures", "throttle-counters"),
@@ -79,12 +79,12 @@ def probe(
     names: Iterable[str] | None = None,
     declared: DeclaredKinds | None = None,
 ) -> tuple[Capability, ...]:
-    """Return what the node whose files are under `root` is capable of, in the order of `names`.
+    """Return the capabilities of the node whose files are under `root`, in the order of `names`.
 
-    With `live` the node is this machine and its tools are tried, at a cost of some 30 ms for
-    perf and 10 ms for likwid-pin. `names` are those of NAMES unless given; EVERY_NAME has all,
-    for about half a second. `declared` are core kinds given by hand. Never raises for what the
-    node is; raises KeyError for a name that there is not.
+    With `live` the node is this machine and its tools are tried, which takes some 30 ms for perf
+    and 10 ms for likwid-pin. The default of `names` is NAMES; all of EVERY_NAME take about half a
+    second. `declared` are core kinds given by hand. Raises KeyError for an unknown name, and
+    nothing for what the node lacks.
     """
     wanted = NAMES if names is None else tuple(names)
     node = AskedNode(root, live, declared)

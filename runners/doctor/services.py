@@ -1,6 +1,6 @@
 """Which batch systems answer here, and whether this node can run virtual machines.
 
-/dev/kvm has to do more than open.
+A /dev/kvm that can be opened is not enough: the CPU must support virtualisation, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from runners.host.software import for_guests
 from runners.vm.host import find_guest_host
 
 _BATCH = "batch"
-# A controller that is away lets its clients wait for minutes; one that is there answers at once.
+# Clients wait for minutes for a controller that is down; one that is up answers at once.
 LIMIT_S = 3.0
 _MAX_CHARACTERS = 80
 _GUESTS = "virtual-machines"
@@ -31,9 +31,9 @@ _INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-
 
 @dataclass(frozen=True)
 class _System:
-    """A batch system: its submitting command, and what asks its version and its controller.
+    """A batch system: its submit command, and the commands for its version and its controller.
 
-    `version` finds the version in what the command says: other systems have a `qsub`, too.
+    `version` is the version's pattern in the output: other systems have a `qsub`, too.
     """
 
     name: str
@@ -53,7 +53,7 @@ _SYSTEMS = (
 
 
 def probe_batch(node: AskedNode) -> Iterator[Capability]:
-    """Tell of each batch system whose commands are on the PATH, or that there is none."""
+    """Report each batch system whose commands are on the PATH, or that there is none."""
     if not node.live:
         yield Capability(_BATCH, "missing", NOT_TRIED)
         return
@@ -113,7 +113,7 @@ def _lacking(slow: str, root: Path) -> str:
 def without_kvm(node: AskedNode) -> tuple[str, str]:
     """Return why hardware virtualisation cannot be used and what helps; empty when it can."""
     flags = node.block.get("flags", "").split()
-    # KVM may open without the CPU's help (kvm-pvm does), and then runs no ordinary kernel.
+    # KVM may open without the CPU's support (kvm-pvm), but then it runs no ordinary kernel.
     if "flags" in node.block and not {"vmx", "svm"}.intersection(flags):
         if node.guest:
             reason = "this guest has no nested virtualisation (no vmx or svm in /proc/cpuinfo)"
@@ -123,7 +123,7 @@ def without_kvm(node: AskedNode) -> tuple[str, str]:
             )
         return "no vmx or svm in /proc/cpuinfo", "enable virtualisation in the firmware"
     if not os.path.exists(KVM):  # noqa: PTH110 - a name beside os.access
-        # ARM's is no module: it is there when the firmware starts the kernel at EL2.
+        # On ARM KVM is no module: it exists when the firmware starts the kernel at EL2.
         load = "sudo modprobe kvm_intel || sudo modprobe kvm_amd" if flags else ""
         return f"{KVM} is missing", load
     if not os.access(KVM, os.R_OK | os.W_OK):

@@ -21,7 +21,7 @@ from runners.host.openmp_runtime import find_runtime
 from runners.host.software import WITNESS, find_program, for_programs, for_tools
 from runners.plan.command_line import REMOVED_PREFIXES
 
-# The smallest of the programs; a matrix of two rows is a run of some milliseconds.
+# The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
 _PROGRAM, _SIZE = "lu-{}", "2"
 _SPINS = re.compile(r"GOMP_SPINCOUNT\s*=\s*'?([0-9]+|INFINITY)", re.IGNORECASE)
 _BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)", re.IGNORECASE)
@@ -61,11 +61,11 @@ def probe_libomp(node: AskedNode) -> Iterator[Capability]:
 
 
 def _own_programs() -> list[str]:
-    # Imported here: what loads YAML takes longer to import than most questions take.
+    # Imported here: the YAML library takes longer to import than most probes take.
     from configs.library import list_apps
 
     variants = [variant for app in list_apps() for variant in app.variants.values()]
-    # Nobody knows the runtime of a program that others built, such as LLNL's lulesh2.0.
+    # The runtime `other` marks programs that others built, such as LLNL's lulesh2.0.
     own = dict.fromkeys(v.program for v in variants if v.runtime != "other")
     return [WITNESS, *own]
 
@@ -97,8 +97,8 @@ def _clean_environment() -> dict[str, str]:
 
 
 def _settings(program: Path, environment: dict[str, str]) -> str:
-    """Return what the runtime says of its settings: libgomp always on stderr, libomp as well."""
-    # One thread: libgomp spins less when threads are more than CPUs.
+    """Return the settings that the runtime prints; libgomp and libomp print them on stderr."""
+    # One thread: libgomp spins less with more threads than CPUs.
     asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
     return ask([str(program), _SIZE], asked, with_stderr=True) or ""
 
@@ -109,7 +109,7 @@ def probe_taskset(node: AskedNode) -> Iterator[Capability]:
 
 
 def probe_numactl(node: AskedNode) -> Iterator[Capability]:
-    """Tell where numactl is; it tells no version."""
+    """Tell where numactl is; it prints no version."""
     yield _tool(node, "numactl")
 
 
@@ -129,7 +129,7 @@ def probe_lstopo(node: AskedNode) -> Iterator[Capability]:
 
 
 def probe_likwid_pin(node: AskedNode) -> Iterator[Capability]:
-    """Tell the version of likwid-pin: it runs a library that may not load."""
+    """Tell the version of likwid-pin; it is run, because its library may not load."""
     found = _tool(node, "likwid-pin")
     if found.state != "ok":
         yield found
@@ -149,7 +149,7 @@ def _word_after(command: str, word: str) -> str | None:
 
 
 def _tool(node: AskedNode, name: str, *others: str) -> Capability:
-    """Look for a command, by its name or by another one; its path is the reason."""
+    """Look for a command by its name or other names; the reason is its path."""
     if not node.live:
         return Capability(name, "missing", NOT_TRIED)
     path = next(filter(None, map(shutil.which, (name, *others))), None)

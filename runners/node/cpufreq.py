@@ -19,7 +19,7 @@ from runners.host.tree import Tree, Unavailable
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
-# intel_pstate tells when turbo is off, other drivers when it is on.
+# 1 means off in the file of intel_pstate, and on in that of other drivers.
 NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
 
 _POLICY_NAME = re.compile(r"policy([0-9]{1,5})")
@@ -30,7 +30,7 @@ class Policy:
     """CPUs that are scaled together, and how. Frequencies are in kHz.
 
     `min_khz` and `max_khz` are the limits in force, `lowest_khz` and `highest_khz` those of the
-    hardware. What could not be read is None and has its reason in `unavailable`.
+    hardware. A value that could not be read is None, with its reason in `unavailable`.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Policy:
 class Cpufreq:
     """The node's policies, or those of some CPUs; `reason` says why the node has none at all.
 
-    `turbo` is whether frequencies above the base may be used, `mode` what the pstate driver is
-    set to (active, passive, guided, off); None where the node does not say.
+    `turbo` is whether frequencies above the base may be used, `mode` the mode of the pstate
+    driver (active, passive, guided, off); each is None where the node does not report it.
     """
 
     policies: tuple[Policy, ...]
@@ -69,7 +69,7 @@ class Cpufreq:
         return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(tuple(cpus)))
 
     def in_force_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
-        """Return why `governor` is not what scales these CPUs now; None when it is."""
+        """Return why `governor` is not in force on these CPUs; None when it is."""
         cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):
             return missing
@@ -79,7 +79,7 @@ class Cpufreq:
         return f"the governor {governor} is not in force (but {_listed(found)})"
 
     def offer_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
-        """Return why `governor` cannot be set on these CPUs, whoever sets it; None when it can."""
+        """Return why `governor` is not offered on these CPUs; None when it is."""
         cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):
             return missing
@@ -99,8 +99,8 @@ class Cpufreq:
     def state_of(self, cpus: Iterable[int]) -> Reading:
         """Return how these CPUs are scaled, as fields of a run's record.
 
-        Where CPUs differ, a governor, driver or EPP names its CPUs (`performance on 0-7, powersave
-        on 8-23`); `min_khz` and `max_khz` are the CPUs, as a list, of each limit.
+        Where CPUs differ, a governor, driver or EPP is given with its CPUs (`performance on 0-7,
+        powersave on 8-23`); `min_khz` and `max_khz` map each limit to its CPU list.
         """
         cpus = tuple(cpus)
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
@@ -141,7 +141,7 @@ class Cpufreq:
         return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
 
     def _values(self, attribute: str, cpus: tuple[int, ...]) -> dict[str | None, list[int]]:
-        """Return the CPUs of each value of an attribute of their policies."""
+        """Return the CPUs by the value of an attribute of their policies."""
         found: dict[str | None, list[int]] = {}
         for policy in self._policies_of(cpus):
             on = sorted(set(cpus).intersection(policy.cpus))
@@ -158,7 +158,7 @@ def _listed(found: dict[str | None, list[int]]) -> str:
 
 
 def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:
-    """Return the state of frequency scaling now, of all CPUs or only of the policies of `cpus`."""
+    """Read the state of frequency scaling, of all policies or only of those of `cpus`."""
     tree = Tree(root)
     wanted = None if cpus is None else set(cpus)
     directories = [(directory, of) for directory, of in _directories(tree) if of]
@@ -184,7 +184,7 @@ def governor_label(policy: Policy) -> str:
 def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
     """Return each policy's directory and its CPUs that are online.
 
-    The files of a policy whose CPUs are all offline stay, and answer EBUSY (Linux
+    A policy whose CPUs are all offline keeps its files; reading them fails with EBUSY (Linux
     drivers/cpufreq/cpufreq.c, show, since 6.0).
     """
     names = tree.names(POLICIES)
@@ -237,7 +237,7 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
 
 
 def read_turbo(tree: Tree) -> bool | None:
-    """Return whether turbo is on; None where the node does not say."""
+    """Return whether turbo is on; None where the node does not report it."""
     off = tree.integer(NO_TURBO)
     if not isinstance(off, Unavailable):
         return off == 0
@@ -246,7 +246,7 @@ def read_turbo(tree: Tree) -> bool | None:
 
 
 def read_mode(tree: Tree) -> str | None:
-    """Return what the pstate driver is set to; None where there is none."""
+    """Return the mode of the pstate driver; None without such a driver."""
     for driver in ("intel_pstate", "amd_pstate"):
         status = tree.text(f"{CPUS}/{driver}/status")
         if not isinstance(status, Unavailable):

@@ -1,19 +1,19 @@
-"""/proc/cpuinfo: who made the CPUs and, where sysfs is silent, what each says of itself."""
+"""/proc/cpuinfo: the vendor of the CPUs and, where sysfs lacks them, the fields of each CPU."""
 
 from __future__ import annotations
 
 from runners.host.tree import Tree, Unavailable
 
 PATH = "/proc/cpuinfo"
-# The first CPU's block with its flags takes 2 to 4 KiB. Reading no more spares the kernel writing,
-# and us parsing, the blocks of all others.
+# The first CPU's block takes 2 to 4 KiB with its flags. A longer read would make the kernel write,
+# and pinstudy parse, the blocks of all other CPUs.
 HEAD_BYTES = 8192
-# 8192 CPUs (CONFIG_NR_CPUS of x86) of some 3 KiB each.
+# 8192 CPUs (CONFIG_NR_CPUS of x86) with some 3 KiB each.
 WHOLE_BYTES = 32 * 1024 * 1024
 
 
 def first_block(tree: Tree) -> dict[str, str]:
-    """Return the fields of the first CPU (`vendor_id`, `model name`, `flags`, …), or none."""
+    """Return the first CPU's fields (`vendor_id`, `model name`, `flags`, …), or none."""
     text = tree.content(PATH, HEAD_BYTES, cut=True)
     blocks = [] if isinstance(text, Unavailable) else _blocks(text)
     return blocks[0] if blocks else {}
@@ -28,7 +28,7 @@ def by_cpu(tree: Tree) -> dict[int, dict[str, str]]:
 
 
 def is_guest(block: dict[str, str]) -> bool:
-    """Whether the CPU says that it is virtual (x86 only: CPUID leaf 1, ECX bit 31)."""
+    """Whether the CPU's flags report a hypervisor (x86 only: CPUID leaf 1, ECX bit 31)."""
     return "hypervisor" in block.get("flags", "").split()
 
 

@@ -1,4 +1,4 @@
-"""Says which facts of a node differ from those of the node that made earlier records."""
+"""The facts in which a node differs from the node that made earlier records."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from base.json_files import read_object
 from base.text import shown
 from runners.node.facts import settled
 
-# The largest nodes that are known have files of some 2 MiB.
+# The largest known nodes have files of some 2 MiB.
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_NAMED = 6
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-# What follows from another fact and would only repeat it.
+# A fact and its causes: when a cause has changed, the fact is not listed beside it.
 _FOLLOWS = {
     "kernel_build": ("kernel",),
     "kinds": ("online",),
@@ -40,10 +40,10 @@ _WORDS = {
 
 
 def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return which facts of the node are not those of a record's, with their values then and now.
+    """Return which facts of the node differ from a record's, with their values then and now.
 
-    `folder` holds the records, and in `nodes` the facts of then; where those are gone, what the
-    record itself says is compared.
+    `folder` holds the records, and in `nodes` the facts of their nodes. Where these are gone, the
+    facts in the record itself are compared.
     """
     before = _facts_of(folder, record.get("node_digest"))
     if before is None or not now:
@@ -61,7 +61,7 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
 
 
 def changed_between(folder: Path, first: str, second: str) -> str:
-    """Return which facts differ between two digests of nodes, as their files in `nodes` tell."""
+    """Return which facts differ between the nodes of two digests, from their files in `nodes`."""
     return what_changed(folder, _facts_of(folder, second) or {}, {"node_digest": first})
 
 
@@ -95,7 +95,7 @@ def _get(item: object, name: str) -> str:
 
 
 def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the facts of the node of a digest; None where there are none of this form."""
+    """Return the facts of the node with this digest; None when they are missing or malformed."""
     facts = kept_facts(folder / "nodes", digest)
     try:
         settled(facts or {})
@@ -105,7 +105,7 @@ def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
 
 
 def kept_facts(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the object in the file that is named by a digest; None where there is none."""
+    """Return the object in the file that the digest names; None when it cannot be read."""
     if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
         return None
     try:

@@ -1,9 +1,8 @@
 """Reading a node's topology from the kernel's files: cores, core kinds, packages and caches.
 
-SMT siblings are looked for in this order. `core_cpus_list` and its older name
-`thread_siblings_list` are the kernel's own answer; CPUs that share a first-level data cache are
-one core; the core id of /proc/cpuinfo is unique together with its physical id. The core id alone
-is never used: it repeats on ARM.
+SMT siblings come from the first of these sources that a CPU has: the kernel's own list
+(`core_cpus_list`, in older kernels `thread_siblings_list`); a shared first-level data cache; core
+id and physical id in /proc/cpuinfo. The core id alone is never used: it repeats on ARM.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _INDEX_NAME = re.compile(r"index([0-9]{1,2})")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 _TYPES = frozenset({"Data", "Instruction", "Unified"})
-# What index0, index1, … are on every machine seen, for trees that hold no level and type files.
+# Levels and types of index0, index1, … on every machine seen, for trees without these files.
 _LEVEL_OF_INDEX = {0: 1, 1: 1, 2: 2, 3: 3, 4: 4}
 _TYPE_OF_INDEX = {0: "Data", 1: "Instruction"}
 _MAX_LEVEL = 9
@@ -41,9 +40,9 @@ _MAX_LEVEL = 9
 def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology:
     """Return the topology of the node whose files are below `root` (`/` is this machine).
 
-    `declared` are core kinds given by hand; they stand in place of what the files say. Raises
-    UserError when `root` holds no node, or when a declared CPU is not online. Whatever else is
-    missing or unreadable is stood in for, and named in the topology's notes.
+    `declared` are core kinds given by hand; they replace those found in the files. Raises
+    UserError when `root` holds no node, or when a declared CPU is not online. Anything else that
+    is missing or unreadable is replaced by a fallback, which the topology's notes name.
     """
     tree = Tree(root)
     check_root(tree)
@@ -88,7 +87,7 @@ def check_root(tree: Tree) -> None:
 
 
 def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the CPUs that are online and those that are there but offline."""
+    """Return the online CPUs, and the CPUs that are present but offline."""
     there = _numbered(tree, CPUS, _CPU_NAME)
     listed = tree.cpulist(f"{CPUS}/online")
     if not isinstance(listed, Unavailable) and there:
@@ -107,7 +106,7 @@ def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, .
 
 
 def _online_otherwise(tree: Tree, there: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
-    # The first CPU has no such file where it cannot be taken offline.
+    # A CPU that cannot be taken offline, often the first, has no such file.
     switched_off = {cpu for cpu in there if tree.integer(f"{CPUS}/cpu{cpu}/online") == 0}
     if left := tuple(cpu for cpu in there if cpu not in switched_off):
         return left, f"the directories of {CPUS}"
@@ -221,8 +220,8 @@ def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
 def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cache, ...]:
     """Return every cache of the online CPUs once, by level, type and first CPU.
 
-    A CPU without a cache of some level is in none of that level's `cpus`: this tells LP-E-cores,
-    which have no third level. Appends to `notes` what was missing and what stood in for it.
+    A CPU without a cache of some level is in none of that level's `cpus`; this identifies
+    LP-E-cores, which have no L3. Appends to `notes` what was missing and what replaced it.
     """
     found: dict[tuple[int, tuple[int, ...]], Cache] = {}
     unlisted: list[int] = []
@@ -276,7 +275,7 @@ def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: 
         kind = _TYPE_OF_INDEX.get(index, "Unified")
     size = tree.text(f"{path}/size")
     match = None if isinstance(size, Unavailable) else _SIZE.fullmatch(size)
-    # A size of 0 is what firmware reports that does not know it.
+    # Firmware reports 0 for an unknown size.
     bytes_ = int(match[1]) * _FACTOR[match[2]] if match else 0
     if not bytes_:
         unsaid.add("size")

@@ -1,12 +1,12 @@
 """The facts of a node that do not change from run to run, as they are written beside the records.
 
-Two groups: what makes a node another node for a study when it changes (kernel, microcode, core
-kinds, SMT, driver, turbo), and what is good to know but moves by itself, such as the boot, or
-depends on who may read it, such as power limits. Only the first goes into the node's digest.
+Some facts must not change during a study, such as kernel, microcode, core kinds, SMT, driver and
+turbo. Only these go into the node's digest. Others change by themselves, such as the boot, or
+depend on the reader's permissions, such as power limits.
 
-Of the kernel's command line those options are taken that decide how programs run: scheduler,
-frequency, memory (Linux Documentation/admin-guide/kernel-parameters.txt, intel_pstate.rst). What
-names the machine, its disks or consoles is left out.
+Of the kernel's command line, only options that affect how programs run are kept: scheduler,
+frequency, memory (Linux Documentation/admin-guide/kernel-parameters.txt, intel_pstate.rst).
+Options that name the machine, its disks or consoles are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TEXTS = {
     "firmware": "/sys/class/dmi/id/bios_version",
     "product": "/sys/class/dmi/id/product_name",
     "smt": SMT,
-    # A scheduler in place of the kernel's own: Linux Documentation/scheduler/sched-ext.rst.
+    # A scheduler that replaces the kernel's own: Linux Documentation/scheduler/sched-ext.rst.
     "sched_ext": "/sys/kernel/sched_ext/state",
     "sched_ext_scheduler": "/sys/kernel/sched_ext/root/ops",
     "idle_driver": f"{CPUS}/cpuidle/current_driver",
@@ -44,21 +44,21 @@ _NUMBERS = {
     "numa_balancing": "/proc/sys/kernel/numa_balancing",
     "address_randomisation": "/proc/sys/kernel/randomize_va_space",
 }
-# Up to Linux 6.12, and after it.
+# The path up to Linux 6.12, and that of later kernels.
 _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
-# The module of the virtual node (vnode/): what it makes the kernel show is a model and not
-# hardware.
+# Paths that only the virtual node (vnode/) has: its kernel shows a model, not hardware.
 _VIRTUAL_NODES = (
     "/sys/module/pinstudy_vnode",
     "/sys/firmware/devicetree/base/pinstudy-virtual-node",
 )
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
-# What goes into the digest. Evidence and notes are words, `allowed` is this process's; permissions
-# decide on power_limits and itmt_enabled; memory_bytes moves with the kernel's reservations.
+# The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
+# to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
+# varies with the kernel's reservations.
 _SETTLED = (
     "kernel",
     "kernel_build",
@@ -76,19 +76,19 @@ _SETTLED_CPUFREQ = ("drivers", "mode", "turbo")
 BOOT_OPTIONS = "/proc/cmdline"
 _NAMES = frozenset(
     {
-        # who runs where: `intel_pstate=no_cas`, for one, takes back capacity-aware scheduling
+        # on which CPUs threads run
         *("isolcpus", "nohz", "nohz_full", "rcu_nocbs", "irqaffinity", "maxcpus", "nr_cpus"),
         *("nosmt", "noautogroup", "preempt", "threadirqs", "skew_tick"),
-        # frequency and sleep states
+        # frequency and sleep states; `intel_pstate=no_cas` disables capacity-aware scheduling
         *("intel_pstate", "amd_pstate", "amd_prefcore", "cpufreq.default_governor", "idle"),
         *("cpufreq.off", "cpuidle.off", "cpuidle.governor", "intel_idle.max_cstate"),
         *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force"),
-        # interrupts that take a counter, and clocks
+        # interrupts that hold a hardware counter, and clocks
         *("nmi_watchdog", "nowatchdog", "nosoftlockup", "clocksource", "tsc", "hpet"),
         # memory
         *("transparent_hugepage", "hugepages", "hugepagesz", "default_hugepagesz"),
         *("numa", "numa_balancing"),
-        # what protection against side channels costs
+        # mitigations of side channels, which cost time
         *("mitigations", "nopti", "pti", "nospectre_v1", "nospectre_v2", "spectre_v2", "l1tf"),
         *("spectre_v2_user", "spec_store_bypass_disable", "mds", "tsx", "tsx_async_abort"),
         *("srbds", "mmio_stale_data", "retbleed", "spec_rstack_overflow"),
@@ -129,7 +129,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
 
 
 def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of the facts that makes this node the same node."""
+    """Return the facts that must not change during a study; the digest is over them."""
     kinds = [
         {key: value for key, value in kind.items() if key != "evidence"}
         for kind in facts["topology"]["kinds"]
@@ -143,9 +143,9 @@ def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def switchable(of: Mapping[str, Any] | Tree) -> dict[str, Any]:
-    """Return what makes the whole node another one and can be switched at any time, by name.
+    """Return those facts of the digest that can be switched at any time, by name.
 
-    It is taken `of` the node's facts, or read from its files now.
+    They are taken from the node's facts, or read from its files.
     """
     if not isinstance(of, Tree):
         return {
@@ -162,7 +162,7 @@ def switchable(of: Mapping[str, Any] | Tree) -> dict[str, Any]:
 
 
 def _processor(tree: Tree) -> dict[str, Any]:
-    """Return what the first CPU says of itself: model, microcode, whether it is virtual."""
+    """Return the first CPU's model, microcode and flags, and whether it is virtual."""
     block = cpuinfo.first_block(tree)
     if not block:
         gone = Unavailable(f"{cpuinfo.PATH} is missing or empty")
@@ -171,14 +171,14 @@ def _processor(tree: Tree) -> dict[str, Any]:
     return {
         "cpu_model": block.get("model name") or block.get("Hardware") or unnamed,
         "microcode": block.get("microcode") or unnamed,
-        # ARM's word for them is Features.
+        # ARM calls them Features.
         "cpu_flags": block.get("flags") or block.get("Features") or unnamed,
         "virtual_machine": cpuinfo.is_guest(block) if "flags" in block else unnamed,
     }
 
 
 def _kernel(tree: Tree) -> str | Unavailable:
-    """Return the kernel's release; recordings often have no more of it than /proc/version."""
+    """Return the kernel's release; recorded trees often have only /proc/version."""
     release = tree.text("/proc/sys/kernel/osrelease")
     if not isinstance(release, Unavailable):
         return release
@@ -188,7 +188,7 @@ def _kernel(tree: Tree) -> str | Unavailable:
 
 
 def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
-    """Return frequency scaling as it was found, values with the CPUs that have them."""
+    """Return the state of frequency scaling, with the CPUs of each value."""
     if not cpufreq.policies:
         return {
             "drivers": {},
@@ -221,7 +221,7 @@ def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
 
 
 def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
-    """Return what else moves frequencies under intel_pstate, where it is there."""
+    """Return other settings that affect frequencies under intel_pstate, where they exist."""
     found = {name: tree.integer(f"{CPUS}/intel_pstate/{name}") for name in _PSTATE}
     shown: dict[str, Any] = {
         name: value for name, value in found.items() if not isinstance(value, Unavailable)
@@ -232,7 +232,7 @@ def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
 
 
 def _grouped(values: dict[int, str]) -> dict[str, str]:
-    """Return the CPUs, as a list, of each value."""
+    """Return the CPU list of each value."""
     groups: dict[str, list[int]] = {}
     for cpu, value in values.items():
         groups.setdefault(value, []).append(cpu)
@@ -254,7 +254,7 @@ def _memory_bytes(tree: Tree) -> int | Unavailable:
 
 
 def _isolated(tree: Tree) -> str | Unavailable:
-    """Return the CPUs that the scheduler leaves alone (boot option isolcpus); often none."""
+    """Return the CPUs that the scheduler does not use (boot option isolcpus); often none."""
     cpus = tree.cpulist(f"{CPUS}/isolated")
     return cpus if isinstance(cpus, Unavailable) else format_cpulist(cpus)
 
@@ -269,19 +269,19 @@ def _chosen(tree: Tree, path: str) -> str | Unavailable:
 
 
 def read_boot_options(tree: Tree) -> str | Unavailable:
-    """Return these options of this boot, in their order, blanks between them; often none."""
+    """Return the kept options of this boot, in order, separated by blanks; often none."""
     line = tree.content(BOOT_OPTIONS)
     return line if isinstance(line, Unavailable) else kept_options(line)
 
 
 def kept_options(line: str) -> str:
-    """Return what a kernel's command line has of these options; what follows `--` is init's."""
+    """Return the kept options of a kernel's command line; anything after `--` is for init."""
     words = []
     for word in line.split():
         if word == "--":
             break
         name, _, value = word.partition("=")
-        # The kernel takes `-` and `_` in names for the same.
+        # The kernel treats `-` and `_` in names as equal.
         if name.replace("-", "_") in _NAMES and _VALUE.fullmatch(value):
             words.append(word)
     return " ".join(words)

@@ -10,7 +10,7 @@ from base.command import ask
 from base.files import write_atomically
 
 COMMANDS = ("lstopo-no-graphics", "lstopo")
-# No legend: it has the host's name and the date. No devices: the question is one of cores.
+# No legend: it contains the host's name and the date. No devices: only cores matter.
 OPTIONS = ("--of", "svg", "--no-legend", "--no-io")
 # Nodes with a thousand CPUs take seconds, and their pictures less than a megabyte.
 LIMIT_S = 20.0
@@ -18,18 +18,18 @@ MAX_CHARACTERS = 4_000_000
 
 
 def picture_path(folder: Path, node_digest: str) -> Path:
-    """Return where a results folder has the picture of a node."""
+    """Return the path of a node's picture in a results folder."""
     return folder / "nodes" / f"{node_digest}.lstopo.svg"
 
 
 def keep_picture(path: Path) -> dict[str, str]:
-    """Draw this node into a file that is not there yet; return why not, as `unavailable` has it."""
+    """Draw this node into a file, unless it exists; return the reason of a failure, by field."""
     if path.exists():
         return {}
     command = next(filter(None, map(shutil.which, COMMANDS)), None)
     if command is None:
         return {"picture": "lstopo is not installed"}
-    # Variables of hwloc's would make it draw another machine than this one.
+    # hwloc's variables could make it draw another machine.
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")
     }

@@ -1,4 +1,4 @@
-"""The node: who it is, what it consists of, and its facts for the records."""
+"""The node: its name, its topology, and its facts for the records."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MAX_NAME = 64
 
 @dataclass(frozen=True)
 class Node:
-    """One machine as the files below `root` show it; what is not asked for is not read."""
+    """One machine, from the files below `root`; its facts and cpufreq are read at first use."""
 
     root: Path
     topology: Topology
 
     @cached_property
     def node_id(self) -> str:
-        """The host's name, safe as a part of file names; a recorded tree's own name without one."""
+        """The host's name, else that of the tree's folder, safe as a part of file names."""
         name = Tree(self.root).text("/proc/sys/kernel/hostname")
         return safe_name(self.root.name if isinstance(name, Unavailable) else name)
 
@@ -43,14 +43,14 @@ class Node:
 
     @cached_property
     def cpufreq(self) -> Cpufreq:
-        """The state of frequency scaling when it was first asked for."""
+        """The state of frequency scaling at first use."""
         from runners.node.cpufreq import read_cpufreq
 
         return read_cpufreq(self.root)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What is the same for every run of this boot; docs/records.md describes it."""
+        """The facts that are the same for every run of a boot; docs/records.md describes them."""
         from runners.node.facts import read_facts
 
         read = read_facts(Tree(self.root), self.topology, self.cpufreq)
@@ -58,7 +58,7 @@ class Node:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256, hexadecimal, over the facts that make this node the same node."""
+        """The SHA-256, in hexadecimal, of the facts that must not change during a study."""
         import hashlib
         import json
 
@@ -71,14 +71,14 @@ class Node:
 def open_node(root: Path, kinds: str | None = None) -> Node:
     """Return the node whose files are below `root`, with core kinds declared by `kinds` if given.
 
-    Raises UserError for a root that holds no node, and for kinds that cannot be.
+    Raises UserError for a root that holds no node, and for invalid kinds.
     """
     declared = None if kinds is None else parse_kinds(kinds)
     return Node(root, read_topology(root, declared))
 
 
 def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
-    """Return the node with every CPU that is online allowed but the reserved ones.
+    """Return the node with all online CPUs allowed, except the reserved ones.
 
     Raises UserError when none is left.
     """
@@ -93,6 +93,6 @@ def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
 
 
 def safe_name(name: str) -> str:
-    """Return a host name with nothing in it that a path or a pattern would take otherwise."""
+    """Return a host name without characters that are special in a path or a pattern."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:_MAX_NAME]
     return safe or "node"

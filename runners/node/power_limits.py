@@ -1,4 +1,4 @@
-"""The power limits of packages and of the platform: PL1 and PL2, over how many seconds."""
+"""The power limits of packages and of the platform: PL1 and PL2, with their time windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES = {
 def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
     """Return every limit: its zone, domain, name, watts, window in seconds.
 
-    A limit that may not be read has None for its watts, and the `reason`.
+    A limit that cannot be read has None for its watts, and a `reason`.
     """
     names = tree.names(_POWERCAP)
     if isinstance(names, Unavailable):
@@ -54,7 +54,7 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
 def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """Return `pl1_w`, `tau_s` and `pl2_w` of each domain, as far as they are known.
 
-    The same package seen through two interfaces (MSR and MMIO) is held by the lower limit.
+    Of the two interfaces to one package (MSR and MMIO), the lower value of each field counts.
     """
     found: dict[str, dict[str, float]] = {}
     for limit in limits:

@@ -1,9 +1,9 @@
 """A node as one archive: what `--sysroot` reads of it, to plan elsewhere or to report a mistake.
 
-Equal nodes give equal bytes: members are sorted and have no times and no owners. Taken are files
-that tell what a node is and can. Nothing else is looked at: no serial number (`/proc/cpuinfo` of
-ARM boards, dmi/id, the CPU's ppin), no identifier of the machine or its boot. Names of the host and
-of who built its kernel are left out unless asked for.
+Equal nodes give equal bytes: members are sorted and have no times and no owners. The archive holds
+only files that describe the node and its abilities. It has no serial number (`/proc/cpuinfo` of ARM
+boards, dmi/id, the CPU's ppin), no identifier of the machine or its boot, and not the name of who
+built its kernel. The host's name is left out unless asked for.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HWMON = "/sys/class/hwmon"
 _HOST_NAME = "/proc/sys/kernel/hostname"
 _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
-# fixed depth is what keeps out of the loops that links make in /sys.
+# fixed depth avoids the loops that links form in /sys.
 _WANTED = (
     (_CPUS, "online offline present possible isolated nohz_full"),
     (f"{_CPUS}/smt", "control active"),
@@ -91,19 +91,19 @@ _WANTED = (
         "sched_autogroup_enabled sched_itmt_enabled randomize_va_space",
     ),
 )
-# Drivers of the sensors of processors; others' (disks, batteries) say nothing about a study.
+# Drivers of processor sensors; other sensors (disks, batteries) do not matter to a study.
 _CPU_SENSORS = ("coretemp", "k10temp")
-# What the kernel calls its own files and directories.
+# Names that the kernel gives its files and directories.
 _NAME = re.compile(r"[A-Za-z0-9_.:,+-]{1,200}", re.ASCII)
 _SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILINE)
 _BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
-# What runners/node/core_kinds/cpuid.py reads of an Intel CPU.
+# The leaves that runners/node/core_kinds/cpuid.py reads of an Intel CPU.
 _CPUID_LEAVES = (0x7, 0x1A)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The archive, and what is in it: how many files, and the reason of each that is not."""
+    """The archive, how many files it has, and why others could not be read."""
 
     data: bytes
     files: int
@@ -114,7 +114,7 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
     """Pack the node whose files are below `root`.
 
     The archive has the files below `node/` at the node's own paths, as regular files, and
-    `snapshot.json`, which says what could not be read and what was taken out. Raises UserError
+    `snapshot.json`, which lists what could not be read and what was removed. Raises UserError
     when `root` holds no node.
     """
     tree = Tree(root)
@@ -159,7 +159,7 @@ def _archive(contents: dict[str, bytes], directories: set[str]) -> bytes:
 class NodeFiles:
     """A node's files by their paths, its directories, and why others could not be read.
 
-    `removed` says what was taken out of which file.
+    `removed` says what was removed from which file.
     """
 
     files: dict[str, bytes] = field(default_factory=dict)
@@ -169,7 +169,7 @@ class NodeFiles:
     size: int = 0
 
     def add(self, path: str, content: bytes) -> None:
-        """Take a file; raises UserError when they are more than a node has."""
+        """Add a file; raises UserError above MAX_FILES files or MAX_BYTES bytes."""
         self.files[path] = content
         self.size += len(content)
         if len(self.files) > MAX_FILES or self.size > MAX_BYTES:
@@ -182,7 +182,7 @@ class NodeFiles:
 def read_node_files(tree: Tree, with_names: bool) -> NodeFiles:
     """Return the files that `--sysroot` reads of a node, as far as they can be read.
 
-    Raises UserError when there are more than any node has.
+    Raises UserError above MAX_FILES files or MAX_BYTES bytes.
     """
     found = NodeFiles()
     for pattern, names in _WANTED:
@@ -200,7 +200,7 @@ def read_node_files(tree: Tree, with_names: bool) -> NodeFiles:
 
 
 def _matching(tree: Tree, pattern: str) -> Iterator[str]:
-    """Yield the directories that a pattern of their paths names, sorted."""
+    """Yield the directories whose paths match a pattern, sorted."""
     known = [""]
     for part in pattern.split("/")[1:]:
         known = [f"{parent}/{name}" for parent in known for name in _names(tree, parent, [part])]
@@ -208,7 +208,7 @@ def _matching(tree: Tree, pattern: str) -> Iterator[str]:
 
 
 def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
-    """Return the wanted names; only wildcards are looked up in the directory."""
+    """Return the wanted names; the directory is listed only for wildcards."""
     if not any(wildcard in name for name in wanted for wildcard in "*["):
         return wanted
     listed = tree.names(directory or "/")
@@ -217,7 +217,7 @@ def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
         for name in (() if isinstance(listed, Unavailable) else listed)
         if _NAME.fullmatch(name)
         and any(fnmatchcase(name, pattern) for pattern in wanted)
-        # Servers have hundreds of uncore PMUs, and none of them counts what cores do.
+        # Servers have hundreds of uncore PMUs; none of them counts what cores do.
         and not name.startswith("uncore_")
     ]
 
@@ -251,7 +251,7 @@ def _take(tree: Tree, path: str, found: NodeFiles) -> None:
 
 
 def _take_cpuid(tree: Tree, found: NodeFiles) -> None:
-    """Take Intel's core types; AMD's leaf 0x80000026 would lie 2 GiB into a file."""
+    """Add Intel's core types, but not AMD's leaf 0x80000026: it would lie 2 GiB into a file."""
     if cpuinfo.first_block(tree).get("vendor_id") != "GenuineIntel":
         return
     for directory in _matching(tree, "/dev/cpu/[0-9]*"):

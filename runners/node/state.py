@@ -1,4 +1,4 @@
-"""The state that a run is made in: how its CPUs are scaled, power limits, kernel, microcode."""
+"""The state in which a run is made: frequency scaling, power limits, SMT, kernel, microcode."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from runners.node.facts import SMT
 from runners.node.node import Node
 from runners.node.power_limits import limits_by_domain, read_power_limits
 
-# The same for every run of a boot, and repeated in every record, which may travel alone.
+# The same for every run of a boot; every record repeats them, because it may be copied alone.
 _FACTS = ("kernel", "microcode")
-# A run whose settings were changed meanwhile is of no case.
+# A run during which one of these changed belongs to no case.
 _SETTLED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
 
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:
-    """Return how these CPUs are scaled now, the power limits, and the node's own state."""
+    """Return the frequency scaling of these CPUs, power limits, SMT, kernel and microcode."""
     state = read_cpufreq(node.root, cpus).state_of(cpus)
     fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
     absent = node.facts["unavailable"]
@@ -42,7 +42,7 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return in words which settings differ between two states; empty when none does."""
+    """Return in words which settings differ between two states; empty when none do."""
     return "; ".join(
         f"{name.removesuffix('_read')} was {_shown(before.get(name))} before the run and "
         f"{_shown(after.get(name))} after it"

@@ -26,7 +26,7 @@ class CoreKind:
 class Core:
     """A physical core: its CPUs (SMT siblings), its kind's name, its package.
 
-    `kind` is empty for CPUs that kinds declared by hand leave out.
+    `kind` is empty for CPUs that `--kinds` does not name.
     """
 
     cpus: tuple[int, ...]
@@ -35,13 +35,13 @@ class Core:
 
     @property
     def rank(self) -> int:
-        """The place of its kind among all kinds, best first; of no kind last."""
+        """The place of its kind in KIND_ORDER; a core without a kind comes last."""
         return KIND_ORDER.index(self.kind) if self.kind in KIND_ORDER else len(KIND_ORDER)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache and the CPUs that share it; `size_bytes` is None where the tree does not say."""
+    """A cache and the CPUs that share it; `size_bytes` is None when it is unknown."""
 
     level: int
     type: str
@@ -59,10 +59,10 @@ class NumaNode:
 
 @dataclass(frozen=True)
 class Topology:
-    """A node's CPUs as one whole; every CPU named in it is online.
+    """A node's CPUs; all but those in `offline` are online.
 
     `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
-    when the node is a recorded tree. `notes` say what the tree lacked and what stood in for it.
+    when the node is a recorded tree. `notes` list what the tree lacked and what replaced it.
     """
 
     kinds: tuple[CoreKind, ...]
@@ -75,7 +75,7 @@ class Topology:
     notes: tuple[str, ...] = ()
 
     def kind_of(self, cpu: int) -> str | None:
-        """Return the name of the CPU's kind, or None for a CPU that is not there."""
+        """Return the name of the CPU's kind, or None for a CPU that is in no kind."""
         return next((kind.name for kind in self.kinds if cpu in kind.cpus), None)
 
     @property
@@ -85,7 +85,7 @@ class Topology:
 
 
 def sharing(caches: Iterable[Cache], level: int) -> list[tuple[int, ...]]:
-    """Return the CPUs of each cache of a level, instruction caches left out."""
+    """Return the CPUs of each cache of a level, without instruction caches."""
     return [cache.cpus for cache in caches if cache.level == level and cache.type != "Instruction"]
 
 
@@ -111,10 +111,10 @@ def flat_topology(cpus: int) -> Topology:
 
 
 def topology_json(topology: Topology) -> dict[str, Any]:
-    """Return the topology as `pinstudy topology --json` prints it; CPU lists as the kernel's.
+    """Return the topology as `pinstudy topology --json` prints it, CPU lists as the kernel does.
 
-    Instruction caches are left out: no mapping depends on them, and beside the data caches of the
-    same level they would be rows that cannot be told apart.
+    Instruction caches are left out: no mapping depends on them, and their rows would look like
+    those of the data caches of the same level.
     """
     return {
         "kinds": [_kind_json(kind) for kind in topology.kinds],

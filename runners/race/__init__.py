@@ -1,1 +1,1 @@
-"""Cases that race: which of them a study still runs, and what is decided, from its runs alone."""
+"""Races: which cases a study still runs, and which one wins, decided from the runs alone."""

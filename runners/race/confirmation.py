@@ -1,8 +1,8 @@
 """The confirmation: the best case against the reference, by fresh runs of both. Pure.
 
 The best of many is partly the luckiest, so the runs that selected it overestimate its gain and do
-not count here. The reference was not chosen by its runs. Values are logarithms of what is raced
-for, less is better.
+not count here. The reference was not chosen by its runs. Values are logarithms of the measure raced
+for; less is better.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from math import inf, sqrt
 
 from runners.race.student_t import Moments, upper_tail, welch
 
-# The probability that a gain is told where there is none.
+# The probability of reporting a gain where there is none.
 ALPHA = 0.05
-# A confirmation is looked at after each block and ended early only by an overwhelming difference,
-# which takes next to nothing from the last look (Haybittle, "Repeated assessment of results in
-# clinical trials of cancer treatment", 1971; Peto et al., 1976).
+# An interim analysis follows each block. Only an overwhelming difference ends the confirmation
+# early, which costs the last analysis next to nothing (Haybittle, "Repeated assessment of results
+# in clinical trials of cancer treatment", 1971; Peto et al., 1976).
 EARLY_ALPHA = 0.001
 MAX_EARLY_LOOKS = 10
-# The probability with which a gain of more than the margin is excluded too early.
+# The probability of wrongly excluding, early, a gain of more than the margin.
 EARLY_NO_GAIN_ALPHA = 0.01
-# The reference's last runs from before the confirmation count as well, so many for each in it: no
-# more, lest a machine that was busier then make a gain.
+# For each of its runs in the confirmation, so many of the reference's last earlier runs count, too.
+# With more, a node that was busier before could look like a gain.
 EARLIER_SHARE = 0.25
-# Fewer runs of a case say nothing of its deviation.
+# With fewer runs of a case its deviation is not known.
 MIN_RUNS = 3
-# The noisier one makes more runs, in proportion to the deviations, which gives the smallest error
+# The noisier case makes more runs, in proportion to the deviations, which gives the smallest error
 # of the difference (Neyman, "On the two different aspects of the representative method", 1934).
-# Only where it is surely noisier: the deviation of a few runs is off by such a factor by chance,
-# and where noise makes runs only slower, the luckier case would also seem the steadier one.
+# It must be surely noisier: the deviation of a few runs can be off by this factor by chance, and
+# where noise only makes runs slower, the luckier case also seems the steadier one.
 SURE_TIMES = 2.5
 MAX_TO_ONE = 5
 
 
 @dataclass(frozen=True)
 class InterimAnalysis:
-    """What a confirmation says: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
+    """The result: `decision` is `gain`, `no gain`, `undecided`, or empty to go on.
 
-    `p` is the probability of such a difference if there were none; None with too few runs.
+    `p` is the probability of such a difference between equal cases; None with too few runs.
     """
 
     decision: str
@@ -47,7 +47,7 @@ class InterimAnalysis:
 
 
 def shares(best: Sequence[float], reference: Sequence[float]) -> tuple[int, int]:
-    """Return how many runs of the best and of the reference the next block is to have."""
+    """Return how many runs of the best and of the reference the next block has."""
     if min(len(best), len(reference)) < 2:
         return 1, 1
     of_best, of_reference = (sqrt(Moments.of(values).variance) for values in (best, reference))
@@ -67,9 +67,9 @@ def _times(more: float, less: float) -> int:
 def look_at(
     best: Sequence[float], reference: Sequence[float], margin: float, looks: int, last: bool
 ) -> InterimAnalysis:
-    """Return what the confirmation's values say; `margin` is a logarithm.
+    """Analyse the confirmation's values so far; `margin` is a logarithm.
 
-    `looks` is how many there were before, `last` whether no more runs can be made.
+    `looks` is the number of earlier analyses, `last` whether no more runs can be made.
     """
     if min(len(best), len(reference)) < MIN_RUNS:
         return InterimAnalysis("undecided" if last else "", None)

@@ -1,7 +1,7 @@
-"""Which of the cases that race are worse than the best, and whether it may be taken. Pure.
+"""Which cases of a race are worse than the best, and whether the best may be taken. Pure.
 
-Values are logarithms of what is raced for, less is better; each case has one a block, and only
-blocks count in which every one of them has.
+Values are logarithms of the measure raced for; less is better. Each case has one value a block, and
+only blocks with a value of every case count.
 """
 
 from __future__ import annotations
@@ -13,28 +13,27 @@ from math import inf, log, sqrt
 
 from runners.race.student_t import Moments, quantile, upper_tail
 
-# The probability that the best case is among those ruled out, over all cases and looks together.
+# The probability of eliminating the best case, over all cases and looks together.
 ALPHA = 0.02
-# The probability that the case which is taken is behind another one by more than the margin.
+# The probability of taking a case that is behind another one by more than the margin.
 TAKEN_ALPHA = 0.02
-# After one run each nothing is known of the noise. A case that is behind the best by so much is
-# out: a difference of 1.4 times has 4.75 standard errors when one run has a deviation of 5 %, and
-# still 3 when it has 8 %.
+# After one run each the noise is not known. A case so far behind the best is eliminated: a
+# difference of 1.4 times has 4.75 standard errors when one run has a deviation of 5 %, and still 3
+# when it has 8 %.
 FAR = log(1.4)
 # The deviation up to which that holds; results say when it was more.
 MAX_NOISE = 0.08
-# So much the variances of all cases together weigh beside a case's own, in degrees of freedom
-# (Smyth, "Linear models and empirical Bayes methods", 2004): of two or three runs alone a variance
-# is hardly known.
+# The weight of all cases' mean variance beside a case's own, in degrees of freedom (Smyth, "Linear
+# models and empirical Bayes methods", 2004): two or three runs alone hardly give a variance.
 SHARED_DF = 4
-# Standard errors of a mean: of the values 1, 1.5 and 2 that were tried on simulated nodes
-# (docs/advise.md) this one picks well both where noises are alike and where they are not.
+# Standard errors of a mean: of 1, 1.5 and 2, tried on simulated nodes (docs/advise.md), 1.5 picks
+# well both where the cases' noise is equal and where it is not.
 FEARED_ERRORS = 1.5
 
 
 @dataclass(frozen=True)
 class Worse:
-    """A case, by how much its mean is behind the best, and how probable that is among equals."""
+    """A case, by how much its mean is behind the best, and that difference's p between equals."""
 
     case_id: str
     behind: float
@@ -43,9 +42,9 @@ class Worse:
 
 @dataclass(frozen=True)
 class SampleMatrix:
-    """The cases that still race, the reference not among them, by their values block by block.
+    """The values of some cases of a race, block by block.
 
-    `values` have the same blocks for each case, two at least.
+    `values` has the same blocks for each case, two at least.
     """
 
     values: Mapping[str, Sequence[float]]
@@ -69,7 +68,7 @@ class SampleMatrix:
         return self._means[case_id] - self._means[self.best]
 
     def variances(self) -> dict[str, float]:
-        """Return the variance of one value of each case, what its block did to all taken off."""
+        """Return the variance of one value of each case, without the common effect of its block."""
         cases, blocks = len(self.values), self.blocks
         of_blocks = [_mean([of[block] for of in self.values.values()]) for block in range(blocks)]
         found = {}
@@ -77,7 +76,7 @@ class SampleMatrix:
             rest = [value - block for value, block in zip(of, of_blocks, strict=True)]
             mean = _mean(rest)
             own = sum((value - mean) ** 2 for value in rest) / (blocks - 1)
-            # The mean of the block has a share of the case's own deviation in it.
+            # A block's mean contains a share of the case's own deviation.
             found[case_id] = own * cases / (cases - 1)
         shared = _mean(list(found.values()))
         weight = blocks - 1
@@ -103,7 +102,7 @@ class SampleMatrix:
 
 
 def far_behind(values: Mapping[str, float]) -> list[Worse]:
-    """Return the cases that one value each puts far behind the best."""
+    """Return the cases that are far behind the best by one value each."""
     best = min(values.values())
     return [
         Worse(case_id, value - best, None)
@@ -115,9 +114,9 @@ def far_behind(values: Mapping[str, float]) -> list[Worse]:
 def worse_cases(field: SampleMatrix, cases: int, look: int) -> list[Worse]:
     """Return the cases that are worse than the best with confidence.
 
-    One-sided t tests, corrected for all `cases` that the race began with (Bonferroni), and for the
-    looks: the first one spends half of the error, the next a sixth, then a twelfth, 1/(n(n + 1)),
-    which is all of it however many looks there are.
+    One-sided t tests, corrected for all `cases` that the race began with (Bonferroni) and for the
+    looks: look n spends 1/(n(n + 1)) of the error, a half, a sixth, a twelfth, which never adds up
+    to more than all of it.
     """
     level = ALPHA / max(1, cases - 1) / (look * (look + 1))
     errors = field.errors()
@@ -137,8 +136,8 @@ def may_be_taken(field: SampleMatrix, margin: float) -> bool:
     """Return whether the best is, with confidence, within the margin of each other case.
 
     An indifference zone (Bechhofer, "A single-sample multiple decision procedure for ranking means
-    of normal populations", 1954): to find out which of two that hardly differ is the better one
-    would take many runs, and it does not matter. `margin` is a logarithm.
+    of normal populations", 1954): to find the better one of two cases that hardly differ takes many
+    runs and does not matter. `margin` is a logarithm.
     """
     others = len(field.values) - 1
     if not others:
@@ -153,9 +152,9 @@ def may_be_taken(field: SampleMatrix, margin: float) -> bool:
 
 
 def upper_bound_of_mean(values: Sequence[float]) -> float:
-    """Return what may be feared of a case: its mean, and FEARED_ERRORS more; infinite without any.
+    """Return the mean plus FEARED_ERRORS standard errors; infinite without values.
 
-    Of two that cannot be told apart the steadier one is to be taken.
+    So the steadier one of two cases that cannot be told apart is taken.
     """
     if not values:
         return inf

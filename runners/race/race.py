@@ -1,9 +1,9 @@
-"""A race: from its runs so far to the next block, and to how it stands. Pure.
+"""A race: from its runs so far to the next block, and to its state. Pure.
 
-All cases make a run, and those that are far behind make no more. What is left goes on, block by
-block, until one may be taken for the best, or until the race has made as many runs as it may. The
-best is then tried against the reference, by fresh runs. Everything is decided at the end of a block
-from the runs alone, so that who continues a race decides what was decided before.
+All cases make a run, and those that are far behind make no more. The others go on, block by block,
+until one may be taken for the best, or until the rest is reserved for the confirmation. Fresh runs
+then compare the best with the reference. Everything is decided at the end of a block from the runs
+alone, so that a resumed race decides as it did before.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from runners.race.state import Eliminated, RaceRun, RaceState
 from runners.race.student_t import Moments
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
 
-# A case and its repetition; warm-up runs are those of the reference from -1 downwards.
+# A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
 Key = tuple[str, int]
 
-# What the confirmation is to have left: so many runs of each side, and of what the first block
-# leaves a share. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half the best
-# is badly chosen.
+# Reserved for the confirmation: so many runs of each side, and at least this share of the runs that
+# the first block leaves. Shares from 0.2 to 0.33 do equally well on simulated nodes; with a half
+# the best is badly chosen.
 RESERVED_RUNS = 5
 CONFIRMATION_SHARE = 0.25
 
-# A study that repeats every case ten times is what a race is measured by; it may take a third.
+# A race may make a third of the runs of a study that repeats every case ten times.
 FULL_REPETITIONS = 10
 FULL_SHARE = 3
 # With few cases a third would not be enough for a confirmation.
 MIN_MOST_RUNS = 30
-# Nobody minds so many seconds; short runs differ the more, and there may be more of them.
+# Short runs vary more, so a race may make as many as take this time.
 SHORT_S = 10.0
 MAX_SHORT_RUNS = 1000
 
 
 class Race:
-    """Follows a race block by block: `next_block` says what it needs, `take` is given that."""
+    """Follows a race block by block: `next_block` returns a block's runs, `take` takes them in."""
 
     def __init__(
         self, entrants: Sequence[str], rule: Rule, warmups: Iterable[RaceRun] = ()
     ) -> None:
-        """`entrants` are case_ids, the reference first; `warmups` are its runs before all."""
+        """`entrants` are case_ids, the reference first; `warmups` are its warm-up runs."""
         self.reference = entrants[0]
         self._cases = len(entrants)
         self._alive = list(entrants[1:])
@@ -61,13 +61,13 @@ class Race:
         self._decision = "unfinished"
         self._eliminated: list[Eliminated] = []
         self._best: str | None = None
-        # The block after which the best was taken, and what was looked at since.
+        # The block after which the best was taken, and the p of the latest interim analysis.
         self._taken_after = 0
         self._p: float | None = None
         self._looks = self._blocks = self._first_runs = 0
-        # What a run of the reference was told to start, and started.
+        # How many threads a run of the reference was told to start, and how many it started.
         self._team = (0, 0)
-        # Cases of which nothing but a disturbed run is known.
+        # Cases whose only run so far was disturbed.
         self._in_doubt: set[str] = set()
         warmups = list(warmups)
         for run in warmups:
@@ -94,9 +94,9 @@ class Race:
         ]
 
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
-        """Take in a block; what is missing of it could not be made, and its case is out."""
+        """Take in a block; a case whose run is not in `runs` could not run, and is eliminated."""
         self._blocks += 1
-        # Always in the same order, so that sums round alike.
+        # In the same order every time, so that sums round alike.
         made = [(key, runs.get(key)) for key in sorted(block)]
         for (case_id, repetition), run in made:
             if run is not None:
@@ -138,7 +138,7 @@ class Race:
         return [self.reference, *self._alive]
 
     def _judge(self, case_id: str, run: RaceRun | None) -> None:
-        """Rule a case out that could not make its run, or made no good one by its own fault."""
+        """Eliminate a case that could not make its run, or whose run is bad by its own fault."""
         if run is None:
             self._lose(Eliminated(case_id, self._blocks, "cannot run"))
         elif self._starts_the_same(run):
@@ -165,9 +165,9 @@ class Race:
         return seen and started > 0 and run.told != told
 
     def _lose_the_same(self, case_id: str, run: RaceRun) -> None:
-        """Rule out a case that is another one under the number of threads that it was told.
+        """Eliminate a case that starts as many threads as the reference, whatever it was told.
 
-        Where the reference was not told what it starts, one of both names is as wrong as the other.
+        If the reference, too, starts another number than it was told, there is no reference.
         """
         told, started = self._team
         if told != started:
@@ -177,7 +177,7 @@ class Race:
             self._lose(Eliminated(case_id, self._blocks, "same threads", reason=reason))
 
     def _lose(self, out: Eliminated) -> None:
-        """Rule a case out; a race without its reference is over."""
+        """Eliminate a case; without its reference a race ends."""
         if out.case_id == self.reference:
             self._decision = "no reference"
         elif out.case_id in self._alive:
@@ -188,7 +188,7 @@ class Race:
 
     def _look_at_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
-        # With runs enough for all, nothing need be decided by one of each.
+        # When there are runs enough for all cases, one run of each decides nothing.
         if first and self._most_runs < self._cases * FULL_REPETITIONS:
             behind = far_behind(first)
             self._eliminate(one for one in behind if one.case_id not in self._in_doubt)
@@ -212,7 +212,7 @@ class Race:
                 self._lose(Eliminated(one.case_id, self._blocks, why, behind, one.p))
 
     def _eliminate_what_the_reference_beats(self) -> None:
-        """Compare each with the reference alone, whose runs often differ more than all others."""
+        """Compare each case with the reference alone, whose runs often vary most of all."""
         for case_id in list(self._alive):
             field = self._samples.field([self.reference, case_id])
             if field and field.best == self.reference:
@@ -227,10 +227,10 @@ class Race:
         return not self._has_room_for_race()
 
     def _take_best(self) -> None:
-        """Take what promises most for the best; the others are told apart no more."""
+        """Take the most promising case as the best; the others make no more runs."""
         best = self._most_promising()
         if not self._samples.values(best):
-            # Nothing but disturbed runs, and no room for more.
+            # No case has a good run, and there is no room for more runs.
             self._decision = "undecided"
             return
         mean = self._mean(best)
@@ -253,7 +253,7 @@ class Race:
     def _confirmation_counts(self, best: str) -> dict[str, int]:
         """Return the runs of the confirmation's next block by case; none when there is no room."""
         numbers = self._samples.numbers
-        # Two of each first, so that one more block is enough for a first look.
+        # Two of each first, so that one more block is enough for an interim analysis.
         of_best, of_reference = 2, 2
         if self._blocks > self._taken_after:
             of_best, of_reference = shares(
@@ -277,18 +277,18 @@ class Race:
         if look.decision and not all(
             self._samples.placed(case_id).usable for case_id in (best, self.reference)
         ):
-            # More runs may show that these were few; until then they carry nothing.
+            # Too many runs are not placed; more runs may bring their share below the limit.
             self._decision = "undecided" if last else "unfinished"
 
     def _tried(self, case_id: str) -> Sequence[Value]:
-        """Return the values of the best or of the reference that its confirmation is about."""
+        """Return the values of the best or of the reference that count in the confirmation."""
         values = self._samples.values(case_id)
         fresh = sum(1 for value in values if value.block > self._taken_after)
         earlier = int(fresh * EARLIER_SHARE) if case_id == self.reference else 0
         return values[max(0, len(values) - fresh - earlier) :]
 
     def _has_room_for_race(self) -> bool:
-        """Return whether one more block of all that race leaves enough for a confirmation."""
+        """Return whether one more block of all running cases leaves enough for a confirmation."""
         left = self._most_runs - self._samples.runs - len(self._running)
         one_s = self._samples.one_s
         confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
@@ -296,7 +296,7 @@ class Race:
         return left >= self._reserved() and self._fits(block_s + confirmation_s)
 
     def _reserved(self) -> int:
-        """Return how many runs the confirmation is to have left."""
+        """Return how many runs are reserved for the confirmation."""
         share = ceil(CONFIRMATION_SHARE * (self._most_runs - self._first_runs))
         return max(2 * RESERVED_RUNS, share)
 
@@ -310,7 +310,7 @@ class Race:
         return within_s is None or self._samples.spent_s + seconds <= within_s
 
     def _leave_out_what_has_no_room(self) -> None:
-        """Let only as many cases begin as leave room for a confirmation; the first promise most."""
+        """Eliminate the last, least promising cases until there is room for a confirmation."""
         room = self._most_runs
         one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
@@ -320,7 +320,7 @@ class Race:
 
 
 def is_placed(run: RaceRun) -> bool:
-    """Return whether a run may be taken for one whose threads were where they belong."""
+    """Return whether a run's placement is proved or unknown."""
     return run.placed not in (UNPROVED, VIOLATED)
 
 
@@ -330,7 +330,7 @@ def replay(
     runs: Mapping[Key, RaceRun],
     skipped: Collection[str] = (),
 ) -> RaceState:
-    """Return how a race stands that has made these runs.
+    """Return the state of a race after these runs.
 
     `entrants` are case_ids, the reference first. `skipped` are cases that could not run.
     """
@@ -343,7 +343,7 @@ def replay(
 
 
 def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:
-    """Return the reference's runs before all others, in their order."""
+    """Return the reference's warm-up runs, in their order."""
     keys = [key for key in runs if key[0] == reference and key[1] < 0]
     return [runs[key] for key in sorted(keys, key=lambda key: -key[1])]
 
@@ -351,7 +351,7 @@ def warmup_runs(reference: str, runs: Mapping[Key, RaceRun]) -> list[RaceRun]:
 def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
     """Return how many runs a race of so many cases may make, beside warm-up runs.
 
-    `one_s` is what a run of the reference takes, 0 when that is not known.
+    `one_s` is the seconds of a run of the reference, 0 when unknown.
     """
     if rule.runs:
         return rule.runs

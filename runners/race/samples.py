@@ -1,4 +1,4 @@
-"""What the runs of a race have shown: values by case and block, times, and how many were made."""
+"""The samples of a race: values by case and block, times, and how many runs were made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Value:
 
 @dataclass
 class RaceSamples:
-    """The runs of a race, `higher` when more of what it is about is better."""
+    """The runs of a race; `higher` says that higher values are better."""
 
     higher: bool
     runs: int = 0
@@ -36,10 +36,10 @@ class RaceSamples:
     _placed: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, case_id: str, block: int, repetition: int, run: RaceRun) -> None:
-        """Take in a run that counts."""
+        """Take in a run of a block."""
         self.runs += 1
         self._made[case_id] = repetition
-        # Good runs, and those that placement alone has spoiled.
+        # Good runs, and those that are bad for their placement alone.
         if run.placed and (run.value is not None or run.placed == VIOLATED):
             self._placed.setdefault(case_id, Counter())[run.placed] += 1
         self.add_time(case_id, run)
@@ -48,7 +48,7 @@ class RaceSamples:
             self._values.setdefault(case_id, []).append(Value(block, repetition, number))
 
     def add_time(self, case_id: str, run: RaceRun) -> None:
-        """Take in what a run took, though it does not count."""
+        """Take in the time of a run, which may be a warm-up run."""
         self.spent_s += run.elapsed_s + OVERHEAD_S
         if run.elapsed_s > 0:
             self._times.setdefault(case_id, []).append(run.elapsed_s)
@@ -58,7 +58,7 @@ class RaceSamples:
         return self._made.get(case_id, 0)
 
     def placed(self, case_id: str) -> PlacedRuns:
-        """Return in how many of a case's runs its threads were proved to be where it puts them."""
+        """Return how many of a case's runs had their placement proved, unproved and violated."""
         found = self._placed.get(case_id, Counter())
         return PlacedRuns(found[PROVED], found[UNPROVED], found[VIOLATED])
 
@@ -67,20 +67,20 @@ class RaceSamples:
         return self._values.get(case_id, [])
 
     def numbers(self, case_id: str, after: int = 0) -> list[float]:
-        """Return the logarithms of a case's values in the blocks after one."""
+        """Return the logarithms of a case's values in the blocks after block `after`."""
         return [value.number for value in self.values(case_id) if value.block > after]
 
     def one_s(self, case_id: str) -> float:
-        """Return what a run of the case takes in seconds, 0 when that is not known."""
+        """Return the mean seconds of a case's runs with their overhead, 0 when unknown."""
         times = self._times.get(case_id, [])
         return sum(times) / len(times) + OVERHEAD_S if times else 0.0
 
     def shortest_s(self) -> float | None:
-        """Return what the shortest run of all took; None before there is one."""
+        """Return the seconds of the shortest run of all; None before there is one."""
         return min(map(min, self._times.values()), default=None)
 
     def first_values(self, cases: Iterable[str], block: int) -> dict[str, float]:
-        """Return the values of the cases that have one, which is of this block."""
+        """Return the values of the cases whose only value is of this block."""
         found = {case_id: self.values(case_id) for case_id in cases}
         return {
             case_id: values[0].number
@@ -89,7 +89,7 @@ class RaceSamples:
         }
 
     def field(self, cases: Sequence[str]) -> SampleMatrix | None:
-        """Return the cases with the blocks in which all have a value; None below two of either."""
+        """Return the blocks in which all these cases have a value; None below two of either."""
         if len(cases) < 2:
             return None
         by_block = {

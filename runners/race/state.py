@@ -1,11 +1,11 @@
-"""The data of a race: its runs as it sees them, and its state."""
+"""The data of a race: its runs and its state."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# How a race may stand; the first one is no end.
+# The states of a race; only the first one is not its end.
 DECISIONS = {
     "unfinished": "runs that it needs are still to be made",
     "gain": "the best case is reliably better than the reference, and by more than the margin",
@@ -30,11 +30,11 @@ WHYS = {
 class RaceRun:
     """One run as a race sees it.
 
-    `value` is what is raced for, None when there is none: `reason` says then why, when the case is
-    to blame, and is empty after a disturbance, of which the case can do nothing. `cut` says that it
-    took much longer than the best had, and was ended. `elapsed_s` is what it took, 0 when unknown.
-    `placed` is the verdict on its placement, empty when unknown; `told` and `started` are numbers
-    of threads, 0 when unknown. `disturbed`: by heat, power limits or other tasks.
+    `value` is the measure raced for, None when there is none; `reason` then says why, if the case
+    is to blame, and is empty after a disturbance. `cut` says that the run was ended because it took
+    much longer than the shortest one. `elapsed_s` is its seconds, 0 when unknown. `placed` is the
+    verdict on its placement, empty when unknown. `told` and `started` are numbers of threads, 0
+    when unknown. `disturbed` is by heat, power limits or other tasks.
     """
 
     value: float | None
@@ -52,9 +52,9 @@ class Eliminated:
     """A case that makes no more runs, after `block`.
 
     `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
-    then, 0.07 for 7 %; None when it has no value, negative when a steadier one was taken. `p` is
-    the probability of such a difference between equals, before any correction; None where nothing
-    was tested. `reason` is the failure's.
+    then, 0.07 for 7 %; None without a value, negative when a steadier case was taken. `p` is the
+    probability of such a difference between equal cases, before any correction; None without a
+    test. `reason` says why its run failed, was not placed or started the wrong team; else empty.
     """
 
     case_id: str
@@ -69,14 +69,14 @@ class Eliminated:
 class RaceState:
     """How a race stands.
 
-    `decision` is a word of DECISIONS. `best` is the case that is, or is to be, tried against the
-    `reference`; None while all race, and when no other case is left. `eliminated` are in the order
-    in which they were. `confirmation` has the repetitions, by case_id, of the runs of best and
-    reference that decide: the best one's were made after it was chosen, so that they do not flatter
-    it; of the reference some from before count as well. `p` is the probability of such a
-    confirmation if there were no gain. `looks` is how often the confirmation was looked at. `runs`,
-    beside warm-up runs, and `spent_s` are what the race has taken, `most_runs` what it may. `noise`
-    is the standard deviation of one run's logarithm, pooled over cases; None before two blocks.
+    `decision` is a word of DECISIONS. `best` is the case that the confirmation compares with the
+    `reference`; None before it is taken, and when no other case is left. `eliminated` is in the
+    order of elimination. `confirmation` has the repetitions, by case_id, of the runs that decide:
+    those of the best after it was taken, so that they do not overestimate its gain; of the
+    reference some earlier ones, too. `p` is the probability of such a confirmation without a gain.
+    `looks` is the number of interim analyses. `runs`, without warm-up runs, and `spent_s` are what
+    the race has used, `most_runs` is its limit. `noise` is the standard deviation of one run's
+    logarithm, pooled over cases; None before two blocks.
     """
 
     decision: str

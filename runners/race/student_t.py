@@ -1,4 +1,4 @@
-"""Student's t distribution with the standard library alone: what decides while measuring."""
+"""Student's t distribution with the standard library alone, for decisions while measuring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, lgamma, log, log1p, sqrt
 
-# Digits that double precision can give; the continued fraction is left when a step changes less.
+# About double precision: the continued fraction ends when a step changes it by less.
 _PRECISION = 1e-15
 _TINY = 1e-300
 _MAX_STEPS = 10_000
@@ -15,7 +15,7 @@ _MAX_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Moments:
-    """How many values there are, their mean and their variance (n - 1; 0 of a single one)."""
+    """The number of values, their mean and their variance (n - 1; 0 of a single value)."""
 
     count: int
     mean: float
@@ -23,7 +23,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Moments:
-        """Return those of one value or more."""
+        """Return the moments of one value or more."""
         known = list(values)
         mean = sum(known) / len(known)
         squares = sum((value - mean) ** 2 for value in known)
@@ -40,9 +40,9 @@ def upper_tail(t: float, df: float) -> float:
         return 1.0 - upper_tail(-t, df)
     if t == 0:
         return 0.5
-    if t == inf:  # values that do not differ at all
+    if t == inf:  # values without any variance
         return 0.0
-    # 1 - x is what is small for a small t, and is reckoned itself so as not to lose digits.
+    # For a small t, 1 - x is small; it is computed by itself, so that no digits are lost.
     square = t * t
     return 0.5 * _beta_share(df / 2, 0.5, df / (df + square), square / (df + square))
 
@@ -78,7 +78,7 @@ def welch(a: Moments, b: Moments) -> tuple[float, float]:
 
 def _beta_share(a: float, b: float, x: float, rest: float) -> float:
     """Return the regularised incomplete beta function of x; `rest` is 1 - x, given exactly."""
-    # On the other side the fraction converges slowly (ibid. 26.5.8).
+    # For such an x the fraction converges slowly (ibid. 26.5.8).
     if x > (a + 1) / (a + b + 2):
         return 1.0 - _lower_share(b, a, rest, x)
     return _lower_share(a, b, x, rest)

@@ -1,6 +1,6 @@
-"""From a run's record to what a race sees of it.
+"""From a run's record to the run as a race sees it.
 
-What is long to read, or to reckon, of a record is put into it when it is made, as `race_seen`.
+Values that take long to read or compute are put into a record as `race_seen` when it is made.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of
 from runners.records.seen_team import seen_team
 from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
-# The case itself is to blame; what the others tell of may happen to any.
+# With these statuses the case itself is to blame; the others may happen to any case.
 _BLAMED = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
-# Values beyond these have no logarithm of use.
+# Values beyond these bounds have no useful logarithm.
 _LEAST, _MOST = 1e-30, 1e30
 
 
@@ -46,9 +46,9 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
 
 
 def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
-    """Return the fields of a new record that say by what it is judged, or why by nothing.
+    """Return a new record's fields for the race: the value that judges it, or why there is none.
 
-    `race_seen` has the placement's verdict, the threads that were told and started, and whether
+    `race_seen` has the placement's verdict, the numbers of threads told and started, and whether
     anything disturbed the run.
     """
     team = seen_team(record)
@@ -68,9 +68,9 @@ def race_fields(record: Mapping[str, Any], rule: Race) -> dict[str, Any]:
 
 
 def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
-    """Return what a race sees of a record, of which the head is enough but for reasons.
+    """Return a run as a race sees it; only reasons need more than the record's head.
 
-    A first run that reached its time limit was ended because it took much longer than others.
+    In a race for time, a first run that reached its time limit took much longer than others.
     """
     seen = _seen(record)
     status: Any = record.get("status")
@@ -83,7 +83,7 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
         return replace(seen, reason=str(absent or f"it told no {rule.of}"))
     first = record.get("repetition") == 1
     if status == PLACEMENT_VIOLATED and (seen.disturbed or not first):
-        # A busy node keeps a short team from being seen: what counts is how many runs are so.
+        # On a busy node a short team may not be seen, so the share of such runs decides.
         return seen
     if status not in _BLAMED:
         return seen
@@ -93,7 +93,7 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
 
 
 def _seen(record: Mapping[str, Any]) -> RaceRun:
-    """Return a run of which nothing is judged yet; old records do not tell what was seen."""
+    """Return a run without a value or reason; fields that a record lacks stay unknown."""
     elapsed_s: Any = record.get("elapsed_s")
     found = record.get("race_seen")
     seen: Mapping[str, Any] = found if isinstance(found, Mapping) else {}

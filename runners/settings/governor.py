@@ -1,8 +1,8 @@
 """Sets the governor of each case, and restores the original ones at the end.
 
 Only the policies that a case needs are switched: those of its CPUs, and of their SMT siblings,
-which share a clock. All others are as they were before the study, so that a case does not depend
-on the one before it.
+which share a clock. All others have their settings from before the study, so that a case does not
+depend on the one before it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runners.settings.recovery import Restored, restore
 from runners.settings.setting import EPP, GOVERNOR, Setting, put_in_force, read_scaling
 from runners.settings.site_command import SiteCommand
 
-# Set in every job step that was started with --cpu-freq (srun(1)).
+# Slurm sets it in every job step that was started with --cpu-freq (srun(1)).
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 PERFORMANCE = "performance"
 _AVAILABLE_EPP = "energy_performance_available_preferences"
@@ -40,7 +40,7 @@ class Governors:
         rule: GovernorRule | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """`rule` is the site's, by default that pinstudy writes the kernel's files."""
+        """`rule` is the site's; by default pinstudy writes the kernel's files."""
         self._root = root
         self._tree = Tree(root)
         self._cores = tuple(cores)
@@ -53,7 +53,7 @@ class Governors:
     def problem(self, governor: str, cpus: Sequence[int], now: Cpufreq | None = None) -> str | None:
         """Return why a case of this governor cannot run now, or None; changes nothing.
 
-        `now` is the state of frequency scaling, where it was read already.
+        `now` is the state of frequency scaling, if it was read already.
         """
         if governor == CURRENT_GOVERNOR:
             return None
@@ -64,9 +64,9 @@ class Governors:
         return now.offer_problem(governor, cpus) or self._settable_problem(now, cpus, problem)
 
     def settle(self, governor: str, cpus: Sequence[int]) -> str | None:
-        """Put a case's governor in force and read it back; return why that is not possible.
+        """Put a case's governor in force and read it back; return why that failed, or None.
 
-        With the governor `current` all settings are as they were before the study.
+        The governor `current` means all settings as they were before the study.
         """
         if self._before is None:
             self._before = read_scaling(self._tree)
@@ -88,24 +88,21 @@ class Governors:
         return read_cpufreq(self._root, cpus).in_force_problem(governor, cpus)
 
     def restore(self) -> Restored | None:
-        """Put everything back as it was; None when nothing was changed."""
+        """Put all settings back; return None when nothing was changed."""
         if not self._saved:
             return None
         self._saved = False
         return restore(self._root, self.journal)
 
     def _settable_problem(self, now: Cpufreq, cpus: Sequence[int], problem: str) -> str | None:
-        """Return the problem that the governor is not in force, with why it cannot be set.
-
-        None when it can be.
-        """
+        """Return `problem` with why the governor cannot be set; None when it can."""
         if SLURM_REQUEST in self._environment and self._rule.by != "command":
             return f"{problem}; in this job Slurm sets it: ask for it with --cpu-freq"
         if self._rule.by == "slurm":
             return f"{problem}; here Slurm sets it: start pinstudy by `srun --cpu-freq=…`"
         if self._rule.by == "nobody":
             return f"{problem}; at this site nobody sets it"
-        # Who plans for a recorded node will have its root's permissions there.
+        # For a recorded tree, root's permissions on the node itself are assumed.
         if self._rule.by == "pinstudy" and self._tree.live:
             files = [f"{of}/{GOVERNOR}" for of in now.directories(with_siblings(self._cores, cpus))]
             locked = next((path for path in files if not self._tree.writable(path)), None)
@@ -119,7 +116,7 @@ class Governors:
         return None
 
     def _save(self) -> str | None:
-        """Write down how everything was before the study; return why that failed."""
+        """Write the settings from before the study into the journal; return why that failed."""
         settings = self._before
         if settings is None or isinstance(settings, Unavailable):
             why = "" if settings is None else f": {settings.reason}"
@@ -133,7 +130,7 @@ class Governors:
         return None
 
     def _is_settled(self, governor: str, needed: Sequence[str]) -> bool:
-        """Whether all is as a case needs it, and nothing is to be written."""
+        """Whether all settings already have the values that a case needs."""
         if isinstance(self._before, Unavailable) or not needed:
             return False
         wanted, freed = self._wanted(governor, needed)
@@ -144,7 +141,7 @@ class Governors:
         )
 
     def _wanted(self, governor: str, needed: Sequence[str]) -> tuple[list[Setting], list[str]]:
-        """Return the governors and EPPs of a case, and the EPP files that have no value yet."""
+        """Return the governors and EPPs of a case, and the EPP files to free of `performance`."""
         before = self._before if isinstance(self._before, tuple) else ()
         values = {setting.path: setting.value for setting in before}
         wanted: list[Setting] = []
@@ -163,7 +160,7 @@ class Governors:
         return wanted, freed
 
     def _in_use(self, settings: Sequence[Setting], needed: Sequence[str]) -> list[Setting]:
-        """Return the settings without those of policies that went offline and are not needed."""
+        """Return the settings without those of offline policies that are not needed."""
         present = set(policy_directories(self._tree).values()).union(needed)
         return [setting for setting in settings if setting.path.rpartition("/")[0] in present]
 
@@ -177,7 +174,7 @@ class Governors:
         return self._free_epp(governor, freed)
 
     def _free_epp(self, governor: str, paths: Sequence[str]) -> str | None:
-        """Undo the EPP that `performance` has left behind, on drivers that leave it.
+        """Replace the EPP that some drivers leave behind after the governor `performance`.
 
         amd-pstate keeps EPP 0 when the governor goes from performance to powersave (Linux 6.12
         drivers/cpufreq/amd-pstate.c), which would make both governors the same.

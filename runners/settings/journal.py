@@ -1,7 +1,7 @@
 """The journal of settings: what they were before pinstudy's first write, safe on the disk.
 
 It is written and fsynced, folder included, before anything is changed, and removed only after all
-was put back and read back. There are two: `study`, which any next command replays when the study
+was put back and read back. There are two: `study`, which the next command replays when the study
 that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`.
 """
 
@@ -35,7 +35,7 @@ SCHEMA = 1
 STUDY, TUNE = "study", "tune"
 STATE_VARIABLE = "PINSTUDY_STATE"
 SYSTEM_FOLDER = Path("/var/lib/pinstudy")
-# 4096 CPUs of five settings of some 100 bytes.
+# 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
 
@@ -44,8 +44,8 @@ _MAX_ARGUMENTS = 100
 class Entry:
     """What a journal holds: the settings as they were, and who changed them.
 
-    `restore_command` is the site's command that sets a governor where files cannot be written:
-    its arguments, with `{governor}` and `{cpus}`. `user` is the number of the user as whom it runs.
+    `restore_command` holds the arguments, with `{governor}` and `{cpus}`, of the site's command
+    that sets a governor where files cannot be written. `user` is the id of the user who runs it.
     """
 
     settings: tuple[Setting, ...]
@@ -58,20 +58,20 @@ class Entry:
 
     @property
     def told(self) -> str:
-        """Who it was, in words."""
+        """The process that changed the settings, its start and its command line."""
         return f"process {self.pid}, {self.started_at}: {' '.join(self.command)}"
 
 
 def boot_id_of(tree: Tree) -> str:
-    """Return the kernel's identifier of the current boot; empty when it is not told."""
+    """Return the kernel's identifier of the current boot; empty when it cannot be read."""
     found = tree.text(BOOT_ID)
     return "" if isinstance(found, Unavailable) else found
 
 
 def predates_boot(tree: Tree, entry: Entry) -> bool:
-    """Return whether the node was rebooted since the entry was written, which set all anew.
+    """Return whether a reboot has reset the node's settings since the entry was written.
 
-    Not so when one of the two boots is not known.
+    False when one of the two boots is not known.
     """
     now = boot_id_of(tree)
     return bool(now and entry.boot_id) and now != entry.boot_id
@@ -96,11 +96,11 @@ def new_entry(
 
 
 def state_folder(root: Path, environment: Mapping[str, str]) -> Path:
-    """Return where this user's journals of a node are kept.
+    """Return the folder of this user's journals of a node.
 
-    /var/lib/pinstudy for root, whomever he works for, else in the user's own state folder (XDG Base
-    Directory Specification), or in $PINSTUDY_STATE, by host name, since nodes share such folders;
-    in a recorded tree the tree's own /var/lib/pinstudy.
+    A recorded tree has its own /var/lib/pinstudy. On this machine the folder is below
+    $PINSTUDY_STATE; else /var/lib/pinstudy for root, also under sudo; else below the user's state
+    folder (XDG Base Directory Specification). It is named by host where nodes may share it.
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
@@ -124,7 +124,7 @@ def open_journal(root: Path, purpose: str, environment: Mapping[str, str]) -> Jo
 class Journal:
     """One journal's file; every error names it.
 
-    One `of_root` is root's whomever he works for, in a folder that nobody else can change.
+    With `of_root` it is root's, also under sudo, in a folder that nobody else can change.
     """
 
     def __init__(self, folder: Path, purpose: str, of_root: bool = False) -> None:
@@ -132,7 +132,7 @@ class Journal:
         self._of_root = of_root
 
     def exists(self) -> bool:
-        """Whether there is one; what cannot be looked at is taken not to be there."""
+        """Whether the journal exists; False when that cannot be checked."""
         try:
             with self._rights():
                 return self.path.is_symlink() or self.path.exists()
@@ -179,8 +179,8 @@ class Journal:
     def read(self) -> Entry | None:
         """Return the entry, or None when there is no journal.
 
-        Raises UserError for a file that is not this user's or that no pinstudy has written so: what
-        it holds is written into the kernel's files.
+        Raises UserError for a file that another user may have written, and for an invalid entry,
+        because its values are written into the kernel's files.
         """
         try:
             with self._rights():
@@ -199,7 +199,7 @@ class Journal:
             raise self._refused(str(error)) from None
 
     def remove(self) -> None:
-        """Remove the file, and make that last; raises StudyError when it stays."""
+        """Remove the file and sync its folder; raises StudyError when that fails."""
         try:
             with self._rights():
                 self.path.unlink(missing_ok=True)
@@ -223,9 +223,9 @@ class Journal:
 
 
 def _parse(raw: bytes, owner: int) -> Entry:
-    """Return the entry of a journal's bytes; raises ValueError for what is none.
+    """Return the entry in a journal's bytes; raises ValueError when it is invalid.
 
-    `owner` is whose file it is, and whose command where it does not say.
+    `owner` is the id of the file's owner, and the default of `user`.
     """
     if len(raw) > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES} bytes")

@@ -1,8 +1,8 @@
 """Putting settings back from their journal, after a study or a crash.
 
-A study that was killed has left settings changed: the next command finds its journal and puts them
-back. After a reboot there is nothing to put back: the kernel keeps no setting over it, and what the
-journal names may have been in force under another kernel, whose governors had other meanings.
+A study that was killed leaves settings changed: the next command finds its journal and puts them
+back. After a reboot nothing is put back: the boot has reset all settings, and the journal's values
+may come from another kernel, whose governors had other meanings.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _MAX_SHOWN = 3
 
 @dataclass(frozen=True)
 class Restored:
-    """What came of a journal: its entry, and why by path for settings not verified.
+    """The result of a restore: the journal's entry, and by path why a setting is not verified.
 
-    `rebooted` when nothing was put back, because the boot has set everything anew.
+    `rebooted` when nothing was put back, because the boot has reset all settings.
     """
 
     entry: Entry
@@ -48,10 +48,10 @@ class Restored:
 def restore(root: Path, journal: Journal) -> Restored | None:
     """Put every setting of the journal in force, read all back, and remove the journal.
 
-    A journal with a setting that could not be verified stays. One of before a reboot is removed,
-    and no setting changed. None when there is no journal.
-    Signals that stop a study wait until this is done. Raises UserError for a journal that cannot
-    be used, StudyError for one that cannot be removed.
+    A journal with a setting that could not be verified stays. A journal from before a reboot is
+    removed, and no setting is changed. Returns None when there is no journal. Signals that stop a
+    study wait until this is done. Raises UserError for a journal that cannot be used, StudyError
+    for one that cannot be removed.
     """
     with without_interruption():
         entry = journal.read()
@@ -81,10 +81,10 @@ def without_interruption() -> Iterator[None]:
 
 
 def restore_after_crash(root: Path, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Replay the journal of a study that is gone; return what to tell the user, a line each.
+    """Replay the journal of a study that is gone; return messages for the user, a line each.
 
     The journal of a study that is still at work is left alone, and so is that of a tuning, unless
-    the node was rebooted since. Another user's cannot be replayed: the line says who can.
+    the node was rebooted since. Root's journal cannot be replayed by a user: the line says so.
     """
     mine = [open_journal(root, purpose, environment) for purpose in (STUDY, TUNE)]
     journals = [journal for journal in mine if journal.exists()]
@@ -112,7 +112,7 @@ def others_leftovers(root: Path, own_folder: Path) -> list[str]:
 
 
 def _replay(root: Path, journal: Journal) -> str:
-    """Replay a journal if it is to be; return what to tell the user, nothing if it stays."""
+    """Replay a journal; return the message for the user, empty for a tuning still in force."""
     tuned = journal.path.stem == TUNE
     try:
         if tuned and not ((entry := journal.read()) and predates_boot(Tree(root), entry)):

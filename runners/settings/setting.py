@@ -1,7 +1,7 @@
 """A node's settings that a study or `pinstudy tune` may change: read, put in force, read back.
 
-A setting is a file of the kernel and its text. Order matters: a governor comes before the EPP,
-which drivers reset or refuse together with the governor, then the frequency limits, then turbo
+A setting is a file of the kernel and its text. Order matters: first the governor, then the EPP,
+which drivers reset or refuse depending on the governor, then the frequency limits, then turbo
 (Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
 """
 
@@ -15,8 +15,8 @@ from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
-# The upper limit first: what a study or a governor lowers is raised again, and a lower limit
-# above the upper one is refused. Where it is the other way round, the second pass succeeds.
+# The upper limit first: putting back mostly raises lowered limits, and a lower limit above the
+# upper one is refused. Where limits are lowered instead, the second pass succeeds.
 _POLICY_FILES = (GOVERNOR, EPP, "scaling_max_freq", "scaling_min_freq", "boost")
 _TURBO_FILES = (NO_TURBO, BOOST)
 NMI_WATCHDOG = "/proc/sys/kernel/nmi_watchdog"
@@ -32,7 +32,7 @@ _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 @dataclass(frozen=True)
 class Setting:
-    """A file of the node, by its path there, and the text that it holds or shall hold."""
+    """A file of the node, by its path there, and its present or wanted text."""
 
     path: str
     value: str
@@ -46,9 +46,9 @@ class Setting:
 
 
 def read_scaling(tree: Tree) -> tuple[Setting, ...] | Unavailable:
-    """Return all that belongs to frequency scaling, in the order in which it is put back.
+    """Return all settings of frequency scaling, in the order in which they are put back.
 
-    `Unavailable` when a file that is there cannot be read: it could not be put back either.
+    `Unavailable` when an existing file cannot be read: it could not be put back either.
     """
     directories = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{of}/{name}" for name in _POLICY_FILES for of in directories]
@@ -56,9 +56,9 @@ def read_scaling(tree: Tree) -> tuple[Setting, ...] | Unavailable:
 
 
 def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Unavailable:
-    """Return the settings at these paths, without those that are not there.
+    """Return the settings at these paths, without missing ones.
 
-    `Unavailable` when one cannot be read, or holds what a setting cannot be.
+    `Unavailable` when one cannot be read, or has a value that no setting can have.
     """
     found = []
     for path in paths:
@@ -74,16 +74,16 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
     return tuple(found)
 
 
-# Sets governors by other means than their files; returns why by path for those that failed.
+# Sets governors by other means than their files; returns the reasons of failures, by path.
 GovernorSetter = Callable[[Sequence[Setting]], dict[str, Unavailable]]
 
 
 def put_in_force(
     tree: Tree, settings: Sequence[Setting], set_governors: GovernorSetter | None = None
 ) -> dict[str, str]:
-    """Put every setting in force that is not, read all back; return why by path for failures.
+    """Write the settings that are not in force, read all back; return failures by path.
 
-    What is in force already is not written. `set_governors` takes the place of writing governors.
+    `set_governors` takes the place of writing the governors' files.
     """
     problems: dict[str, str] = {}
     for _ in range(_PASSES):
@@ -115,7 +115,7 @@ def _write(
 
 
 def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable) -> str:
-    # Read, not written: an EPP is busy for writers under the governor performance.
+    # Only a read tells: writing an EPP under the governor performance fails with EBUSY, too.
     if isinstance(found, Unavailable) and found.busy:
         return _offline_reason(setting)
     reason = refused or (found if isinstance(found, Unavailable) else None)
@@ -125,7 +125,7 @@ def _why(setting: Setting, refused: Unavailable | None, found: str | Unavailable
 
 
 def _offline_reason(setting: Setting) -> str:
-    """Return in words that a policy's CPUs are offline, the same for each of its settings.
+    """Return the message for a policy with offline CPUs, the same for each of its settings.
 
     A policy has the number of one of its CPUs (Linux drivers/cpufreq/cpufreq.c).
     """

@@ -14,22 +14,22 @@ from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import policy_directories
 from runners.settings.setting import Setting
 
-# Such a command asks a daemon or sudo; one that takes longer hangs, or waits for a password.
+# Such a command calls a daemon or sudo; one that takes longer hangs, or waits for a password.
 LIMIT_S = 60.0
 _MAX_SAID = 300
 
 
 class SiteCommand:
-    """Runs the command once for each governor; `{governor}` and `{cpus}` stand in its arguments."""
+    """Runs the command once per governor; replaces `{governor}` and `{cpus}` in its arguments."""
 
     def __init__(self, tree: Tree, arguments: Sequence[str], user: int | None = None) -> None:
-        """`user` is the number of the user as whom it is run, by default that of this process."""
+        """`user` is the id of the user who runs it, by default that of this process."""
         self._tree = tree
         self._arguments = tuple(arguments)
         self._user = os.geteuid() if user is None else user
 
     def __call__(self, settings: Sequence[Setting]) -> dict[str, Unavailable]:
-        """Set these governors; return why by path for those whose command failed."""
+        """Set these governors; return by path why the command failed."""
         failed: dict[str, Unavailable] = {}
         for governor in dict.fromkeys(setting.value for setting in settings):
             paths = [setting.path for setting in settings if setting.value == governor]

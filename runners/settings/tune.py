@@ -1,8 +1,8 @@
-"""The quiet state that is recommended for measuring, by a journal of its own until `restore`.
+"""The quiet state that is recommended for measuring, with a journal of its own until `restore`.
 
 The governor is `performance`, which has no ramp at the start of each run; a study still sets the
-governors of its cases. What interrupts programs or moves their memory is off. Turbo is left alone
-unless asked for: without it, core kinds differ less than in use.
+governors of its cases. Kernel features that interrupt programs or move their memory are off. Turbo
+is left alone unless asked for: without it, core kinds differ less than in normal use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TURBO = {
 
 @dataclass(frozen=True)
 class Change:
-    """One setting: its path, what it was, what it shall be, and why; `problem` if it is not so."""
+    """One setting: its path, its old and its wanted value, and why; `problem` why it is not set."""
 
     path: str
     was: str
@@ -66,10 +66,10 @@ class Change:
 
 
 def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Change]:
-    """Return what tuning would change, without what is there already or not there at all.
+    """Return what tuning would change, without settings that are missing or already right.
 
-    Without a `governor` it is performance, where it is offered; KEEP leaves governors alone.
-    `turbo` is "on", "off" or None. Raises UserError for what is asked for and not offered.
+    The default of `governor` is performance, where it is offered; KEEP leaves governors alone.
+    `turbo` is "on", "off" or None. Raises UserError when a given governor or turbo is not offered.
     """
     wanted = dict(_QUIET)
     if governor != KEEP:
@@ -96,11 +96,11 @@ def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Chan
 
 
 def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) -> list[Change]:
-    """Put the changes in force, and return them with what became of each.
+    """Put the changes in force, and return them with their problems.
 
-    What was in force before the first tuning of this boot stays in the journal when tuned again.
-    Raises StudyError while a study is at work or when nothing can be saved, UserError for a journal
-    that cannot be used.
+    Tuning again keeps the journal's values from before the first tuning of this boot. Raises
+    StudyError while a study is at work, when one has left settings changed, or when the journal
+    cannot be written; UserError when the journal or a setting cannot be read.
     """
     tree = Tree(root)
     with NodeLock(root), without_interruption():
@@ -149,7 +149,7 @@ def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
         before = None
     scaling = any(path.startswith(CPUS) for path in paths)
     now = list(_readable(read_settings(tree, (path for path in paths if path in _QUIET))))
-    # A governor takes its EPP and limits with it, so all of them are saved.
+    # A change of governor changes its EPP and limits, too, so all of them are saved.
     now = [*(_readable(read_scaling(tree)) if scaling else ()), *now]
     known = {setting.path for setting in before.settings} if before else set()
     settings = [*(before.settings if before else ()), *(s for s in now if s.path not in known)]

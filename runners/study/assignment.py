@@ -1,4 +1,4 @@
-"""The part of a study that one worker of several has, and when it must stop."""
+"""The part of a study that one of several workers makes, and when the worker must stop."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Assignment:
 
     `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
     None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
-    makes all of it. `attempt` is the number of its shard, None for the next one of the node.
-    `may_start` is called before each run with its expected seconds, where they are known, and
-    raises StoppedError when it must not start. A session waits up to `wait_for_node_s` seconds for
-    the node. `fenced` says why records are no longer accepted; empty as long as they are.
+    makes all of it. `attempt` is the number of the shard, None for the node's next one. `may_start`
+    is called before each run with its expected seconds, None when unknown, and raises StoppedError
+    when the run must not start. A session waits up to `wait_for_node_s` seconds for the node's
+    lock. `fenced` returns why records are no longer accepted; empty as long as they are.
     """
 
     folder: Path | None = None

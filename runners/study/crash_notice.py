@@ -1,9 +1,9 @@
-"""The attempt marker: a small file from which the next command learns how an attempt ended.
+"""The attempt marker: a small file that shows the next command how an attempt ended.
 
-`<node>-<attempt>.under-way` stands beside the attempt's shard while it is at work. It is gone once
-the attempt has ended well or as its user asked for. It stays, with the reason, when the attempt had
-to give up, and as it was when something ended the attempt from outside. The next attempt removes
-what the earlier ones left. Records are the only truth of what was made: nothing depends on these.
+`<node>-<attempt>.under-way` lies beside the attempt's shard while the attempt runs. The attempt
+removes it when it ends well or its user stops it, and writes the reason into it when it gives up. A
+marker without a reason remains when the attempt was killed from outside. The next attempt removes
+old markers. They serve messages only: which runs were made is read from the records.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
 
 SUFFIX = ".under-way"
-# The file has its size from the beginning: the reason must fit in when the disk is full.
+# The file has its full size from the beginning, so that the reason fits in when the disk is full.
 _BYTES = 2048
 _REASON_CHARACTERS = 400
 _NAME = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.under-way")
@@ -44,16 +44,16 @@ class AttemptMarker:
     """Keeps the file of an attempt from `begin` to the end of the context."""
 
     def __init__(self, tree: Tree) -> None:
-        """`tree` is of the node whose boot and process are told."""
+        """`tree` is that of the node: its boot and this process go into the marker."""
         self._tree = tree
         self._path: Path | None = None
         self._descriptor: int | None = None
         self._told: dict[str, Any] = {}
 
     def begin(self, shard: Path, node_id: str) -> None:
-        """Tell that the attempt which owns this shard has begun; remove what earlier ones left.
+        """Write the marker of the attempt that owns this shard; remove those of ended attempts.
 
-        That it cannot be told stops nothing.
+        The attempt goes on when its marker cannot be written.
         """
         task = read_task(self._tree, os.getpid())
         self._told = {
@@ -66,10 +66,10 @@ class AttemptMarker:
         left = [ended.path for ended in ended_attempts(shard.parent, node_id, self._tree)]
         self._path = shard.with_suffix(SUFFIX)
         try:
-            # An attempt that had no record has left its number free.
+            # An attempt without a record leaves its number free, and perhaps its marker.
             self._path.unlink(missing_ok=True)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            # Kept open: when the attempt gives up, there may be no descriptor left.
+            # Kept open: an attempt may give up for lack of descriptors.
             self._descriptor = os.open(self._path, flags, 0o644)
             self._write()
         except OSError:
@@ -92,7 +92,7 @@ class AttemptMarker:
     ) -> None:
         if self._descriptor is None:
             return
-        # What stopped it in good order was told already, and nothing is amiss.
+        # The command itself reports an orderly stop.
         if error is None or isinstance(error, (KeyboardInterrupt, StoppedError)):
             self._remove()
             return
@@ -100,7 +100,7 @@ class AttemptMarker:
         try:
             self._write()
         except OSError:
-            # It would say that something else has ended the attempt.
+            # Without the reason the marker would say that the attempt was killed from outside.
             self._remove()
         else:
             self._close()
@@ -126,11 +126,11 @@ class AttemptMarker:
 
 @dataclass(frozen=True)
 class EndedAttempt:
-    """An attempt that did not end as it should: its file, and what that tells.
+    """An attempt that did not end well, as its marker (`path`) describes it.
 
-    `process` and `began_at` are empty when the file does not tell (a power cut can empty it);
-    `rebooted` is whether the node was booted since; `reason` why the attempt had to give up, empty
-    when it was ended from outside.
+    `process` and `began_at` are empty when the marker lacks them (a power cut can empty it).
+    `rebooted` is whether the node was booted since. `reason` is why the attempt gave up, empty when
+    it was killed from outside.
     """
 
     path: Path
@@ -141,7 +141,7 @@ class EndedAttempt:
     reason: str = ""
 
     def told(self, where: str) -> str:
-        """Return in one line what happened; `where` in the study, in words."""
+        """Return in one line what happened; `where` names the run of the study, in words."""
         process = ", ".join(filter(None, (self.process, self.began_at)))
         who = f"attempt {self.number}{f' ({process})' if process else ''}"
         kept, torn = self._lines()
@@ -171,7 +171,7 @@ class EndedAttempt:
 
 
 def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[str]:
-    """Return in lines how earlier attempts of a node ended, where they did not as they should.
+    """Return a line for each earlier attempt of a node that did not end well.
 
     Raises UserError when a shard cannot be read.
     """
@@ -189,10 +189,9 @@ def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[st
 
 
 def ended_attempts(records: Path, node_id: str, tree: Tree) -> list[EndedAttempt]:
-    """Return a node's attempts that did not end as they should, oldest first.
+    """Return a node's attempts that did not end well, oldest first.
 
-    Those that are still at work are not among them. Of a folder that cannot be read nothing is
-    known.
+    Attempts that are still running are not among them. A folder that cannot be read has none.
     """
     return sorted(_ended(records, node_id, tree), key=lambda ended: ended.number)
 
@@ -216,7 +215,7 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """Return what a file tells; nothing when it is not as `AttemptMarker` writes it."""
+    """Return a marker's fields; none when the file cannot be read or is no JSON object."""
     try:
         return read_object(path, _BYTES, links=False)
     except (OSError, ValueError):

@@ -1,9 +1,8 @@
 """What a study measures beside its runs: contended cache lines, and the latency between CPUs.
 
-Contended lines (`c2c`) are looked for after the runs. Sampling memory accesses slows a program
-down, so it has an execution of its own, which is no run: it has no record and is in no mean. What
-it showed is one file a case beside the records. Latency is measured before the first run, once a
-boot.
+Contended lines (`c2c`) are sampled after the runs. Sampling memory accesses slows a program down:
+each case has an extra execution for it, without a record and in no mean. The result is one file a
+case beside the records. Latency is measured before the first run, once a boot.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ SCHEMA = 1
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"
 IN_GUESTS = "cases in guests are not looked at with perf c2c"
-# A file of more is not read to know its boot; 1024 CPUs with 30 samples of each pair take less.
+# Larger files are not read for their boot; 1024 CPUs with 30 samples of each pair take less.
 MAX_LATENCY_BYTES = 2**28
 
 
@@ -87,11 +86,11 @@ class ContendedLines:
     ) -> None:
         """Execute each case that is left once under `perf c2c record`, and write its file.
 
-        Whether this node can is tried once; where it cannot, the reason is written instead, and
-        tried again by the next attempt. A case that cannot run now stays left, and one whose
-        execution fails has a file with the reason. `may_start` raises StoppedError when no further
-        execution must start. That and KeyboardInterrupt pass through and leave no file of the
-        execution that they ended. Raises StudyError when a file cannot be written.
+        perf c2c is tried once before: if this node cannot do it, the reason is written instead, and
+        the next attempt tries again. A case that cannot run now gets no file, and one whose
+        execution fails gets a file with the reason. `may_start` raises StoppedError when no further
+        execution must start. StoppedError and KeyboardInterrupt pass through; the execution that
+        they end gets no file. Raises StudyError when a file cannot be written.
         """
         if not self.left:
             return
@@ -138,7 +137,7 @@ class ContendedLines:
         launch: Launch,
         may_start: Callable[[float | None], None],
     ) -> dict[str, Any]:
-        """Return a file's fields that tell what was executed, and what that showed."""
+        """Execute a case under perf c2c; return the file's fields: commands and contended lines."""
         bytes_of_line = line_bytes(self.node.root)
         said: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
         with recording_folder() as folder:
@@ -157,7 +156,7 @@ class ContendedLines:
             said["perf_command"] = list(seen.perf_command)
             if problem := _problem_of(seen, case):
                 return said | {"unavailable": {"lines": problem}}
-            # What is in it is the user's program's, and not to be read as root.
+            # The recording is data of the user's program, which root must not parse.
             give(recording, folder)
             found = read_recording(perf, recording, bytes_of_line)
         if isinstance(found, str):
@@ -165,7 +164,7 @@ class ContendedLines:
         return said | found | self._kinds(case, found["events"])
 
     def _kinds(self, case: Case, events: list[str]) -> dict[str, Any]:
-        """Return which core kinds were sampled, and those of the case's that were not."""
+        """Return which core kinds were sampled, and which of the case's kinds were not."""
         kinds = self.node.topology.kinds
         sampled = kinds_sampled(events, read_core_pmus(self.node.root), kinds)
         if sampled is None:
@@ -189,7 +188,7 @@ class ContendedLines:
 
 
 def _problem_of(seen: Observation, case: Case) -> str:
-    """Say why an execution tells nothing; empty when it would have been a good run."""
+    """Return why an execution is unusable; empty when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
     status, reason = classify(
@@ -199,17 +198,17 @@ def _problem_of(seen: Observation, case: Case) -> str:
 
 
 def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress) -> None:
-    """Write `latency.json` into a study's folder, unless it has this boot's.
+    """Measure and write `latency.json` into a study's folder, unless it has this boot's.
 
-    `which` is a word of LATENCY_PLANS. The node's lock is held by the caller. A node that cannot do
-    it is told of, and the study goes on. KeyboardInterrupt passes through once what was measured is
-    on the disk; the next attempt then measures again.
+    `which` is a word of LATENCY_PLANS. The caller holds the node's lock. When the latency cannot be
+    measured, the user is warned and the study goes on. KeyboardInterrupt passes through once the
+    pairs so far are on the disk; the next attempt measures all of them again.
     """
     if _is_of_boot(folder / FILE_NAME, node.boot_id):
         return
 
     def tell(done: int, of: int, left_s: float | None) -> None:
-        # A line a pair would be thousands, and drawing them would disturb what is measured.
+        # One line a pair would be thousands, and drawing them would disturb the measurement.
         if done in (0, of) or done % max(1, of // 20) == 0:
             left = "" if left_s is None else f", {duration(left_s)} left"
             progress.waiting(f"latency between CPUs, {done} of {of} pairs{left}")
@@ -227,7 +226,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
 
 
 def _is_of_boot(path: Path, boot_id: str | None) -> bool:
-    """Return whether a file has been measured, to its end, in this boot."""
+    """Return whether a file holds a complete measurement of this boot."""
     try:
         found = read_object(path, MAX_LATENCY_BYTES)
     except (OSError, ValueError):

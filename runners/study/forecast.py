@@ -1,4 +1,4 @@
-"""How long what is left of a study will take, while its runs are made."""
+"""How long the pending runs of a study will take, while others are made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def forecast_of(schedule: Schedule, left: Iterable[PlannedRun]) -> Forecast:
 
 
 class RemainingWork:
-    """What is left of a study while its runs are made: how many, under which governor, how long."""
+    """The pending runs of a study in progress: how many, under which governor, how long."""
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
@@ -33,19 +33,19 @@ class RemainingWork:
         self._under = Counter(self._governors[planned.case_id] for planned in most)
 
     def begins(self, planned: PlannedRun) -> None:
-        """Take note of the run that is to be made now."""
+        """Note that this run begins; each new block of a race brings a new forecast."""
         if self._schedule.known_by_block and planned.block != self._block:
             self._block = planned.block
             self._expect()
 
     @property
     def under(self) -> Mapping[str, int]:
-        """How many runs are left under each governor, at most."""
+        """How many runs are pending under each governor, at most."""
         return self._under
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds of all runs that are left, None while some app has no estimate."""
+        """The expected seconds of all pending runs, None while some app has no estimate."""
         return self._schedule.history.within_race_s(self._ahead.left_s)
 
     def one_s(self, case_id: str) -> float | None:
@@ -59,7 +59,7 @@ class RemainingWork:
         return saved
 
     def made(self, planned: PlannedRun) -> None:
-        """A run was made, or cannot be."""
+        """A run was made or skipped."""
         self._under[self._governors[planned.case_id]] -= 1
         mean_s = self._schedule.history.mean_s(planned.case_id)
         self._ahead.made(planned.case_id, mean_s)

@@ -1,4 +1,4 @@
-"""The history of a study: what its records say, which is all that a second start knows."""
+"""The history of a study, read from its records: the only state that a resume uses."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from runners.study.precision import CasePrecision, figures_of
 class History:
     """What was recorded so far: finished runs by key, and each case's good runs and seconds.
 
-    `good` has what a precision is judged by, by case and repetition, without warm-up runs; it is
-    kept where the study asks for a `precision`. `race_runs` are the runs of a `race` by case and
-    repetition, warm-up runs as -1 downwards. `skipped` are the runs that cannot be made in this
-    attempt. `programs` are the digests of the programs that the runs were of, by case.
+    `good` has the figures of each good run by case and repetition, without warm-up runs, and only
+    where the study asks for a `precision`. `race_runs` has the runs of a `race` by case and
+    repetition; warm-up runs count from -1 downwards. `skipped` are the runs that cannot be made in
+    this attempt. `programs` has the digests of the programs that each case ran.
     """
 
     precision: Precision | None = None
@@ -45,7 +45,7 @@ class History:
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take one record into account; an interrupted run stays to be made."""
+        """Add one record; an interrupted run is still pending."""
         status, case_id = record.get("status"), str(record.get("case_id"))
         repetition = record.get("repetition")
         if isinstance(program := record.get("program_digest"), str):
@@ -56,13 +56,12 @@ class History:
             self.skipped_cases.add((case_id, str(record.get("reason"))))
         elif status in FINAL and type(repetition) is int:
             key = (case_id, bool(record.get("warmup")), repetition)
-            # Of several records of one run the first counts, as in the analysis.
+            # The first of several records of one run counts, as in the analysis.
             if key not in self.done:
                 self._add_run(key, record)
                 self.done.add(key)
 
     def _add_run(self, key: RunKey, record: Mapping[str, Any]) -> None:
-        """Take a run that ended into account."""
         case_id, warmup, repetition = key
         status, elapsed_s = record.get("status"), record.get("elapsed_s")
         if self.precision and status == OK and not warmup:
@@ -78,7 +77,7 @@ class History:
         good = self.good.setdefault(case_id, {})
         known = self._known.get(case_id)
         if known is not None:
-            # Sums are made in the order of the repetitions, so that they round alike every time.
+            # Runs are added in the order of their repetitions, so that sums round alike every time.
             if repetition > next(reversed(good), 0):
                 known.add(figures)
             else:
@@ -91,7 +90,7 @@ class History:
         return total_s / count if count else None
 
     def within_race_s(self, seconds: float | None) -> float | None:
-        """Return these seconds, or what is left of those that a race may take, if that is less."""
+        """Return `seconds`, but at most the time that the race has left."""
         if self.race is None or self.race.within_s is None:
             return seconds
         spent_s = sum(run.elapsed_s + OVERHEAD_S for run in self.race_runs.values())
@@ -99,7 +98,7 @@ class History:
         return left_s if seconds is None else min(seconds, left_s)
 
     def known(self, case_id: str) -> CasePrecision:
-        """Return how precisely a case is known by all its good runs; a precision is asked for."""
+        """Return the precision of a case over all its good runs; the study must ask for one."""
         if case_id not in self._known:
             assert self.precision is not None
             in_order = dict(sorted(self.good.get(case_id, {}).items()))
@@ -108,10 +107,10 @@ class History:
         return self._known[case_id]
 
     def known_with(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the field of a new record that says what it comes to for the study's end.
+        """Return the fields of a new record that decide when the study ends.
 
-        How precisely its case is known with it, nothing for a warm-up run and before there are two
-        good runs; or by what it is judged in a race.
+        With a precision: the half widths of the case's intervals, this run included; nothing for a
+        warm-up run and before there are two good runs. In a race: what the run is judged by.
         """
         if self.race:
             return race_fields(record, self.race)
@@ -131,11 +130,11 @@ def read_history(
     pool: str = "",
     facts: Mapping[str, Any] | None = None,
 ) -> History:
-    """Return what a results folder already holds of this study.
+    """Return the history of this study in a results folder.
 
-    In the folder of a `pool` of interchangeable nodes the warm-up runs of others than `node_id` do
-    not count. Raises UserError when it was made by another version of the study or on a changed or
-    different node, whose `facts` say what differs: such runs must not be mixed.
+    In the folder of a `pool` of interchangeable nodes, only the warm-up runs of `node_id` count.
+    Raises UserError for runs of another version of the study, or of a changed or different node:
+    such runs must not be mixed. `facts`, those of this node, serve to say what differs.
     """
     history = History(study.precision, race=study.race)
     advice = "start anew with --fresh (what was measured is kept beside it)"
@@ -163,7 +162,7 @@ def read_history(
 
 
 def _whole(folder: Path, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return all of the first record of the same node, of which only the head was read."""
+    """Return the first record of the same node with all its fields; `record` has only the head."""
     digest = record.get("node_digest")
     same = (
         found for found in read_records(folder / "records") if found.get("node_digest") == digest

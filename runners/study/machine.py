@@ -26,7 +26,7 @@ from runners.study.programs import StudyPrograms
 from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
-# The study as it was run last, and the apps that it names, beside its records.
+# Copies beside the records: the study file of the latest attempt, and the apps that it names.
 STUDY_FILE = "study.yaml"
 APPS = "apps"
 
@@ -35,7 +35,7 @@ APPS = "apps"
 class Machine:
     """A node and what is installed on it; a recorded node is taken to have every tool.
 
-    `site` says what is special about the place; None when nothing is.
+    `site` is the site's configuration, None without one.
     """
 
     node: Node
@@ -48,7 +48,7 @@ class Machine:
         return self.node.root == LIVE_ROOT
 
     def findings(self) -> list[tuple[str, str, str]]:
-        """Return what was found, a line each: the name, its state, the evidence or the reason."""
+        """Return the findings, one a line: the name, its state, the evidence or the reason."""
         from runners.doctor.report import probe
 
         return [
@@ -66,7 +66,7 @@ class Machine:
         )
 
     def emulates(self, study: Study) -> bool:
-        """Return whether the study's cases run in guests without a processor of their own."""
+        """Return whether the study's guests are emulated, for lack of KVM."""
         return study.vm is not None and bool(self.without_kvm)
 
     @cached_property
@@ -78,7 +78,7 @@ class Machine:
         return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
 
     def engine_outlook(self, plan: Plan) -> list[str]:
-        """Return in a line which guests the plan needs and what runs them; nothing without any."""
+        """Return a line on which guests the plan needs and what runs them; none without guests."""
         vm = plan.study.vm
         if vm is None:
             return []
@@ -92,7 +92,7 @@ class Machine:
     def summary(
         self, study: Study, results: Path, assignment: Assignment = WHOLE_STUDY
     ) -> PlanSummary:
-        """Return the plan, or what is assigned of it, with what earlier attempts have done."""
+        """Return the plan, or the assigned part of it, with the progress of earlier attempts."""
         from runners.measure.energy.source import may_have_energy
 
         folder = assignment.folder or results_folder(results, study, self.node)
@@ -111,7 +111,7 @@ class Machine:
         return PlanSummary(plan, history, partial(self.launch, plan), energy)
 
     def describe_crashes(self, study: Study, results: Path, summary: PlanSummary) -> list[str]:
-        """Return in lines how attempts at a study ended here that could not say so themselves."""
+        """Return a line for each earlier attempt at a study here that did not end well."""
         from runners.study.crash_notice import describe_crashes
 
         folder = results_folder(results, study, self.node)
@@ -166,7 +166,7 @@ class Machine:
 
     @cached_property
     def _inherited(self) -> Mapping[str, str]:
-        # Each look at os.environ decodes all of it.
+        # A copy, because each pass over os.environ decodes all of it.
         return dict(os.environ) if self.live else {}
 
     def _find_program(self, find: Callable[[str], Path | None], name: str) -> Path | None:
@@ -182,8 +182,8 @@ class Machine:
 def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> Machine:
     """Return this machine, or the node of a recorded tree; raises UserError when there is none.
 
-    Where a batch system gives whole nodes, plans are for all CPUs that it gives: what a job may not
-    use is found before each run, and is not a smaller node.
+    Where a batch system gives whole nodes, plans are for all CPUs but the reserved ones. A job that
+    may use fewer does not make the node smaller: the pre-flight check of each run reports it.
     """
     node = open_node(sysroot, kinds)
     if site and site.queue:

@@ -1,6 +1,6 @@
-"""How precisely the mean of some runs is known: its confidence interval, with the library alone.
+"""The precision of a mean over runs: its confidence interval, with the standard library alone.
 
-What runs while measuring cannot wait for scipy, which may not be there either.
+A study in progress cannot wait for the import of scipy, which may not be installed either.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ CONFIDENCE = 0.95
 
 
 def percent(share: float) -> str:
-    """Return a share as people say it, to three digits: `1 %`, `0.25 %`, `10.3 %`."""
+    """Return a share as a percentage of up to three digits: `1 %`, `0.25 %`, `10.3 %`."""
     return f"{100 * share:.3g} %"
 
 
 def said(wanted: Precision) -> str:
-    """Return in words when a case is known precisely enough."""
+    """Return in words the precision that ends a case."""
     means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
     return f"until the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
 
 
 def repetition_rule(study: Study) -> dict[str, Any] | None:
-    """Return what ends the repetitions of a study's cases, as records say it; None for a number."""
+    """Return the `repetition_rule` of a study's records; None for a fixed number of repetitions."""
     if study.race:
         race = study.race
         return {
@@ -55,7 +55,7 @@ def repetition_rule(study: Study) -> dict[str, Any] | None:
 
 @dataclass
 class Tally:
-    """Numbers that come one after another, of which only count, mean and spread are kept.
+    """The running count, mean and sum of squared deviations of numbers.
 
     Welford, "Note on a method for calculating corrected sums of squares and products" (1962).
     """
@@ -103,7 +103,7 @@ def t_quantile(df: int) -> float:
 
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return what a good run's record has of PRECISION_OF, by its word: positive numbers only."""
+    """Return the figures of a good run's record by word of PRECISION_OF, positive numbers only."""
     found = {word: record.get(name) for word, name in PRECISION_OF.items()}
     return {
         word: value
@@ -114,7 +114,7 @@ def figures_of(record: Mapping[str, Any]) -> dict[str, float]:
 
 @dataclass
 class CasePrecision:
-    """What the good runs of a case say so far of what a study wants to know precisely."""
+    """The precision that the good runs of a case have reached so far."""
 
     wanted: Precision
     runs: int = 0
@@ -122,14 +122,14 @@ class CasePrecision:
 
     @classmethod
     def of(cls, wanted: Precision, runs: Iterable[Mapping[str, float]]) -> CasePrecision:
-        """Return what these good runs say, each with its figures by word."""
+        """Return the precision of these good runs, each given by its figures by word."""
         found = cls(wanted)
         for figures in runs:
             found.add(figures)
         return found
 
     def with_run(self, figures: Mapping[str, float]) -> CasePrecision:
-        """Return what these runs and one more good one say."""
+        """Return the precision of these runs and one more good one."""
         tallies = {word: replace(tally) for word, tally in self._tallies.items()}
         more = CasePrecision(self.wanted, self.runs, tallies)
         more.add(figures)
@@ -143,19 +143,19 @@ class CasePrecision:
 
     @property
     def judged_by(self) -> tuple[str, ...]:
-        """What decides: of what is wanted all that was measured, and time when nothing was."""
+        """The wanted figures that were measured, by which the case is judged; else time."""
         return tuple(word for word in self.wanted.of if word in self._tallies) or ("time",)
 
     @property
     def half_widths(self) -> dict[str, float]:
-        """Half the intervals' widths as shares of their means, by word; those that are known."""
+        """Half the intervals' widths as shares of their means, by word; finite ones only."""
         tallies = {word: self._tallies.get(word, Tally()) for word in self.judged_by}
         widths = {word: tally.half_width for word, tally in tallies.items()}
         return {word: width for word, width in widths.items() if isfinite(width)}
 
     @property
     def reached(self) -> bool:
-        """Whether what decides is known precisely enough, by good runs enough."""
+        """Whether the means that decide are precise enough and have enough good runs."""
         tallies = [self._tallies.get(word, Tally()) for word in self.judged_by]
         return all(
             tally.count >= self.wanted.least and tally.half_width <= self.wanted.half_width

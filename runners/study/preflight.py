@@ -1,8 +1,8 @@
 """The pre-flight check: whether a case can still run on the node as it was planned.
 
-An allocation narrower than the places of a case is silent: libgomp puts all its threads on the CPUs
-that are left, and under a cpuset `taskset` is cut without a message. CPUs go offline while a study
-runs, SMT and turbo are switched; runs before and after that must not be taken together.
+An allocation without some of a case's CPUs causes no error: libgomp puts all its threads on the
+others, and a cpuset cuts the mask of `taskset` without a message. During a study, CPUs may go
+offline, and SMT and turbo may be switched; runs before and after that must not be mixed.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from runners.plan.case import Case
 
 
 class Preflight:
-    """Looks before each run whether its case fits the node as it was when the study began."""
+    """Checks before each run that its case fits the node as it was when the study began."""
 
     def __init__(self, node: Node) -> None:
-        """Take what this process may use now for all that it should ever use."""
+        """Keep the affinity mask that this process has now, to restore it later."""
         self._node = node
         self._tree = Tree(node.root)
         self._own = os.sched_getaffinity(0)
         self._began = switchable(node.facts)
 
     def problem(self, case: Case) -> str | None:
-        """Return why not, with node, wanted and found; None when all of its CPUs can be used."""
+        """Return why the case cannot run, with node, wanted and found; None when it can."""
         problem = self._changed() or self._offline(case) or self._not_allowed(case)
         return f"node {self._node.node_id}: {problem}" if problem else None
 
     def _changed(self) -> str:
-        """Return what of the whole node was switched since the study began."""
+        """Return which settings of the whole node were switched since the study began."""
         then, now = self._began, switchable(self._tree)
         changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
         told = "; ".join(changed)
         return f"it has changed since the study began: {told}; put it back" if changed else ""
 
     def _offline(self, case: Case) -> str:
-        """Return which CPUs of the case's cores, SMT siblings included, are not there any more."""
+        """Return which CPUs of the case's cores, SMT siblings included, are offline."""
         online = self._tree.cpulist(f"{CPUS}/online")
         if isinstance(online, Unavailable):
             return ""
@@ -83,10 +83,10 @@ class Preflight:
 
 
 def _regained(may_use: set[int], own: Iterable[int]) -> set[int]:
-    """Return the CPUs that this process may use once it has taken back its own.
+    """Restore this process's own affinity mask; return the CPUs that it may use then.
 
-    A mask that was set while a CPU was offline lacks it for ever (Linux 6.1 kernel/sched/core.c,
-    __sched_setaffinity), and a run sets masks. A cpuset still cuts what is asked for.
+    Each run sets the mask, and a mask that was set while a CPU was offline lacks it for ever (Linux
+    6.1 kernel/sched/core.c, __sched_setaffinity). A cpuset still cuts the restored mask.
     """
     with suppress(OSError):
         os.sched_setaffinity(0, may_use.union(own))

@@ -29,12 +29,12 @@ _WAYS_ON = (
 
 
 class ProgramChangedError(StudyError):
-    """A program of the study is not what it was."""
+    """A program of the study has changed."""
 
 
 @dataclass(frozen=True)
 class StudyPrograms:
-    """The programs of a study's cases as they are when an attempt begins, and how to look again."""
+    """The programs of a study's cases when an attempt begins; `reader` reads them again."""
 
     reader: ProgramReader
     by_case: Mapping[str, tuple[Path, ...]]
@@ -53,8 +53,9 @@ class StudyPrograms:
     def check_earlier(self, folder: Path, recorded: Mapping[str, Collection[str]]) -> None:
         """Raise UserError when a case's program is not that of its earlier records.
 
-        `recorded` are the digests in these by case; `folder` holds them, and in `programs` what
-        files they are of. Raises StudyError when it cannot be told now.
+        `recorded` has the digests in these records by case. `folder` is the results folder, whose
+        folder `programs` lists the files of each digest. Raises StudyError when a program cannot be
+        read now.
         """
         for case_id, programs in self.by_case.items():
             now = self.files[programs]
@@ -68,10 +69,10 @@ class StudyPrograms:
                     )
 
     def measured(self, case: Case) -> Reading:
-        """Return what the record of a run says of its program, which is looked at once more.
+        """Read a case's program again; return the fields for the record of a run.
 
-        Raises ProgramChangedError when it has changed since the attempt began, StudyError when that
-        cannot be told.
+        Raises ProgramChangedError when the program has changed since the attempt began, StudyError
+        when it cannot be read now.
         """
         programs = self.by_case[case.case_id]
         before, now = self.files[programs], self.reader.read(programs)
@@ -85,14 +86,14 @@ class StudyPrograms:
         return Reading({"program_digest": now.digest}, {"program_files": absent} if absent else {})
 
     def keep(self, folder: Path) -> None:
-        """Write which files the programs are beside the records; raises StudyError."""
+        """Write the programs' files and digests beside the records; raises StudyError."""
         for files in self.files.values():
             text = json.dumps(files.facts(), indent=2, sort_keys=True) + "\n"
             write_atomically(folder / FOLDER / f"{files.digest}.json", text.encode())
 
 
 def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFiles) -> None:
-    """Raise StudyError when files cannot be looked at that could be before, as in a shortage."""
+    """Raise StudyError when files cannot be read that were readable before, as in a shortage."""
     known = before.get("unavailable") if before else None
     new = [
         why
@@ -107,7 +108,7 @@ def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFi
 
 
 def changed_programs(folder: Path, first: str, second: str) -> str:
-    """Return which files differ between two digests of programs, as their files there tell."""
+    """Return in words which files differ between two digests that are kept in a results folder."""
     then, now = (kept_facts(folder / FOLDER, digest) for digest in (first, second))
     return what_changed(then, now)
 
@@ -125,7 +126,7 @@ def what_changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Name the parts that are not what they were; both are from files, which may hold anything."""
+    """Describe the parts that differ; both sides may be from files, which may hold anything."""
     for part in dict.fromkeys([*then, *now]):
         old, new = (_of_part(files, part) for files in (then, now))
         if old is None:

@@ -1,7 +1,7 @@
-"""From a plan's case and an observation to the record of one run: the contract with analysis.
+"""The record of one run, from its case and observation: the contract with analysis.
 
-docs/records.md describes every field. Units are in the names; what was not measured is absent and
-has its reason in `unavailable`.
+docs/records.md describes every field. Units are in the names; a value that was not measured is
+absent, and `unavailable` has the reason.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from runners.records.status import BASELINE, SKIPPED
 
 @dataclass(frozen=True)
 class Origin:
-    """What is the same for every record of an attempt.
+    """The fields that all records of an attempt share.
 
-    `node` is `virtual` for a test's model; `repetition_rule` is what ends a case's repetitions,
-    where that is more than their number; `pool` names the interchangeable nodes over which the
-    study's blocks are divided, where they are; `program_uid` is the user of the programs, where
-    that is not pinstudy's own; `study_file` names the study for `pinstudy run`, where that runs it.
+    `node` is `virtual` for a test's model. `repetition_rule` is the study's precision or race,
+    absent for a fixed number of repetitions. `pool` names the interchangeable nodes that divide the
+    study's blocks. `program_uid` is the user of the programs, unless that is pinstudy's own.
+    `study_file` is the argument of `pinstudy run`, absent when a batch system runs the study.
     """
 
     study: str
@@ -71,9 +71,9 @@ def run_record(
     states: tuple[Reading, Reading],
     collected: list[Reading],
 ) -> dict[str, Any]:
-    """Return the record of a run that was carried through, whatever its status.
+    """Return the record of a run that was observed, whatever its status.
 
-    `states` are what was in force before the run and after it.
+    `states` are the settings in force before and after the run.
     """
     before, after = states
     ending = seen.ending
@@ -124,7 +124,7 @@ def _governor_before(before: Reading) -> Reading:
 
 
 def _limits_before(before: Reading, after: Reading) -> Reading:
-    """Return the power limits from before a run, where they differ from those after it."""
+    """Return the power limits before a run, if they differ from those after it."""
     name = "power_limits"
     moved = name in before.fields and before.fields[name] != after.fields.get(name)
     return Reading({f"{name}_before": before.fields[name]} if moved else {}, {})
@@ -147,7 +147,7 @@ def baseline_record(
 ) -> dict[str, Any]:
     """Return the record of an idle baseline of `duration_s` seconds, taken before a planned run.
 
-    It is of no case: the case is what needed its governor in force on its CPUs.
+    The record belongs to no case: `case` gives only the governor and the CPUs.
     """
     record = origin.fields() | {
         "run_id": f"baseline-{origin.attempt}-{before.order}",
@@ -201,7 +201,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
 
 
 def _time(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
-    """Return the program's time; adds to `unavailable` that there is none."""
+    """Return the program's time; a missing one gets its reason in `unavailable`."""
     if ending.elapsed_s > 0:
         return {"elapsed_s": ending.elapsed_s}
     unavailable["elapsed_s"] = "the program did not start"
@@ -209,7 +209,7 @@ def _time(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
 
 
 def _usage(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
-    """Return what the kernel told of a program's usage; adds why to `unavailable` where not."""
+    """Return the kernel's resource usage; missing values get a reason in `unavailable`."""
     usage = {
         "user_s": ending.user_s,
         "system_s": ending.system_s,

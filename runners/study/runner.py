@@ -1,7 +1,7 @@
-"""Makes the runs of a study that are left, and records each.
+"""Makes the pending runs of a study, and records each.
 
-Everything known about progress is in the records themselves; a second start reads them and makes
-what is missing, in the order that the seed gave from the beginning.
+The records alone hold the progress: a resume reads them and makes the missing runs, in the order
+that the seed gives.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ from runners.study.schedule import Listener, Schedule
 
 
 class Progress(Protocol):
-    """What a user is told while a study runs."""
+    """Callbacks that show a user the progress of a study."""
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        """A run is about to start; `left_s` is the expected time of all that is left.
+        """A run is about to start; `left_s` is the expected time of all pending runs.
 
-        Where a precision is asked for, it is the time that is left at most.
+        With a precision or a race, it is the time at most.
         """
 
     def finished(self, record: Mapping[str, Any]) -> None:
         """A run's record is on the disk."""
 
     def skipped(self, case: Case, reason: str) -> None:
-        """A run is not made, because its case cannot run now, for this reason."""
+        """A run is skipped, because its case cannot run now, for this reason."""
 
     def ended(self, case: Case, saved: int) -> None:
-        """A case makes no more runs, `saved` fewer than at most: it is known precisely enough."""
+        """A case has reached its precision and ends, `saved` runs before its maximum."""
 
     def eliminated(self, case: Case, out: Eliminated) -> None:
-        """A case that races makes no more runs, for this reason."""
+        """A case is out of the race; `out` has the reason."""
 
     def waiting(self, reason: str) -> None:
-        """The next run is put off, for this reason."""
+        """The next run has to wait, for this reason."""
 
     def warned(self, warning: str) -> None:
         """Something about the node will disturb the runs that follow."""
@@ -77,17 +77,17 @@ class NodeControl(Protocol):
         """Put the case's governor in force, or return why the case cannot be run now."""
 
     def state(self, case: Case) -> Reading:
-        """Read what is in force."""
+        """Read the settings in force."""
 
     def program(self, case: Case) -> Reading:
-        """Return of which program a run is; raises ProgramChangedError when it is another one."""
+        """Return the digest of a case's program; raises ProgramChangedError when it has changed."""
 
 
 class BetweenRuns(Protocol):
-    """What is measured, waited for and told between runs.
+    """What is measured, awaited and reported between runs.
 
-    `gate` is what a run waits for, `warnings` are lines that a user should see before the first
-    run; `baselines` say when the idle node is due to be measured.
+    `gate` delays a run until the node is cool. `warnings` are lines for the user before the first
+    run. `baselines` says when an idle baseline is due.
     """
 
     baselines: Baselines
@@ -102,7 +102,7 @@ class BetweenRuns(Protocol):
 class Runner:
     """Makes the runs of a schedule one by one: each is recorded before the next one starts.
 
-    `clocks` notice that the node's clock is set or the node sleeps.
+    `clocks` detects that the node's clock was set or that the node slept.
     """
 
     schedule: Schedule
@@ -116,9 +116,9 @@ class Runner:
     clocks: ClockWatch = field(default_factory=ClockWatch)
 
     def run(self) -> None:
-        """Make every run that is left; returns when all are recorded.
+        """Make every pending run; return when all are recorded.
 
-        A launcher that refuses is one failed run. Raises StudyError when a record cannot be written
+        A launcher that fails makes a failed run. Raises StudyError when a record cannot be written
         or the host is short of what a run needs, StoppedError when no further run must start.
         KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
         """
@@ -150,7 +150,7 @@ class Runner:
             self.schedule.history.skipped.add(planned.key)
             self.progress.skipped(case, problem)
             return
-        # A hot package leaks: its idle power would be taken for too much.
+        # A hot package leaks, which would make its idle power too high.
         waited = self._wait_to_cool()
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
@@ -184,7 +184,7 @@ class Runner:
         self.shard.append(baseline_record(self.origin, before, case, started_at, due_s, collected))
 
     def _execute(self, planned: PlannedRun, case: Case, waited: Reading) -> dict[str, Any]:
-        """Make a run and return its record, which is on the disk."""
+        """Make a run, write its record to the disk and return it."""
         started_at = utc_now("milliseconds")
         launch, program = self.node.launch(case), self.node.program(case)
 
@@ -205,7 +205,7 @@ class Runner:
                 seen = replace(seen, invalid_reason=seen.invalid_reason or (SUSPENDED, reason))
             collected = [waited, self.clocks.measured(), program, *self.engine.measured(case, seen)]
             after = self.node.state(case)
-            # A run during which its program changed may be of either.
+            # A program that changed during the run may have run as either version.
             self.node.program(case)
         except (KeyboardInterrupt, StoppedError):
             unfinished(INTERRUPTED, "stopped by the user or a signal while it ran")

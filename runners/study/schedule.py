@@ -1,4 +1,4 @@
-"""Which runs of a study are left, and in which order: each so often, to a precision, or a race."""
+"""The pending runs of a study, in order: a fixed number, until a precision, or a race."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from runners.race.state import Eliminated, RaceState
 from runners.study.history import History
 from runners.study.stopping import Stopping
 
-# A case whose first run takes so many times what the shortest one took is far behind, whatever the
-# noise: no more of it needs to be waited for. Short programs get MIN_LIMIT_S.
+# In a race for time, a case's first run is ended after so many times the shortest run: the case is
+# far behind, whatever the noise. The limit is MIN_LIMIT_S at least, for short programs.
 CUT_AFTER = 2.0
 MIN_LIMIT_S = 1.0
-# The table and the number in it of the case with which the others are compared.
+# The table and number of the case that all others are compared with.
 REFERENCE = (1, 1)
 
 
@@ -34,9 +34,9 @@ def _unheard(_: Any) -> None:  # noqa: ANN401 - a case or what became of it
 
 @dataclass(frozen=True)
 class Listener:
-    """What is called when a case makes no more runs.
+    """Callbacks for cases that make no more runs.
 
-    `ended` is given a case that is known precisely enough, `eliminated` one that loses a race.
+    `ended` gets a case that has reached its precision, `eliminated` one that is out of a race.
     """
 
     ended: Callable[[str], None] = _unheard
@@ -47,10 +47,10 @@ NOBODY = Listener()
 
 
 class Schedule(ABC):
-    """The runs of a plan that its history does not have.
+    """The runs of a plan that are not in its history.
 
-    With `known_by_block` only the runs of the next block are sure, and what comes after it is known
-    when that block begins.
+    With `known_by_block`, only the next block is certain: the runs after it are a forecast, which
+    each block corrects.
     """
 
     known_by_block = False
@@ -60,16 +60,16 @@ class Schedule(ABC):
 
     @abstractmethod
     def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
-        """Yield the runs that are still to be made, in order.
+        """Yield the pending runs, in order.
 
-        What comes later may depend on what comes before: who makes each run, and adds its record to
-        the history before asking for the next, gets just those that are needed, and who makes none
-        gets as many as there may be.
+        Later runs may depend on the records of earlier ones. A caller that makes each run, and adds
+        its record to the history before it takes the next, gets only the runs that are needed. A
+        caller that makes none gets as many as there can be.
         """
 
     @abstractmethod
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
-        """Return those of the pending runs that are made whatever they show."""
+        """Return the pending runs that are needed whatever the results are."""
 
     @property
     def done(self) -> int:
@@ -77,15 +77,15 @@ class Schedule(ABC):
         return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
 
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
-        """Return the case with the time that one of its runs may take."""
+        """Return the case with the time limit of this run."""
         return case
 
 
 class FixedSchedule(Schedule):
-    """Each case equally often."""
+    """A fixed number of repetitions of each case."""
 
     def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:  # noqa: ARG002
-        """Yield the runs that are still to be made, in order."""
+        """Yield the pending runs, in order."""
         return (planned for planned in self.plan.runs if planned.key not in self.history.done)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
@@ -94,7 +94,7 @@ class FixedSchedule(Schedule):
 
 
 class PrecisionSchedule(Schedule):
-    """Each case until it is known as precisely as asked for."""
+    """Repetitions of each case until it reaches the study's precision."""
 
     def __init__(self, plan: Plan, history: History, wanted: Precision) -> None:
         super().__init__(plan, history)
@@ -103,7 +103,7 @@ class PrecisionSchedule(Schedule):
         self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
 
     def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
-        """Yield the runs that are still to be made, in order; cases end as their runs come in."""
+        """Yield the pending runs, in order; cases may end after each block."""
         history = self.history
         stopping = Stopping(self.plan.cases, self._wanted)
         for (_, number), runs in groupby(self.plan.runs, self._block_of):
@@ -117,18 +117,18 @@ class PrecisionSchedule(Schedule):
                 listener.ended(case_id)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
-        """Return the runs of blocks that no case can end before."""
+        """Return the pending runs of the blocks before whose end no case can end."""
         last: dict[str, int] = {}
         needed = []
         for planned in pending:
             where, number = self._block_of(planned)
-            # At the end of the first block that is not complete its cases may all end.
+            # All cases may end with their first incomplete block.
             if number <= last.setdefault(where, max(number, self._wanted.least)):
                 needed.append(planned)
         return needed
 
     def _block_of(self, planned: PlannedRun) -> tuple[str, int]:
-        """Return a run's block: in which boot or, in sequence, case; and its number there.
+        """Return the boot of a run's guest (in sequence, its case), and the run's block there.
 
         Warm-up runs are in block 0.
         """
@@ -136,7 +136,7 @@ class PrecisionSchedule(Schedule):
 
 
 class RaceSchedule(Schedule):
-    """Cases that are reliably worse end early, and the best one is tried against the reference."""
+    """A race: reliably worse cases end early, and fresh runs try the best against the reference."""
 
     known_by_block = True
 
@@ -178,7 +178,7 @@ class RaceSchedule(Schedule):
             told = len(eliminated)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
-        """Return the warm-up runs and the block that comes next."""
+        """Return the pending warm-up runs and the next block."""
         first = next((planned.block for planned in pending if planned.block > 0), 0)
         return [planned for planned in pending if planned.block <= first]
 
@@ -189,14 +189,14 @@ class RaceSchedule(Schedule):
 
     @property
     def state(self) -> RaceState:
-        """How the race stands by the runs of the history."""
+        """The state of the race after the runs of the history."""
         return replay(self._entrants, self._rule, self.history.race_runs)
 
     def limited(self, case: Case, planned: PlannedRun) -> Case:
-        """Return the case with the time that one of its runs may take.
+        """Return the case with the time limit of this run.
 
-        A case's first run, where time is what is raced for, is ended when it takes much longer than
-        the shortest one of all.
+        In a race for time, the first run of a case other than the reference is ended when it takes
+        much longer than the shortest run of all.
         """
         limit_s = case.app.limit_s
         runs = self.history.race_runs.values()
@@ -207,10 +207,10 @@ class RaceSchedule(Schedule):
         return replace(case, app=replace(case.app, limit_s=limit_s))
 
     def _warmups(self) -> Iterator[PlannedRun]:
-        """Yield the reference's runs before all others.
+        """Yield the reference's warm-up runs.
 
-        Where none of them could be proved to be where it belongs there is one more, on a node that
-        was busy: a second one tells of the program.
+        When the placement of all of them is unproved or violated, one more follows: the node may
+        have been busy, and a second failure is due to the program.
         """
         reference, warmup = self._entrants[0], self.plan.study.warmup
         for order in range(warmup):
@@ -220,7 +220,7 @@ class RaceSchedule(Schedule):
             yield PlannedRun(warmup, 0, reference, warmup + 1, True)
 
     def _placeholders(self, made: int, most: int, block: int) -> Iterator[PlannedRun]:
-        """Yield runs for the forecast, in the place of those that are not known yet."""
+        """Yield placeholder runs for the forecast, up to `most` runs in all."""
         for case_id, order in zip(cycle(self._entrants), range(made, most), strict=False):
             yield PlannedRun(order, block, case_id, order, False)
 
@@ -235,9 +235,9 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
 
 
 def entrants_of(plan: Plan) -> list[str]:
-    """Return the cases that race, the reference first and what promises most next.
+    """Return the cases that race, the reference first and the most promising next.
 
-    A table's first mappings go before its others, under the first governor before others. Raises
+    The first mappings of all tables come first, and the first governor before others. Raises
     StudyError when the study's first case, the reference, or all others cannot run here.
     """
     for item in plan.skipped:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class MachineControl:
     """What is done on the machine before and after the runs of a case.
 
-    `programs` are None as long as nothing but executions beside the runs is made.
+    `programs` is None for executions that are not runs.
     """
 
     summary: PlanSummary
@@ -72,11 +72,11 @@ class MachineControl:
         return self.preflight.problem(case) or self.governors.settle(case.governor, case.host_cpus)
 
     def state(self, case: Case) -> Reading:
-        """Read what is in force."""
+        """Read the settings in force."""
         return read_state(self.machine.node, case.host_cpus)
 
     def program(self, case: Case) -> Reading:
-        """Return of which program a run is; raises ProgramChangedError when it is another one."""
+        """Return the digest of a case's program; raises ProgramChangedError when it has changed."""
         assert self.programs
         return self.programs.measured(case)
 
@@ -85,10 +85,10 @@ class MachineControl:
 class Session:
     """One attempt at a study: what it runs and where it writes.
 
-    `read` is what there was of the shards when they were read; `aside` is where earlier results
-    were moved to begin anew. `crashes` says in lines how earlier attempts ended that could not say
-    so themselves. `left_changed` says after a run which settings could not be put back; empty when
-    all were.
+    `read` has the shards as long as they were when they were read. `aside` is the folder to which
+    `fresh` moved earlier results. `crashes` has a line for each earlier attempt that did not end
+    well. `left_changed` says after the runs which settings could not be put back; empty when all
+    were.
     """
 
     machine: Machine
@@ -110,11 +110,11 @@ class Session:
         allow_emulation: bool = False,
         assignment: Assignment = WHOLE_STUDY,
     ) -> Session:
-        """Look at the node, the plan and earlier results; nothing is run yet.
+        """Read the plan and earlier results; nothing is run yet.
 
-        `allow_emulation` accepts guests whose times are not this node's. Of several workers each
-        has an `assignment`. Raises UserError when earlier results do not fit or guests cannot be
-        had, StudyError when nothing can run here.
+        `fresh` moves earlier results aside. `allow_emulation` accepts guests whose times are not
+        this node's. Each of several workers has its own `assignment`. Raises UserError when earlier
+        results do not fit or guests cannot run, StudyError when nothing can run here.
         """
         if not machine.live:
             root = machine.node.root
@@ -137,17 +137,15 @@ class Session:
         return cls(machine, summary, folder, assignment, aside, read, crashes)
 
     def run(self, progress: Progress) -> None:
-        """Make every run that is left; each is recorded before the next one starts.
+        """Make every pending run; each is recorded before the next one starts.
 
-        What the study collects beside its runs comes after them.
-
-        Raises StudyError when another study is at work on the node, or what one that was killed has
-        left running cannot be ended.
+        Contended cache lines are sampled after the runs. Raises StudyError when another study runs
+        on the node, or when processes that a killed study left behind cannot be ended.
         """
         lines = self._contended_lines()
         if not (self.summary.left or lines.left):
             if self.summary.study.race:
-                # It may have ended because it is given less now, of which no record tells.
+                # A lower limit in the study file may have ended the race, and no record has that.
                 self._keep_study()
             return
         node = self.machine.node
@@ -206,7 +204,7 @@ class Session:
             shard.close()
 
     def _catch_up(self) -> None:
-        """Read what another attempt has still recorded before this one's shard fenced it."""
+        """Read the records that another attempt wrote before this one's shard fenced it."""
         if parts_of(self.folder / "records") != self.read:
             assignment = replace(self.assignment, folder=self.folder)
             self.summary = self.machine.summary(self.summary.study, self.folder, assignment)
@@ -251,12 +249,12 @@ class Session:
     def _repetition_rule(self) -> dict[str, Any] | None:
         rule = repetition_rule(self.summary.study)
         if rule and "race" in rule:
-            # Of cases that there is no time for, nothing else is recorded.
+            # Nothing else is recorded of cases that have no time to race.
             rule["race"]["cases"] = len(self.summary.plan.cases)
         return rule
 
     def _collectors(self) -> Collectors:
-        # Imported here, as in findings: planning needs none of what measures.
+        # Imported here, because planning needs none of the modules that measure.
         from runners.execution.collectors import Collectors
 
         plan, place = self.summary.plan, self.machine
@@ -280,14 +278,14 @@ class Session:
         return witness
 
     def _keep_study(self) -> None:
-        """Put the files that say what is run beside the records, as they were read."""
+        """Write the study file and its apps beside the records, as they were read."""
         study = self.summary.study
         write_atomically(self.folder / STUDY_FILE, study.source)
         for app in {choice.app.name: choice.app for choice in study.apps}.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
 
     def _keep_sources(self) -> None:
-        """Put what is run, and the node's facts and picture, beside the records."""
+        """Write the study, its apps, and the node's facts and picture beside the records."""
         node = self.machine.node
         self._keep_study()
         absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))

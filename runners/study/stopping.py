@@ -1,9 +1,8 @@
 """Which cases make no more runs: decided at the end of each block, from the records alone.
 
-A case ends when the precision that its study asks for is reached. The case that others are compared
-with, pair by pair within a block, goes on as long as one of them does. A block is judged by its own
-runs and those before it, never by later ones, so that an attempt that continues decides what the
-one before it decided.
+A case ends when it reaches the study's precision. A baseline, with which others are compared pair
+by pair within a block, goes on as long as one of them does. A block is judged by its own runs and
+earlier ones only, so that a resume decides as the attempt before it did.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from runners.plan.order import PlannedRun
 from runners.records.run_keys import RunKey
 from runners.study.precision import CasePrecision
 
-# Good runs by case and repetition, each with its figures by word of PRECISION_OF.
+# The figures of good runs by word of PRECISION_OF, by case and repetition.
 GoodRuns = Mapping[str, Mapping[int, Mapping[str, float]]]
 
 
@@ -27,7 +26,7 @@ class Stopping:
     """
 
     def __init__(self, cases: Collection[Case], wanted: Precision) -> None:
-        """`wanted` is what ends each of these cases."""
+        """`wanted` is the precision that ends each of these cases."""
         self.stopped: set[str] = set()
         self._known = {case.case_id: CasePrecision(wanted) for case in cases}
         self._waits_for = compared_with(cases)
@@ -41,8 +40,8 @@ class Stopping:
     ) -> list[str]:
         """Take in a block's runs, those of the cases that go on; return the cases that end.
 
-        `done` has the runs that were made, `skipped` those that cannot be made in this attempt.
-        What is neither is still to come, and nothing is decided about its case.
+        `done` has the runs that were made, `skipped` those that cannot be made in this attempt. A
+        case whose run is in neither goes on: the run is still pending.
         """
         running = {run.case_id: run for run in block}
         for case_id, run in running.items():
@@ -70,8 +69,8 @@ class Stopping:
 def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """Return the cases that are compared with each baseline, by its case_id.
 
-    The baseline of a table, governor and boot of a guest is its first case that is left to the OS
-    scheduler: every CPU, binding none. Without one nothing is compared within blocks.
+    The cases of a table, governor and guest's boot have as baseline their first one that is left to
+    the OS scheduler: every CPU, binding none. Without one they are not compared within blocks.
     """
     groups: dict[tuple[int, str, str], list[Case]] = {}
     for case in cases:

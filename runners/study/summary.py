@@ -29,9 +29,9 @@ from runners.study.schedule import Schedule, schedule_of
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """A plan with what was done of it already.
+    """A plan and its progress.
 
-    `launch` gives a case's launch line; `energy` is whether the node may tell its energy.
+    `launch` gives a case's launch line; `energy` is whether the node can probably measure energy.
     """
 
     plan: Plan
@@ -56,27 +56,27 @@ class PlanSummary:
 
     @property
     def left(self) -> int:
-        """How many are still to be made; where a precision is asked for, at most."""
+        """How many runs are pending, at most; cases of a precision or a race may end early."""
         return len(self._most)
 
     @property
     def left_least(self) -> int:
-        """How many are still to be made at least."""
+        """How many runs are pending at least."""
         return len(self._fewest)
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds of what is left, at most; None when some app gives no estimate."""
+        """The expected seconds of the pending runs at most; None when some app has no estimate."""
         return self._seconds(self._most)
 
     @property
     def left_least_s(self) -> float | None:
-        """The expected seconds of what is left at least; None when some app gives no estimate."""
+        """The expected seconds of the pending runs at least; None when some app has no estimate."""
         return self._seconds(self._fewest)
 
     @property
     def baselines(self) -> int:
-        """How many idle baselines will be measured among the runs that are left, at most."""
+        """How many idle baselines will be measured among the pending runs, at most."""
         return self._baselines(self._most)
 
     @cached_property
@@ -84,7 +84,7 @@ class PlanSummary:
         """Which runs are left; raises StudyError for a race that cannot begin here."""
         return schedule_of(self.plan, self.history)
 
-    # To know what is left of a race is to simulate it.
+    # Cached, because a race has to be simulated to find its pending runs.
     @cached_property
     def _most(self) -> list[PlannedRun]:
         return list(self.schedule.pending())
@@ -137,11 +137,11 @@ class PlanSummary:
         return lines
 
     def precision_lines(self) -> list[str]:
-        """Return in lines how precisely the cases are known; none where nothing was asked of it."""
+        """Return in lines how precisely the cases are known; none without a `precision`."""
         return precision_lines(self.plan, self.history)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain data, tables and rows in the order of the study."""
+        """Return the summary as plain data, tables and rows in the order of the study."""
         done, most = self.done, self._most
         fewest = self._fewest if self._may_end_early else most
         return {
@@ -230,7 +230,7 @@ class PlanSummary:
 
 
 def _range(least: str, most: str) -> str:
-    """Return what lies between two texts; the second alone when it says the same with its unit."""
+    """Return `least to most`, or `most` alone when both are the same number."""
     return most if least in (most, most.split()[0]) else f"{least} to {most}"
 
 
@@ -256,7 +256,7 @@ class _Outcome:
 def precision_lines(plan: Plan, history: History) -> list[str]:
     """Return a line for the cases that are known precisely enough, and one for each other.
 
-    There is none where no precision is asked for.
+    Without a `precision` there are none.
     """
     wanted = plan.study.precision
     if wanted is None:

@@ -1,1 +1,1 @@
-"""The signs that tell core kinds apart, a module each; kinds.py orders them into kinds."""
+"""Evidence that tells core kinds apart, a module each; kinds.py takes the first that does."""

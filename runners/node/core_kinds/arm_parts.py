@@ -1,6 +1,6 @@
-"""Evidence of ARM's part numbers: CPUs of one part (Cortex-X925, Cortex-A725, …) are of one kind.
+"""Evidence from ARM's part numbers: CPUs of one part (Cortex-X925, Cortex-A725, …) are one kind.
 
-Part numbers come before capacities: on NVIDIA GB10, two parts have five capacities between them.
+Part numbers are tried before capacities: the two parts of NVIDIA GB10 have five capacities.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def by_part(view: NodeView) -> Finding:
 
 
 def _parts(view: NodeView) -> tuple[dict[int, tuple[int, int]], str]:
-    """Return implementer and part of every online CPU, or nothing unless all have them."""
+    """Return implementer and part of every online CPU, and the source; empty if one lacks them."""
     parts: dict[int, tuple[int, int]] = {}
     for cpu in view.online:
         midr = view.tree.hexadecimal(_MIDR.format(cpu))

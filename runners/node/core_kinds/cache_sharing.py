@@ -1,4 +1,4 @@
-"""Evidence of how caches are shared, the last thing that tells small cores from large ones."""
+"""Evidence from caches: small cores share an L2 or L3 cache between more cores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CORES_OF_MODULE = 4
 
 
 def by_cache_shape(view: NodeView) -> Finding:
-    """Tell kinds by L2 modules of four cores (Intel), or by unlike L3 caches (AMD)."""
+    """Tell kinds by L2 modules of four cores (Intel), or by different L3 caches (AMD)."""
     family = amd_family(view)
     if family is not None:
         return _by_l3(view) if family >= FIRST_HYBRID_AMD_FAMILY else Finding()
@@ -28,8 +28,8 @@ def _by_l2(view: NodeView) -> Finding:
     modules = [cpus for cpus in second if _cores_of(view, cpus) == CORES_OF_MODULE]
     if not modules or not alone or sorted(alone + shared) != list(view.online):
         return Finding(says="second-level caches are shared alike" if second else "")
-    # One CPU left online of a module of equal cores has its L2 alone, too; but P-cores have a
-    # larger first-level data cache (48 against 32 KiB).
+    # On a node of equal cores, the last online CPU of a module has its L2 alone, too; but P-cores
+    # have a larger first-level data cache (48 against 32 KiB).
     if _l1_sizes(view, alone) & _l1_sizes(view, shared):
         return Finding(says="first-level data caches are of one size")
     private = f"CPUs {format_cpulist(alone)} have an L2 cache per core"
@@ -41,9 +41,9 @@ def _by_l2(view: NodeView) -> Finding:
 
 
 def _by_l3(view: NodeView) -> Finding:
-    """Tell AMD's dense cores: more of them share a smaller L3 than of the others.
+    """Tell AMD's dense cores: their L3 is smaller, and more cores share it.
 
-    Unlike sizes alone prove nothing: one of two equal complexes may have stacked cache (X3D).
+    Different sizes alone prove nothing: one of two equal complexes may have stacked cache (X3D).
     """
     third = sorted(
         (cache for cache in view.caches if cache.level == 3 and cache.size_bytes),

@@ -1,7 +1,7 @@
-"""Evidence of the CPUID instruction, read for each CPU from /dev/cpu/N/cpuid (root, module cpuid).
+"""Evidence from CPUID, read for each CPU from /dev/cpu/N/cpuid (root, module cpuid).
 
-The device answers a 16-byte read at an offset of leaf + (subleaf << 32) with EAX, EBX, ECX, EDX
-(Linux arch/x86/kernel/cpuid.c).
+A 16-byte read at the offset leaf + (subleaf << 32) returns EAX, EBX, ECX, EDX (Linux
+arch/x86/kernel/cpuid.c).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXTENDED, _AMD_TOPOLOGY, _HETEROGENEOUS_BIT = 0x80000000, 0x80000026, 1 << 30
 
 
 def by_cpuid(view: NodeView) -> Finding:
-    """Tell kinds by what each CPU says of itself, on x86 and where the device can be read."""
+    """Tell kinds by the core type that each x86 CPU reports, where the device can be read."""
     if view.vendor == "GenuineIntel":
         return _intel(view)
     if view.vendor == "AuthenticAMD":
@@ -33,8 +33,8 @@ def by_cpuid(view: NodeView) -> Finding:
 
 
 def _intel(view: NodeView) -> Finding:
-    # Where the CPU has no leaf 1AH it would answer with another leaf's values, and a CPU that is
-    # not hybrid may have one: the hybrid bit decides.
+    # The hybrid bit decides: a CPU without leaf 1AH returns another leaf's values, and a CPU that
+    # is not hybrid may have the leaf.
     features = _registers(view, view.online[0], _FEATURES)
     if features is None or not features[3] & _HYBRID_BIT:
         return Finding()
@@ -59,7 +59,7 @@ def _amd(view: NodeView) -> Finding:
     if not types or not set(types.values()) <= set(range(len(KIND_ORDER))):
         return Finding(note="CPUID leaf 0x80000026 does not name every CPU's type; it is not used")
     if len(set(types.values())) == 1:
-        # Some parts with dense cores (Phoenix 2) give type 0 for all: that proves nothing.
+        # One type proves nothing: some parts with dense cores (Phoenix 2) report 0 for all CPUs.
         return Finding(says="CPUID leaf 0x80000026 gives one core type for all CPUs")
     kinds = []
     for number, name in enumerate(KIND_ORDER):

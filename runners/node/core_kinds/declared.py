@@ -1,8 +1,8 @@
 """Core kinds declared by hand, `--kinds P=0-7,E=8-23`, as in a guest that hides them.
 
-Declared kinds replace what the node's files say and are marked as declared wherever they appear.
-A CPU that is not named is in no kind: no selection by kind uses it, and it stays available to the
-mappings that ask for no kind.
+Declared kinds replace those found in the node's files and are marked as declared wherever they
+appear. A CPU that is not named is in no kind: no selection by kind uses it, but mappings without a
+kind may.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _EXAMPLE = "write --kinds P=0-7,E=8-23"
 
 @dataclass(frozen=True)
 class DeclaredKinds:
-    """The text that was given, and the CPUs of each kind it names, best kind first."""
+    """The text that was given, and the CPUs of each kind in it, best kind first."""
 
     text: str
     cpus: dict[str, tuple[int, ...]]
 
 
 def parse_kinds(text: str) -> DeclaredKinds:
-    """Return the kinds of a text such as `P=0-3,8-11,E=4-7`; a comma may stand in a CPU list, too.
+    """Return the kinds of a text such as `P=0-3,8-11,E=4-7`; CPU lists may contain commas.
 
-    Raises UserError for a kind that is none of P, E and LP-E or is named twice, for what is no CPU
-    list, and for a CPU that is given to two kinds.
+    Raises UserError for a kind that is none of P, E and LP-E or is named twice, for an invalid or
+    empty CPU list, and for a CPU that is given to two kinds.
     """
     lists: dict[str, list[str]] = {}
     name = None

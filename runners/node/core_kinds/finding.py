@@ -1,4 +1,4 @@
-"""The view of a node that each piece of evidence is given, and the finding that it returns."""
+"""The view of a node that each piece of evidence takes, and the finding that it returns."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from base.cpulist import format_cpulist
 from runners.host.tree import Tree
 from runners.node.topology import Cache, CoreKind, sharing
 
-# Two CPUs whose frequency or performance values lie within 10 % are of one kind: favoured cores
-# (Turbo Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred
-# cores) stay below it, P- against E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) above.
-# hwloc flattens within the same tolerance (hwloc doc, "Kinds of CPU cores").
+# CPUs whose frequency or performance values lie within 10 % are of one kind. Favoured cores (Turbo
+# Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred cores)
+# differ by less, P- and E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) by more. hwloc has the
+# same tolerance (hwloc doc, "Kinds of CPU cores").
 TOLERANCE = 0.10
 
 
 @dataclass(frozen=True)
 class NodeView:
-    """A node as far as it is known before its kinds are: files, cores, caches, first CPU's block.
+    """What is known of a node before its kinds: files, cores, caches, the first CPU's block.
 
     `siblings` are the CPUs of each core; `first_block` are the first CPU's /proc/cpuinfo fields.
     """
@@ -31,16 +31,16 @@ class NodeView:
 
     @property
     def vendor(self) -> str:
-        """`GenuineIntel`, `AuthenticAMD`, …; empty where there is no such word (ARM)."""
+        """`GenuineIntel`, `AuthenticAMD`, …; empty without a vendor_id (ARM)."""
         return self.first_block.get("vendor_id", "")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one piece of evidence tells.
+    """The result of one piece of evidence.
 
-    `kinds` cover every online CPU, or are empty when it cannot tell. `says` is then what it saw
-    instead (for the sentence about a node of one kind), `note` what was contradictory about it.
+    `kinds` cover every online CPU, or are empty when the evidence cannot tell them. `says` is then
+    what was seen instead, for the sentence about a node of one kind. `note` is a contradiction.
     """
 
     kinds: tuple[CoreKind, ...] = ()
@@ -56,9 +56,9 @@ def one_kind(view: NodeView, evidence: str, name: str = "P") -> Finding:
 def atom_kinds(view: NodeView, atoms: Iterable[int], evidence: str) -> list[CoreKind]:
     """Return Intel's small cores as E and LP-E: LP-E-cores are those without an L3 cache.
 
-    That is the one sign that holds on every machine: Meteor Lake, Lunar Lake and Panther Lake keep
-    LP-E-cores in the cpu_atom PMU, and Panther Lake gives them the E-cores' frequency and CPPC
-    values. hwloc uses the same rule (hwloc/topology-x86.c).
+    Only this sign holds on every machine: Meteor Lake, Lunar Lake and Panther Lake have LP-E-cores
+    in the cpu_atom PMU, and those of Panther Lake have the E-cores' frequency and CPPC values.
+    hwloc uses the same rule (hwloc/topology-x86.c).
     """
     atoms = tuple(sorted(atoms))
     low_power = without_l3(view, atoms)
@@ -74,7 +74,7 @@ def atom_kinds(view: NodeView, atoms: Iterable[int], evidence: str) -> list[Core
 
 
 def without_l3(view: NodeView, cpus: Iterable[int]) -> tuple[int, ...]:
-    """Return those CPUs that have caches but no L3, where other CPUs do have one."""
+    """Return those of the CPUs that have caches but no L3, if other CPUs have one."""
     with_any = {cpu for cache in view.caches for cpu in cache.cpus}
     with_l3 = {cpu for cpus in sharing(view.caches, 3) for cpu in cpus}
     if not with_l3:

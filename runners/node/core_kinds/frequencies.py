@@ -1,9 +1,10 @@
-"""Evidence of frequencies and performance values, where nothing names the CPUs' types.
+"""Evidence from frequencies and performance values, where nothing names the CPUs' types.
 
 One value alone misleads: base_frequency is raised on some CPUs of equal Xeons (Speed Select) and
 equal on the P- and E-cores of Lunar Lake; the highest CPPC performance grades equal cores (AMD
-preferred cores); Lakefield's maximum frequencies lie within 7 %. So two of them have to agree on
-which CPUs are the faster ones, unless the node has only one of them.
+preferred cores); Lakefield's maximum frequencies lie within 7 %. So two values have to agree on
+which CPUs are the faster ones, unless the node has only one of them. CPUs without a vendor_id (ARM)
+are grouped by the first value with a step.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from runners.node.core_kinds.ranking import (
 )
 from runners.node.topology import CoreKind
 
-# The first family with cores of two kinds that firmware describes (Zen 5, Strix Point); hwloc too
-# ignores differences below it: Threadripper 7000's CPPC values differ from core to core.
+# The first family whose firmware describes cores of two kinds (Zen 5, Strix Point). hwloc, too,
+# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core.
 FIRST_HYBRID_AMD_FAMILY = 0x1A
 _SIGNS = (BASE_FREQ, HIGHEST_PERF, MAX_FREQ, CAPACITY)
 
@@ -42,7 +43,7 @@ def by_ranks(view: NodeView) -> Finding:
     signs = {}
     for sign in _SIGNS:
         values = read_sign(view.tree, sign, view.online)
-        # Equal capacities say nothing: x86 kernels since 6.16 give every CPU 1024.
+        # Equal capacities prove nothing: x86 kernels since 6.16 report 1024 for every CPU.
         if values and (sign != CAPACITY or len(set(values.values())) > 1):
             signs[sign] = values
     if not signs:
@@ -67,7 +68,7 @@ def _by_first_step(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
 
 
 def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
-    """Take the CPUs that two signs put above a step for P-cores, or that the only sign does."""
+    """Take as P-cores the CPUs that two signs, or the only sign, put above a step."""
     votes: dict[tuple[int, ...], list[str]] = {}
     for sign, values in signs.items():
         steps = clusters(values)

@@ -1,8 +1,8 @@
-"""Which core kinds a node has, by the first evidence that tells them, and in which words.
+"""The core kinds of a node, by the first evidence that tells them apart.
 
-The order is from what names the kinds to what only hints at them. Nothing is concluded from CPU
-numbers, from CPU 0, or from maximum frequency alone. A node whose CPUs nothing tells apart has one
-kind, named P, and its evidence says what was looked at.
+Evidence that names the kinds comes before evidence that only hints at them. Neither CPU numbers nor
+CPU 0 alone are evidence. A node whose CPUs cannot be told apart has one kind, named P, whose
+evidence lists what was examined.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
 
 
 def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
-    """Return the node's kinds, best first, and notes on what was contradictory.
+    """Return the node's kinds, best first, and notes on contradictions and hidden kinds.
 
     Every online CPU is in exactly one kind.
     """

@@ -1,8 +1,8 @@
-"""Evidence of the kernel's core PMUs: on a hybrid node each kind has its own, with its CPUs.
+"""Evidence from the kernel's core PMUs: a hybrid node has one for each core type, with its CPUs.
 
-Intel registers cpu_core, cpu_atom and, on Arrow Lake-H, cpu_lowpower (Linux
+Intel nodes have cpu_core, cpu_atom and, on Arrow Lake-H, cpu_lowpower (Linux
 arch/x86/events/intel/core.c); ARM has one for each core type. A list is empty when all CPUs of its
-type are offline (kernel commit f83d2f91d259): hybrid is what has two lists that are not.
+type are offline (kernel commit f83d2f91d259), so a hybrid node has two lists that are not empty.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ CORE, ATOM, LOW_POWER = INTEL_PMUS = ("cpu_core", "cpu_atom", "cpu_lowpower")
 
 
 def core_pmus(tree: Tree) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Return each core PMU's file and the CPUs that it lists, maybe none, by the PMU's name."""
+    """Return by PMU name the file of each core PMU and the CPUs that it lists, maybe none."""
     found = {}
     names = [*INTEL_PMUS]
     listed = tree.names(EVENT_SOURCES)
     if not isinstance(listed, Unavailable):
-        # An uncore PMU has a cpumask; on servers there are hundreds.
+        # Uncore PMUs, hundreds on servers, have a cpumask instead of cpus.
         names += [name for name in listed if not name.startswith("uncore_")]
     for name in dict.fromkeys(names):
         for directory in (DEVICES, EVENT_SOURCES):
@@ -73,7 +73,7 @@ def by_absence_from_pmus(view: NodeView) -> Finding:
 
 
 def _usable_lists(view: NodeView) -> tuple[dict[str, tuple[str, tuple[int, ...]]], str]:
-    """Return the lists of online CPUs that are not empty, and what speaks against all of them."""
+    """Return the lists that have online CPUs, or none and the contradiction between them."""
     online = set(view.online)
     found = core_pmus(view.tree)
     if set(found).intersection(INTEL_PMUS):

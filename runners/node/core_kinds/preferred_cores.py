@@ -1,7 +1,7 @@
 """Cores of one kind that are not alike: those that Turbo Boost Max 3.0 or AMD's prefcore favour.
 
-They are no kind of their own, but a run on them is no run on the others; the scheduler prefers
-them (ITMT), and a mapping takes its CPUs by number.
+They are no kind of their own, but runs on them cannot be compared with runs on the others. The
+scheduler prefers them (ITMT), while a mapping takes its CPUs by number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ranking groups of CPUs whose type is known but not which type is the faster (ARM)."""
+"""Ranking of groups of CPUs whose types are known, but not which type is the faster (ARM)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CPUS = "/sys/devices/system/cpu"
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
 _OF_POLICY = frozenset({MAX_FREQ, BASE_FREQ})
-# Firmware gives 255, the field's largest value, for CPUs that were overclocked (Linux
+# Firmware reports 255, the field's largest value, for overclocked CPUs (Linux
 # drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
 _NO_VALUE = {HIGHEST_PERF: 255}
 
@@ -36,12 +36,12 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
 
 
 def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
-    """Return groups of CPUs as kinds, best first; the keys of `groups` say what they are.
+    """Return groups of CPUs as kinds, best first; the keys of `groups` describe them.
 
-    Groups whose values lie within the tolerance are of equal capability and form one kind (a
-    phone's A710 and A715 with 855 each); groups differ by more than favoured CPUs within them do.
-    The three names are taken in the order of rank; where there are more ranks than names, the
-    closest two are one kind.
+    A group is ranked by its largest value. Groups within the tolerance are of equal capability and
+    form one kind (a phone's A710 and A715 with 855 each); favoured CPUs within a group differ by
+    less than groups do. Kinds get the three names in the order of rank; while there are more ranks
+    than names, the closest two become one kind.
     """
     for sign in (CAPACITY, HIGHEST_PERF, MAX_FREQ):
         if values := read_sign(view.tree, sign, view.online):
@@ -68,7 +68,7 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
 
 
 def ranked_by(view: NodeView, sign: str, values: dict[int, int]) -> Finding:
-    """Return kinds by the steps in one sign's values alone."""
+    """Return kinds by the steps in the values of one sign."""
     steps = clusters(values)
     groups = {f"CPUs {format_cpulist(step)}: {sign} {_of(step, values)}": step for step in steps}
     return ranked_kinds(view, {label: tuple(sorted(step)) for label, step in groups.items()})
