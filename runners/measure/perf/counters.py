@@ -102,10 +102,8 @@ def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequenc
     ]
     restricted = {count.user_only for count in raw.counts}
     if restricted:
-        modes = {True: "user", False: "user+kernel"}
-        reading.fields["counted_modes"] = modes[restricted == {True}]
-        if len(restricted) == 2:
-            reading.fields["counted_modes"] = "mixed"
+        modes = {(True,): "user", (False,): "user+kernel"}
+        reading.fields["counted_modes"] = modes.get(tuple(restricted), "mixed")
     for (pmu, event), reason in raw.problems.items():
         if pmu != SOFTWARE:
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason
@@ -113,10 +111,7 @@ def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequenc
 
 def _add_software(reading: Reading, raw: RawCounts) -> None:
     if raw.enabled_ns is None:
-        reason = raw.problems.get(
-            (SOFTWARE, "task-clock"), "task-clock: perf printed no row for it"
-        )
-        reading.unavailable["task_clock_s"] = reason
+        reading.unavailable["task_clock_s"] = _absent_reason(raw, "task-clock")
     else:
         reading.fields["task_clock_s"] = raw.enabled_ns / 1e9
     for name, event in _SOFTWARE_FIELDS.items():

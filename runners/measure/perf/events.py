@@ -12,7 +12,7 @@ from configs.study import event_problem
 from runners.host.privileges import as_root
 from runners.host.tree import Tree, Unavailable
 from runners.measure.perf.output import split_event
-from runners.measure.perf.scaling import SOFTWARE_EVENTS, TOOL_EVENTS
+from runners.measure.perf.scaling import SOFTWARE_EVENTS, TOOL_EVENTS, canonical_event
 
 # task-clock shows how long all events were enabled: without it no count can be unscaled. cycles
 # and instructions have counters of their own on Intel and ARM; only cache-misses takes a
@@ -89,7 +89,7 @@ def event_list(
     PMU. With `user_only`, events without modifiers are restricted to user mode explicitly; perf
     would do so silently. Raises UserError for a text that is no event.
     """
-    asked = dict.fromkeys((*DEFAULT_EVENTS, *extra))
+    asked = dict.fromkeys(map(canonical_event, (*DEFAULT_EVENTS, *extra)))
     names = [name for event in asked for name in (by_pmu or {}).get(event, (event,))]
     for name in names:
         if problem := event_problem(name):
@@ -99,7 +99,7 @@ def event_list(
 
 def too_many_events(extra: Iterable[str]) -> str:
     """Return a warning when a study's events cannot all be counted at once, else empty."""
-    bare = {split[1] for name in extra if (split := split_event(name))}
+    bare = {canonical_event(split[1]) for name in extra if (split := split_event(name))}
     in_software = {name for name in bare if name in SOFTWARE_EVENTS | TOOL_EVENTS or ":" in name}
     programmable = (bare | set(HARDWARE_EVENTS)) - _FIXED - in_software
     if len(programmable) <= MAX_PROGRAMMABLE:

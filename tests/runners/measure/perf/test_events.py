@@ -114,7 +114,12 @@ def test_no_text_becomes_an_option_or_a_second_event(name: str) -> None:
 def test_more_events_than_e_cores_have_counters_for_is_said() -> None:
     wanted = ["branches", "branch-misses", "LLC-loads", "cache-references"]
     assert too_many_events([*wanted, "minor-faults", "cycles", "sched:sched_switch"]) == ""
+    assert too_many_events([*wanted, "cs", "faults", "migrations", "cpu-cycles"]) == ""
     assert "6 events" in too_many_events([*wanted, "dTLB-load-misses"])
+
+
+def test_a_default_event_under_its_short_name_is_counted_once() -> None:
+    assert event_list(["cs", "cpu-cycles", "faults:u"]) == f"{event_list()},faults:u"
 
 
 def test_the_command_attaches_with_counters_off() -> None:
