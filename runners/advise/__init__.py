@@ -1,1 +1,1 @@
-"""From a user's command line to the study whose race answers how to run it."""
+"""From a program's command line to the study whose race finds the best way to run it."""

@@ -1,7 +1,7 @@
 """Which threads, mappings and schedules race on a node, the most promising first. Pure.
 
-The topology suggests thread counts, and the mappings on which each is worth trying. What the node
-cannot run, and what would be the same placement under another name, is not among them.
+The topology suggests thread counts, and the mappings on which each is worth trying. Mappings that
+the node cannot run, or that repeat a placement under another name, are left out.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from runners.node.topology import Topology
 from runners.plan.mechanism import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
-# A block of so many runs can be made in the minutes that a user gives.
+# A block of so many runs fits into the minutes that a user gives.
 MAX_CANDIDATES = 56
-# A mapping, and what it is for, of which it is told when a node cannot do it.
+# Mappings that are reported when a node cannot do them, and what each is for.
 _TOLD = {
     "pcores-set": "P-cores alone",
     "ecores-set": "E-cores alone",
@@ -28,11 +28,11 @@ _TOLD = {
     "half-clusters-set": "half of the clusters",
 }
 SCHEDULER = "scheduler"
-# Nodes with at most so many CPUs try one thread as well; elsewhere it is seldom worth its time.
+# On nodes with more CPUs one thread is seldom worth its time.
 FEW_CPUS = 8
-# Loop schedules race on these, where they have threads on unlike CPUs.
+# Loop schedules race on these, where their CPUs are of several kinds or all that there are.
 _WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
-# What any thread count can be tried on, where it fits.
+# Mappings to try with any thread count that fits them.
 _OF_KINDS = (
     *("pcores-pin", "cores-pin", "ecores-pin", "pcores-set", "ecores-set", "mixed-pin"),
     *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
@@ -69,9 +69,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Field:
-    """All candidates of one governor, group by group; the first of the first is the reference.
+    """All candidates of one governor, by group; the first of the first group is the reference.
 
-    `left_out` says in lines what was not taken, and why.
+    `left_out` are lines that say what was left out, and why.
     """
 
     groups: tuple[Group, ...]
@@ -85,9 +85,9 @@ class Field:
 
 @dataclass(frozen=True)
 class NodeContext:
-    """What candidates are made for: a node, its launchers, a program's runtime; and of what.
+    """What candidates depend on: a node, its launchers, and a program's runtime.
 
-    `mappings` are the known ones by name.
+    `mappings` are all known mappings by name.
     """
 
     topology: Topology
@@ -115,8 +115,8 @@ def make_field(
     """Return the candidates of a node.
 
     The reference has so many `threads`, left to the OS scheduler, and the first of `schedules`; the
-    others race beside it. `asked` are the thread counts that a user has named, None for those that
-    the topology suggests. Of more than `most` the least promising are left out.
+    other schedules race against it. `asked` are the thread counts that the user named, None for
+    those that the topology suggests. The least promising candidates beyond `most` are left out.
     """
     groups: list[Group] = []
     left_out = _cannot(ground)
@@ -162,7 +162,7 @@ def _wanted(ground: NodeContext, threads: int, asked: Sequence[int] | None) -> l
 
 
 def _placed(ground: NodeContext, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
-    """Return the mappings of a thread count that the node can do and that are not `taken`."""
+    """Return a thread count's mappings that the node can do, and whose placement is not `taken`."""
     found = []
     for name in one.mappings:
         try:
@@ -177,11 +177,11 @@ def _placed(ground: NodeContext, one: Suggestion, taken: set[object]) -> list[Pl
 
 
 def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[object, ...]:
-    """Return what is the same for mappings that put the threads in the same way."""
+    """Return a key that mappings have in common when they place the threads in the same way."""
     mask = tuple(sorted(placed.cpus))
     if placed.mapping.binding == "pin" and threads > 1:
         return ("pin", placed.cpus)
-    # A mask of all CPUs is what the OS scheduler has anyway; one thread is pinned by a mask of one.
+    # The OS scheduler has a mask of all CPUs, too; one thread is pinned by a mask of one CPU.
     return ("all",) if mask == tuple(sorted(topology.allowed)) else ("set", mask)
 
 
@@ -209,9 +209,9 @@ def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
 
 
 def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
-    """Return the groups with so many candidates: the first mappings of all go before others.
+    """Return the groups with the best `most` candidates, by their places in their groups.
 
-    Those of another schedule than the reference's come a place after the same with that.
+    Under another schedule a mapping comes one place after the same mapping under `schedule`.
     """
     ranks = []
     first: Mapping[PlacedMapping, int] = {}
@@ -230,7 +230,7 @@ def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
 
 
 def _cannot(ground: NodeContext) -> list[str]:
-    """Return in lines what this node cannot do at all."""
+    """Return lines that say what this node cannot do at all."""
     reasons: dict[str, list[str]] = {}
     for name, what in _TOLD.items():
         if why := describe(ground.mappings[name], ground.topology)[1]:
@@ -255,7 +255,7 @@ def _cannot(ground: NodeContext) -> list[str]:
 class Suggestion:
     """A thread count, why it is worth trying, and the names of its mappings.
 
-    Loop schedules race on those of `with_schedules`, where threads are on unlike CPUs.
+    Loop schedules race on those of `with_schedules` whose CPUs are of several kinds, or all.
     """
 
     threads: int
@@ -273,7 +273,7 @@ def suggestions(topology: Topology) -> list[Suggestion]:
 
 
 def _merged(same: list[Suggestion]) -> Suggestion:
-    """Return one suggestion of several for a thread count; the first mappings of each go first."""
+    """Merge the suggestions for one thread count; the first mappings of each go first."""
     in_turn = zip_longest(*(one.mappings for one in same))
     names = dict.fromkeys(name for names in in_turn for name in names if name is not None)
     scheduled = dict.fromkeys(name for one in same for name in one.with_schedules)
@@ -282,9 +282,9 @@ def _merged(same: list[Suggestion]) -> Suggestion:
 
 
 def any_threads(topology: Topology, threads: int, why: str, widest: bool = True) -> Suggestion:
-    """Return what this thread count can be tried on; not all of it fits every count.
+    """Return the mappings to try with any thread count; some may not fit this one.
 
-    Schedules race under the OS scheduler for the `widest` one only.
+    Under the OS scheduler, schedules race for the `widest` thread count only.
     """
     names: tuple[str, ...] = _OF_KINDS if topology.hybrid else _OF_EQUALS
     if topology.hybrid and not has_e_cores(topology):
@@ -294,12 +294,12 @@ def any_threads(topology: Topology, threads: int, why: str, widest: bool = True)
 
 
 def has_e_cores(topology: Topology) -> bool:
-    """Return whether there are E-cores; where not, LP-E-cores stand for them, as in Lunar Lake."""
+    """Return whether there are E-cores; LP-E-cores replace missing ones, as in Lunar Lake."""
     return any(kind.name == "E" for kind in topology.kinds)
 
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
-    """Yield those of a node with several core kinds."""
+    """Yield the suggestions for a node with several core kinds."""
 
     def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
         return Suggestion(threads, why, (SCHEDULER, *names), on)
@@ -328,7 +328,7 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
-    """Yield those of a node whose cores are all of one kind."""
+    """Yield the suggestions for a node with one core kind."""
 
     def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
         return Suggestion(threads, why, (SCHEDULER, *names), on)

@@ -1,7 +1,7 @@
-"""The names in a program's dynamic string table: what it asks of libraries, symbols above all.
+"""The names in a program's dynamic string table: symbols above all, and the libraries it needs.
 
-Read as the loader finds it, through the program headers, so that stripped files tell as much. A
-file from anywhere is read within bounds, and is never started.
+The table is found as the loader finds it, through the program headers, so that it is there in
+stripped files, too. Untrusted files are read within bounds, and never started.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import BinaryIO
 
 from base.files import NotAFileError, open_given
 
-# Programs have some 10 segments, 40 sections and 30 dynamic entries; 64 KiB of names, with C++ a
-# few MiB.
+# Programs have some 10 segments, 40 sections, 30 dynamic entries and 64 KiB of names, a few MiB
+# with C++.
 MAX_SEGMENTS = 1000
 MAX_SECTIONS = 10_000
 MAX_TAGS = 4096
@@ -26,14 +26,14 @@ _NAME = re.compile(rb"[^\0]+")
 
 
 class NotLookedIntoError(Exception):
-    """The file's dynamic names cannot be read, and why not."""
+    """The file's dynamic names cannot be read; says why."""
 
 
 def dynamic_names(path: Path) -> frozenset[bytes]:
     """Return the names in the dynamic string table of a program or shared library.
 
     These are the symbols that it imports and exports, and the libraries that it needs. Raises
-    NotLookedIntoError with the reason for what is no such file, or not a sound one.
+    NotLookedIntoError with the reason when the file is unreadable, damaged or of another kind.
     """
     try:
         # Imported here: only `advise` looks into programs.
@@ -41,7 +41,7 @@ def dynamic_names(path: Path) -> frozenset[bytes]:
         from elftools.construct import ConstructError
     except ImportError:
         raise NotLookedIntoError("the Python package pyelftools is not installed") from None
-    # What reading a damaged file by offsets from itself may lead to.
+    # What pyelftools raises when it follows the offsets of a damaged file.
     damage = (ELFError, ConstructError, AssertionError, AttributeError, LookupError, TypeError)
     try:
         with os.fdopen(open_given(path), "rb") as stream:
@@ -49,7 +49,7 @@ def dynamic_names(path: Path) -> frozenset[bytes]:
     except NotAFileError:
         raise NotLookedIntoError("it is no file") from None
     except OSError as error:
-        # A read at an offset that no file has is EINVAL.
+        # EINVAL: a damaged file has an offset that no file can have.
         if error.errno == errno.EINVAL:
             raise NotLookedIntoError("it is not a sound ELF file") from None
         raise NotLookedIntoError(error.strerror or "it cannot be read") from None
@@ -64,7 +64,7 @@ def _names(stream: BinaryIO) -> frozenset[bytes]:
     if stream.read(4) != b"\x7fELF":
         raise NotLookedIntoError("it is a script, or no program of this system")
     file = ELFFile(stream)
-    # The library goes through all sections, of which a damaged file may claim any number.
+    # pyelftools goes through all sections, and a damaged file may claim any number of them.
     if file.num_segments() > MAX_SEGMENTS or file.num_sections() > MAX_SECTIONS:
         raise NotLookedIntoError("it is not a sound ELF file")
     dynamic = next(file.iter_segments("PT_DYNAMIC"), None)
@@ -81,5 +81,5 @@ def _names(stream: BinaryIO) -> frozenset[bytes]:
     names = stream.read(size)
     if len(names) < size:
         raise NotLookedIntoError("it is cut short")
-    # No list of all: a table may be one of zeros.
+    # Not split at zeros: a table of zeros would become a list of millions.
     return frozenset(name[0] for name in _NAME.finditer(names))

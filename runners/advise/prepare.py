@@ -1,6 +1,6 @@
-"""From a request and a node to its search: the program is looked at, and nothing is started.
+"""From a request and a node to its search: the program's files are read, and nothing is started.
 
-A search's study is written once, and continued as it is.
+A search's study is written once; it resumes with the candidates that it has.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from runners.advise.study_file import make_study_file, study_bytes, with_race
 from runners.doctor.report import probe
 from runners.study.machine import Machine
 
-# What races beside the reference's schedule, where loops take one.
+# The schedules that race against the reference's, where loops take theirs from OMP_SCHEDULE.
 SCHEDULES = ("dynamic", "guided", "static")
 
 
 def make_search(machine: Machine, request: Request, environment: Mapping[str, str]) -> Search:
-    """Return the search for a request on a node, in the environment that its user has.
+    """Return the search for a request on a node, in the user's environment.
 
-    A recorded node's users have none. Raises UserError for a request that the node cannot answer.
+    The reference on a recorded node ignores that environment. Raises UserError for a request that
+    the node cannot answer.
     """
     node = machine.node
     topology = node.topology
@@ -65,14 +66,14 @@ def _schedules(program: Program, request: Request, reference: Reference) -> list
     if others is None:
         others = () if program.loops == "no" else SCHEDULES
     first = reference.schedule
-    # Without a chunk these take one iteration at a time, static ones a share of all (OpenMP 5.2,
+    # The default chunk is 1, but for static, where it is a share of all iterations (OpenMP 5.2,
     # section 11.5.3).
     same = first if kind_of(first) == "static" else first.removesuffix(",1")
     return [first, *(other for other in others if other not in (first, same))]
 
 
 def _check_energy(machine: Machine, request: Request) -> None:
-    """Refuse a race for what cannot be measured here."""
+    """Raise UserError when the race needs energy, and energy cannot be measured here."""
     if request.of not in ("energy", "edp") or not machine.live:
         return
     (found,) = probe(machine.node.root, machine.live, ("energy",))
@@ -84,11 +85,11 @@ def _check_energy(machine: Machine, request: Request) -> None:
 
 
 def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:
-    """Write the search's study, or leave the one that is there; return its path, and what to tell.
+    """Write the search's study, or keep the one that is there; return its path, and what to print.
 
-    What is there is continued with its own candidates, within the time and runs that are asked for
-    now; with `fresh` it is written anew. Raises ConfigError when what is there is no study,
-    UserError when it does not race, or nothing would, StudyError when it cannot be written.
+    An earlier study keeps its candidates and gets the request's limits of time and runs; with
+    `fresh` it is written anew. Raises ConfigError when the earlier file is no study, UserError when
+    it does not race or there is nothing to race, StudyError when it cannot be written.
     """
     if search.size < 2:
         raise UserError(
@@ -115,7 +116,7 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     ]
     rule = search.study.race
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
-        # No more than text, numbers and lists of them, as load_study has seen.
+        # load_study has accepted the file: it holds plain values only.
         document = yaml.safe_load(read_bytes(path))
         changed = with_race(document, new.document["repetitions"]["race"])
         write_atomically(path, study_bytes(changed, new.name, new.directory))

@@ -1,4 +1,4 @@
-"""What can be told of a program without starting it: its OpenMP runtime, and which loops it has."""
+"""What a program's files show without starting it: its OpenMP runtime, and which loops it has."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from runners.host.program_files import loaded_libraries
 # Whether loops take their schedule from OMP_SCHEDULE.
 LOOPS = ("yes", "maybe", "no")
 
-# A program that loads more libraries than this is not looked into further.
+# A program with more libraries than this is not looked into further.
 MAX_LIBRARIES = 200
 
-# Libraries that start threads or programs only when a program calls functions that are looked for.
+# Libraries that start threads or programs only if a program calls a function of _STARTS_OTHERS.
 _PLAIN = re.compile(
     r"(?:ld-linux\S*|lib(?:c|m|dl|rt|util|pthread|gcc_s|stdc\+\+|c\+\+|c\+\+abi|atomic|gfortran"
     r"|quadmath))\.so\S*"
 )
 # GOMP_loop_runtime_start, GOMP_parallel_loop_maybe_nonmonotonic_runtime, GOMP_loop_ull_runtime_next
-# and so on: what GCC calls for schedule(runtime) alone (GCC libgomp/libgomp.map).
+# and so on: GCC calls them for schedule(runtime) only (GCC libgomp/libgomp.map).
 _LIBGOMP_RUNTIME = re.compile(rb"GOMP_\w*loop_\w*runtime\w*")
-# What Clang calls for every schedule but static, whichever it is (LLVM openmp/runtime/src/kmp.h).
+# Clang calls these for every schedule but static (LLVM openmp/runtime/src/kmp.h).
 _LIBOMP_DISPATCH = re.compile(rb"__kmpc_dispatch_init_\w+")
 _STARTS_OTHERS = re.compile(
     rb"pthread_create|thrd_create|_ZNSt6thread\w*|_ZNSt3__16thread\w*|clone3?"
@@ -40,7 +40,7 @@ class Program:
 
     `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
     programs, `other` when it is not known what runs its threads. `loops` is a word of LOOPS.
-    `runtime_said` and `loops_said` are lines that say both and why.
+    `runtime_said` and `loops_said` are a line on each, with the evidence.
     """
 
     path: Path
@@ -51,10 +51,10 @@ class Program:
 
 
 def look_at(path: Path, environment: Mapping[str, str]) -> Program:
-    """Return what the program's file, and the libraries that it would load, show."""
+    """Return what the files of the program and of the libraries that it would load show."""
     loaded = loaded_libraries(path, environment)
     found = loaded if isinstance(loaded, str) else runtime_among(loaded)
-    # Under the names by which they are asked for.
+    # By the names that the program asks for: the files may have others.
     libraries = [] if isinstance(loaded, str) else [of.with_name(n) for n, of in loaded.items()]
     try:
         names = _names(path, libraries)
@@ -95,12 +95,12 @@ def _loops(runtime: str, names: Collection[bytes]) -> tuple[str, str]:
 
 
 def _any(pattern: re.Pattern[bytes], names: Collection[bytes]) -> str:
-    """Return the first name in the order of the alphabet that matches; empty when none does."""
+    """Return the alphabetically first name that matches; empty when none does."""
     return min((name.decode("ascii") for name in names if pattern.fullmatch(name)), default="")
 
 
 def _names(path: Path, libraries: Collection[Path]) -> frozenset[bytes]:
-    """Return the names of the program and its libraries; those of the system are left aside."""
+    """Return the names of the program and its libraries, without runtimes and system libraries."""
     if len(libraries) > MAX_LIBRARIES:
         raise NotLookedIntoError(f"it loads {len(libraries)} libraries")
     names = dynamic_names(path)

@@ -14,8 +14,7 @@ from runners.advise.program import Program
 from runners.advise.request import Request
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 
-# What schedule(runtime) means while nobody has set OMP_SCHEDULE, by omp_get_schedule of GCC 12 and
-# of LLVM 14.
+# What schedule(runtime) means without OMP_SCHEDULE, by omp_get_schedule of GCC 12 and of LLVM 14.
 DEFAULT_SCHEDULES = {"libgomp": "dynamic", "libomp": "static"}
 _PLACEMENTS = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET")
 _TAKEN_OVER = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
@@ -24,9 +23,9 @@ _RUNTIME_DEFAULT = "runtime-default"
 
 @dataclass(frozen=True)
 class Reference:
-    """Doing nothing: the program as it is started without pinstudy, left to the OS scheduler.
+    """The program as it runs without pinstudy, left to the OS scheduler.
 
-    `lines` say where threads and schedule are from, and what of the environment is left out.
+    `lines` say where threads and schedule come from, and which variables are left out.
     """
 
     threads: int
@@ -38,7 +37,7 @@ class Reference:
 def reference_of(
     program: Program, request: Request, environment: Mapping[str, str], cpus: int
 ) -> Reference:
-    """Return the reference in this environment, on a node of which the process may use `cpus`."""
+    """Return the reference in this environment; the process may use `cpus` CPUs of the node."""
     threads, why = _threads(program, request, environment, cpus)
     schedule, told = _schedule(program, bool(request.schedules), environment)
     wait_policy = environment.get("OMP_WAIT_POLICY", "").strip().lower()
@@ -60,7 +59,7 @@ def _threads(
     if program.runtime == "other" and request.threads and len(request.threads) == 1:
         return request.threads[0], "what --threads says of it"
     text = environment.get("OMP_NUM_THREADS", "")
-    # Of a list, the first is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
+    # A list's first item is for the outermost parallel regions (OpenMP 5.2, section 21.1.2).
     first = text.partition(",")[0].strip()
     if re.fullmatch(r"[1-9][0-9]{0,3}", first, re.ASCII) and int(first) <= MAX_THREADS:
         return int(first), "your OMP_NUM_THREADS"
@@ -71,7 +70,7 @@ def _threads(
 def _schedule(
     program: Program, asked: bool, environment: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Return the schedule, and in lines where it is from; `asked` is whether schedules race."""
+    """Return the schedule, and lines on its origin; `asked`: the user named schedules to race."""
     lines = []
     if (text := environment.get("OMP_SCHEDULE")) is not None:
         try:
@@ -89,7 +88,7 @@ def _schedule(
 
 
 def _left_out(environment: Mapping[str, str]) -> list[str]:
-    """Return in lines which variables of the user's the program does not get."""
+    """Return lines that name the user's variables that the program does not get."""
     bound = [name for name in _PLACEMENTS if name in environment]
     others = sorted(
         name

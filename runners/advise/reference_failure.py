@@ -1,4 +1,4 @@
-"""Why the reference itself failed, which ends a race, and what helps."""
+"""Why the reference itself failed, which ends a race, and what the user can do."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
 _MAX_TOLD = 200
-# A run that takes so many seconds is not too short to be looked at.
+# The placement of a run that takes so many seconds can be proved.
 LONG_ENOUGH_S = 1.0
 
 
 def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | None:
-    """Return the record of the run for which there is no reference; None when there is one."""
+    """Return the record of the run that ruled out the reference; None when there is a reference."""
     schedule, rule = summary.schedule, summary.study.race
     assert isinstance(schedule, RaceSchedule)
     assert rule is not None
@@ -47,9 +47,9 @@ def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | No
 
 
 def check_start(request: Request, record: Mapping[str, Any]) -> None:
-    """Raise StudyError when the first run shows a program that is not placed as one process.
+    """Raise StudyError when the first run shows a program with several processes at work.
 
-    Thread counts and CPUs are chosen for one: several would be put on the CPUs of one of them.
+    Thread counts and CPUs are chosen for one process; several would share its CPUs.
     """
     team = seen_team(record)
     if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
@@ -65,9 +65,10 @@ def check_start(request: Request, record: Mapping[str, Any]) -> None:
 
 
 def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
-    """Return the request with as many threads as the program has started; None where that is wrong.
+    """Return the request with the thread count that the program starts; None to keep the request.
 
-    What it starts is what there is to place, where nothing tells it a number.
+    A program with one thread, or with `{threads}` in its arguments, keeps it; another that ignores
+    OMP_NUM_THREADS is placed with the threads that it starts.
     """
     request = search.request
     if search.program.runtime == "none" or request.starts or request.takes_threads:
@@ -76,10 +77,10 @@ def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
 
 
 def _in_vain(record: Mapping[str, Any]) -> int:
-    """Return how many threads a program has started that was told another number; 0 if it was not.
+    """Return how many threads a program started in place of the number it was told; 0 if as told.
 
-    Fewer are a violation, or not provable where the kernel does not tell of births; more are
-    neither where the OS scheduler places them.
+    Fewer threads are a violation, or unproved where the kernel does not report births. More are
+    neither when the OS scheduler places them.
     """
     team, status, verdict = seen_team(record), record.get("status"), verdict_of(record)
     looked = status == PLACEMENT_VIOLATED or (status == OK and not _is_seldom_seen(record))
@@ -94,7 +95,7 @@ def _is_seldom_seen(record: Mapping[str, Any]) -> bool:
 
 
 def told_in_vain(started: int, told: int) -> str:
-    """Return in words that a program starts another number of threads than it was told."""
+    """Return the text for a program that starts another number of threads than it is told."""
     return (
         f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({told} here); write "
         "{threads} where it takes the number"
@@ -102,7 +103,7 @@ def told_in_vain(started: int, told: int) -> str:
 
 
 def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
-    """Raise StudyError that says why a run of the reference was not good, and what helps."""
+    """Raise StudyError with the reason why a run of the reference was not good, and what helps."""
     last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MAX_TOLD]
     told = f" (it said: {last})" if last else ""
     raise StudyError(
@@ -122,7 +123,7 @@ def _reason(record: Mapping[str, Any]) -> str:
 
 
 def _is_unproved(record: Mapping[str, Any]) -> bool:
-    """Return whether nothing but its placement speaks against a run."""
+    """Return whether an unproved placement is all that is wrong with a run."""
     unavailable = record.get("unavailable")
     known = not isinstance(unavailable, Mapping) or "race_value" not in unavailable
     return record["status"] == OK and verdict_of(record) == UNPROVED and known

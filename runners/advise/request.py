@@ -1,4 +1,4 @@
-"""What a user asks `pinstudy advise`: the options as texts, checked, and the program found."""
+"""A request to `pinstudy advise`: its options, first as typed, then checked, and its program."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from configs.schema.values import Arguments, Count, Pattern, Text, Word, share_o
 from configs.study import GOVERNORS, MAX_THREADS
 from runners.host.software import find_program
 
-# What a pattern picks of the output races under this name.
+# The objective when a pattern picks a value from the output.
 METRIC = "metric"
-# A run that takes longer hangs, unless --limit says otherwise.
+# A longer run is taken to hang, unless --limit says otherwise.
 DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 _THREADS_PLACE = "{threads}"
-# What begins like this is meant as a path, though a pattern may have slashes as well.
+# A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
 
 
@@ -47,13 +47,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Request:
-    """A question about a program, checked.
+    """A checked request.
 
     `of` is what cases race for, a word of RACE_OF or METRIC, which `pattern` picks. Times are in
-    seconds, `margin` is a share. `threads`, `schedules` and `governors` are None where pinstudy is
-    to choose; no schedules are an empty tuple. At most one of `check_pattern` and `check_command`
-    is there. `directory` is where the command was typed. `starts` is how many threads the program
-    was seen to start whatever it is told; None where that is not so.
+    seconds, `margin` is a share. `threads`, `schedules` and `governors` are None where pinstudy
+    chooses; empty `schedules` mean that none race. At most one of `check_pattern` and
+    `check_command` is set. `directory` is the working directory. `starts` is the thread count of a
+    program that was seen to ignore the count it is told; None for others.
     """
 
     program: Path
@@ -75,7 +75,7 @@ class Request:
 
     @property
     def takes_threads(self) -> bool:
-        """Whether an argument is given the thread count."""
+        """Whether an argument contains `{threads}`, the thread count."""
         return any(_THREADS_PLACE in argument for argument in self.arguments)
 
     @property
@@ -210,7 +210,7 @@ def _list(
 
 
 def _one(option: str, text: str | None, kind: Kind) -> Any:  # noqa: ANN401 - as the field has it
-    """Return what a kind of value makes of a text, None for none."""
+    """Return a text decoded as a kind of value, None for None; raises UserError."""
     if text is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""A search: what is asked, and what will race for it, in words and as data.
+"""A search: the request, and the candidates that will race for it, in words and as data.
 
-Cases race under the governor in force, and under those that can be had beside it.
+Cases race under the governor in force, and under others that can be set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runners.advise.study_file import StudyFile
 from runners.node.cpufreq import Cpufreq
 from runners.race.race import most_said
 
-# Answers why cases cannot run under a governor on these CPUs, None when they can.
+# Returns why cases cannot run under a governor on these CPUs, None when they can.
 WhyNot = Callable[[str, Sequence[int]], "str | None"]
 
 
@@ -47,15 +47,15 @@ class Search:
 
     @property
     def size(self) -> int:
-        """How many candidates there are, those of all governors."""
+        """How many candidates there are, over all governors."""
         return self.field.size * len(self.governors.governors)
 
     def path(self, results: Path) -> Path:
-        """Return where the study's file stands below the folder of all results."""
+        """Return the path of the study's file below the folder of all results."""
         return results / self.file.name / f"{self.file.name}.yaml"
 
     def found(self) -> list[tuple[str, str]]:
-        """Return what was found of the program and asked of it, as names and lines."""
+        """Return what was found of the program and what was asked, as pairs of name and line."""
         request = self.request
         lines = [("program", self.program.runtime_said), ("loops", self._schedules_said())]
         lines += [("reference", line) for line in self.reference.lines]
@@ -72,7 +72,7 @@ class Search:
         return lines
 
     def left_out(self) -> list[str]:
-        """Return in lines what was not taken for a candidate, and why."""
+        """Return lines that say what is no candidate, and why."""
         return [*self.field.left_out, *self.governors.left_out]
 
     def candidates(self) -> Iterator[tuple[int, str, PlacedMapping, str]]:
@@ -83,7 +83,7 @@ class Search:
                     yield group.threads, group.schedule, placed, governor
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the candidates as they are shown, the reference first."""
+        """Return the candidates as rows of a table, the reference first."""
         several_schedules = len({group.schedule for group in self.field.groups}) > 1
         several_governors = len(self.governors.governors) > 1
         rows = []
@@ -98,7 +98,7 @@ class Search:
         return rows
 
     def most(self) -> str:
-        """Return in words what the race may take at most."""
+        """Return in words the most runs and time that the race may take."""
         rule = self.study.race
         assert rule is not None
         runs = f"{most_said(rule, self.size)}, of {plural(self.size, 'candidate')}"
@@ -144,7 +144,7 @@ def _objective(request: Request) -> str:
 
 @dataclass(frozen=True)
 class Choice:
-    """The governors, `current` first, and in lines why others are not among them."""
+    """The governors, `current` first, and lines that say why others are not among them."""
 
     governors: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -153,9 +153,9 @@ class Choice:
 def choose_governors(
     asked: Sequence[str] | None, now: Cpufreq, cpus: Sequence[int], why_not: WhyNot
 ) -> Choice:
-    """Return the governors for a race on these CPUs; `asked` are those that a user has named.
+    """Return the governors for a race on these CPUs; `asked` are those that the user named.
 
-    Without any that is `performance` and the one that saves power, as far as they can be set here.
+    With None they are `current`, `performance` and the one that saves power, where they can be set.
     """
     found, left_out = [CURRENT_GOVERNOR], []
     if asked is None and now.reason:
@@ -174,9 +174,9 @@ def choose_governors(
 
 
 def _saving(now: Cpufreq, cpus: Sequence[int]) -> str:
-    """Return the governor that follows the load with an eye on power.
+    """Return the governor that follows the load and saves power.
 
-    Drivers that offer schedutil take powersave for the lowest frequency (Linux
-    Documentation/admin-guide/pm/cpufreq.rst); those in active mode only know powersave.
+    Under drivers with schedutil, powersave is the lowest frequency (Linux
+    Documentation/admin-guide/pm/cpufreq.rst); drivers in active mode have powersave instead.
     """
     return "powersave" if now.offer_problem("schedutil", cpus) else "schedutil"

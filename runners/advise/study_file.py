@@ -25,11 +25,11 @@ from runners.plan.command_line import FALLBACK_SCHEDULE
 PREFIX = "advise"
 # The only size of a program that is given as a command line.
 SIZE = "given"
-# A study's name has 64 characters at most, and is the prefix, the app's name and eight digits.
+# A study's name has at most 64 characters: the prefix, the app's name and eight digits.
 _MAX_NAME = 40
 _MAX_TITLE = 120
 _SIZE_PLACE, _THREADS_PLACE = "{size}", "{threads}"
-# Keys of a race that change no run: a search that is continued may have others.
+# Keys of a race that change no run: a search may resume with other values of them.
 _CHANGEABLE = ("within", "runs")
 
 Document = dict[str, Any]
@@ -37,7 +37,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study's name and what its file says."""
+    """A study's name, the content of its file, and the folder where its program runs."""
 
     name: str
     document: Document
@@ -59,8 +59,9 @@ def make_study_file(
 ) -> StudyFile:
     """Return the study whose cases are the field's candidates.
 
-    Its name has eight hexadecimal digits of what is asked: the command and where it was typed, what
-    is better, the reference, what was asked to be tried, and the node's CPUs.
+    Its name ends with eight hexadecimal digits of a hash of the command and its working directory,
+    the rules of the race, the reference, the requested threads, schedules and governors, and the
+    node's CPUs.
     """
     name = app_name(request.program.name)
     app = _app(request, program, field, name)
@@ -131,15 +132,15 @@ def _too_long(name: str) -> UserError:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes each value out: studies have no anchors."""
+    """Writes each value in full: studies have no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - as PyYAML has it
         return True
 
     def text(self, text: str) -> yaml.ScalarNode:
-        """Put what has other characters than printed ones in the quotes that escape them.
+        """Write a text with unprintable characters in double quotes, which escape them.
 
-        PyYAML 6 writes some of them as they are in other quotes, and reads them as line breaks.
+        In other styles PyYAML 6 writes some of them as they are, and reads them as line breaks.
         """
         style = None if text.isprintable() else '"'
         node: yaml.ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", text, style)
@@ -173,8 +174,8 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
 def _split(request: Request) -> tuple[list[str], list[str]]:
     """Return the app's arguments and those of its size, which are passed on as they are.
 
-    Only the app's have the thread count put in. An argument `{size}` stands for the size's, so one
-    that the user means as such is among these.
+    `{threads}` is replaced in the app's only. There `{size}` stands for the size's arguments, so
+    the user's own `{size}` goes among those.
     """
     given = list(request.arguments)
     if not request.takes_threads:
@@ -226,12 +227,12 @@ def _variant(program: Program) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    # Nine digits are what a duration may have.
+    # A duration may have nine decimals.
     return f"{max(seconds, 1e-9):.9f}".rstrip("0").rstrip(".") + " s"
 
 
 def _shape(topology: Topology) -> Document:
-    """Return what of a node decides the candidates."""
+    """Return the facts of a node that decide the candidates."""
     return {
         "kinds": [[kind.name, kind.cpus] for kind in topology.kinds],
         "cores": [[core.cpus, core.kind, core.package] for core in topology.cores],

@@ -1,1 +1,1 @@
-"""Studies on nodes that a batch system gives: what is submitted, and what runs in the jobs."""
+"""Studies on a batch system's nodes: their submission, and the workers that run in its jobs."""

@@ -1,6 +1,6 @@
 """The file in which a worker's attempt reports its node, plan, progress and end.
 
-The records say which runs were made; this says who is at work on which, and what is still planned.
+The records have the runs that were made; this file has the worker, its cases, and what is left.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from base.json_files import read_object, structured
 from base.text import one_line
 from base.units import utc_now
 
-# The environment variables in which the systems name a job; for people, it identifies nothing.
+# The environment variables with a job's id, which is for people only.
 _JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
 _MAX_CHARACTERS = 80
 _MAX_EXIT_STATUS = 255
-# What is left, and when, of a worker that was killed; which runs it made the records say.
+# The time between writes: a killed worker's `left` may be so old, but the records have its runs.
 TOLD_EVERY_S = 5.0
 
 
@@ -32,10 +32,10 @@ TOLD_EVERY_S = 5.0
 class Attempt:
     """One attempt: one process of a worker on one node.
 
-    `runs` is how many runs the worker has in all, `left` how many of them were left when
-    `updated_at` was written, `left_s` their expected seconds where these are known. `case_ids` are
-    the cases that it can run there. `ended` says how it ended: the exit status, None as long as it
-    has not told. Times are UTC in ISO format.
+    `runs` is the worker's total number of runs, `left` how many of them were left at `updated_at`,
+    and `left_s` their expected seconds, None when not known. `case_ids` are the cases that it can
+    run on the node. `ended` is the exit status, None until the attempt has reported it. Times are
+    UTC in ISO format.
     """
 
     worker: int
@@ -64,20 +64,20 @@ class AttemptFile:
         self._told_s = -inf
 
     def tell_soon(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
-        """Remember these changes, and write them down unless that was done just now.
+        """Keep these changes, and write the file if the last write is TOLD_EVERY_S seconds old.
 
-        Runs may be shorter than this takes: the file holds all of the study's cases.
+        A write may take longer than a run: the file holds all of the study's cases.
         """
         self.keep(**changes)
         if time.monotonic() - self._told_s >= TOLD_EVERY_S:
             self.tell()
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
-        """Remember these changes; they are written down with the next that is told."""
+        """Keep these changes for the next write."""
         self.attempt = replace(self.attempt, **changes)
 
     def tell(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
-        """Write the attempt down with these changes; that it cannot be told stops nothing."""
+        """Write the file with these changes; a write that fails is ignored."""
         self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
         self._told_s = time.monotonic()
         with suppress(StudyError):
@@ -85,15 +85,15 @@ class AttemptFile:
 
 
 def job_of(environment: Mapping[str, str]) -> str:
-    """Return what the batch system calls the job; empty outside of one."""
+    """Return the batch system's id of this job, for people; empty outside of one."""
     named = next((environment[name] for name in _JOB_NAMES if name in environment), "")
     return one_line(named, _MAX_CHARACTERS)
 
 
 def read_attempts(folder: Path) -> list[Attempt]:
-    """Return the attempts that are told of in a folder, by worker and generation.
+    """Return the attempts of a folder, by worker and generation.
 
-    A file that is none, torn or made by somebody else, is passed over.
+    A torn file, or one that no worker wrote, is skipped.
     """
     found = []
     with suppress(OSError):

@@ -18,7 +18,7 @@ Blocks = Mapping[int, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a node refused: the mapping and governor that were wanted, and what was found."""
+    """A node's refusal: the mapping and governor that a case wants, and the reason."""
 
     node: str
     wanted: str
@@ -27,11 +27,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class CompletedRuns:
-    """What the records of a folder have of one version of a study.
+    """The runs of one version of a study in the records of a folder.
 
     `runs` has the status of each run that ended, by its key: of several records of one run the
-    first counts, as in the analysis. `refused` has how many cases each refusal is for, in the order
-    of the records. `late` counts the records of fenced attempts, which are kept aside.
+    first counts, as in the analysis. `refused` has the number of cases of each refusal, in the
+    order of the records. `late` counts the records of fenced attempts, which are set aside.
     """
 
     runs: dict[RunKey, str]
@@ -49,7 +49,7 @@ class CompletedRuns:
 
 
 def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
-    """Return what was made of this version of a study; raises UserError for a bad shard."""
+    """Return the completed runs of this version of a study; raises UserError for a bad shard."""
     runs: dict[RunKey, str] = {}
     refused: dict[Refusal, set[str]] = {}
     for record in read_progress(folder / "records"):

@@ -1,9 +1,9 @@
 """Generations of workers: in each slot only the newest writes.
 
-A batch system gives a job back to the queue under the same id when its node is lost, while the old
-copy may still be at work there. Each attempt therefore claims the next generation of its slot, by
-creating a file that did not exist before (O_EXCL, which is atomic on local and network file systems
-alike; open(2)); nobody's clock is asked. Older generations find that file and stop.
+When a node is lost, a batch system requeues its job under the same id, while the old copy may still
+be at work there. Each attempt therefore claims the next generation of its slot by creating a file
+that must not exist (O_EXCL is atomic on local and network file systems; open(2)); no clock is
+involved. Older generations find that file and stop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from base.errors import StudyError
 
 _CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
-# Each claim that fails found a newer one; more than this is somebody who deletes them.
+# Each failed claim found a newer one; after more failures than this, somebody deletes claims.
 _ATTEMPTS = 1000
 
 
@@ -29,7 +29,7 @@ class Fence:
         self._folder = folder
 
     def claim_next(self, slot: str, who: dict[str, Any]) -> int:
-        """Become the newest of a slot; return the generation, from 1. `who` is kept in the claim.
+        """Claim and return the next generation of a slot, from 1; the claim's file holds `who`.
 
         Raises StudyError when the folder cannot be written.
         """
@@ -40,15 +40,15 @@ class Fence:
         raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")
 
     def claim(self, slot: str, generation: int, who: dict[str, Any]) -> None:
-        """Be of this generation of a slot, which others may be as well."""
+        """Claim a generation of a slot that other workers may share."""
         self._create(slot, generation, who)
 
     def newest(self, slot: str) -> int:
-        """Return the newest generation of a slot; 0 when nobody has claimed any."""
+        """Return the newest generation of a slot; 0 when none is claimed."""
         return self.newest_of_all().get(slot, 0)
 
     def newest_of_all(self) -> dict[str, int]:
-        """Return the newest generation of each slot that somebody has claimed.
+        """Return the newest generation of each claimed slot.
 
         Raises StudyError when the folder cannot be read.
         """
@@ -76,7 +76,7 @@ class Fence:
             return False
         except OSError as error:
             raise StudyError(f"{path}: cannot be created ({error.strerror}); make room") from None
-        # What it says is for people; that it is there is what counts, also on a full disk.
+        # Only the file's existence counts, also on a full disk; its content is for people.
         with suppress(OSError), os.fdopen(descriptor, "wb") as stream:
             stream.write(json.dumps(who).encode())
         return True

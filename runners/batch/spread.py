@@ -1,4 +1,4 @@
-"""From a study and a site to workers: which nodes are asked for, who makes which blocks. Pure."""
+"""The workers of a study at a site: on which nodes they run, and which blocks each makes. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPLIT = "split"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user says on the command line; None where nothing is said."""
+    """The options of the command line; None for those that are not given."""
 
     how: str | None = None
     nodes: tuple[str, ...] | None = None
@@ -27,7 +27,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker: where it is to run, and the blocks that it makes (empty for all of them)."""
+    """One worker: its node or feature, and the blocks that it makes (empty for all of them)."""
 
     number: int
     node: str | None = None
@@ -36,7 +36,7 @@ class Worker:
 
     @property
     def target(self) -> str:
-        """What is asked of the batch system, in a word or two: `node n1`, `feature hybrid`."""
+        """The requested node: `node n1`, `feature hybrid` or `any node`."""
         if self.node:
             return f"node {self.node}"
         return f"feature {self.feature}" if self.feature else "any node"
@@ -48,9 +48,9 @@ class Worker:
 
 
 def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
-    """Return how the study is spread: what is wanted, else what the study says, else the site.
+    """Return how the study is spread: by the command line, else the study, else the site.
 
-    Raises UserError for what does not fit together.
+    Raises UserError for settings that do not fit together.
     """
     asked = study.spread if study.spread else Spread(site.name)
     if wanted.nodes is not None or wanted.features is not None:
@@ -97,7 +97,7 @@ def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
 
 
 def split_workers(spread: Spread, blocks: Sequence[int]) -> tuple[Worker, ...]:
-    """Return workers that divide these blocks in turn; no more of them than blocks."""
+    """Return workers that take these blocks in turn; at most one worker a block."""
     many = min(spread.workers or 1, len(blocks))
     feature = spread.features[0] if spread.features else None
     return tuple(
@@ -119,7 +119,7 @@ def blocks_left(study: Study, case_ids: Collection[str], done: Collection[object
 
 
 def pool_of(site: Site) -> str:
-    """Return the name of the interchangeable nodes of a site that divide studies."""
+    """Return the name of a site's pool, the interchangeable nodes that divide a study."""
     return f"split-{safe_name(site.name)}"
 
 

@@ -1,4 +1,4 @@
-"""How a submitted study stands: what batch systems say of its jobs, and what the records have."""
+"""The status of a submitted study, from the batch system's job states and from the records."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from runners.batch.systems.registry import open_system
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """How one worker of a submission stands.
+    """The status of one worker of a submission.
 
-    `jobs` are what the batch system says of its jobs, in the order of their chain; `attempt` is its
-    newest attempt, None before the first. `done` of its `runs` were made, `failed` of these are no
-    good; `runs` is None before an attempt has told its plan. `left_s` is the expected time of what
-    is left, in seconds, None when that is not known.
+    `jobs` are the states of its jobs, in the order of their chain; `attempt` is the newest of its
+    `attempts` attempts, None before the first. `done` of its `runs` were made, and `failed` of
+    these were not good; `runs` is None until an attempt has reported its plan. `left_s` is the
+    expected time of the runs that are left, in seconds, None when it is not known.
     """
 
     worker: Worker
@@ -38,7 +38,7 @@ class WorkerStatus:
 
     @property
     def left(self) -> int | None:
-        """How many runs are still to be made, None when that is not known."""
+        """How many runs are left, None when that is not known."""
         return None if self.runs is None else max(0, self.runs - self.done)
 
     @property
@@ -49,9 +49,9 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class SubmissionStatus:
-    """How one submission of a study stands.
+    """The status of one submission of a study.
 
-    `made` is what the records have, by the folder of results that its workers have written to.
+    `made` has the completed runs by the results folder that the workers have written to.
     """
 
     submission: Submission
@@ -65,14 +65,14 @@ class SubmissionStatus:
 
     @property
     def left_s(self) -> float | None:
-        """The expected seconds until the last worker is done, None when some are not known."""
+        """The expected seconds until the last worker is done, None when one's is not known."""
         waiting = [worker for worker in self.workers if worker.left != 0]
         times = [worker.left_s for worker in waiting]
         known = [time for time in times if time is not None]
         return max(known, default=0.0) if len(known) == len(times) else None
 
     def refused(self) -> list[str]:
-        """Return in lines what was refused: on which node, what was wanted, what was found."""
+        """Return a line for each node and reason, with the cases that the node refused for it."""
         found: dict[tuple[str, str], dict[str, int]] = {}
         for made in self.made.values():
             for refusal, cases in made.refused.items():
@@ -84,7 +84,7 @@ class SubmissionStatus:
         ]
 
     def late(self) -> int:
-        """Return how many records of fenced attempts are kept aside."""
+        """Return how many records of fenced attempts were set aside."""
         return sum(made.late for made in self.made.values())
 
     def as_json(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class SubmissionStatus:
 
 
 def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionStatus:
-    """Return how a submission stands now, whose jobs are in these states."""
+    """Return the status of a submission, given the states of its jobs."""
     at = datetime.datetime.now(datetime.timezone.utc)
     attempts: dict[int, list[Attempt]] = {}
     for attempt in read_attempts(submission.attempts):
@@ -136,7 +136,7 @@ def _worker_status(
     made: Blocks,
     at: datetime.datetime,
 ) -> WorkerStatus:
-    # Warm-up runs are a node's own and not counted where nodes divide a study.
+    # In a split study each node makes its own warm-up runs, which do not count.
     mine = worker.blocks if submission.how == SPLIT else tuple(made)
     counts = [made.get(block, (0, 0)) for block in mine]
     done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
@@ -157,7 +157,7 @@ def _worker_status(
 
 
 def _planned(newest: Attempt, blocks: int | None, made: int) -> int:
-    """Return how many runs the worker has in all."""
+    """Return the worker's total number of runs."""
     if blocks is not None:
         return len(newest.case_ids) * blocks
     return max(newest.runs, made)
@@ -166,7 +166,7 @@ def _planned(newest: Attempt, blocks: int | None, made: int) -> int:
 def _left_s(
     newest: Attempt | None, jobs: Sequence[JobState], at: datetime.datetime
 ) -> float | None:
-    """Return the seconds that are left: what the worker said, less the time since if it runs."""
+    """Return the worker's last estimate in seconds, less the time since if one of its jobs runs."""
     if newest is None or newest.left_s is None:
         return None
     if newest.left == 0:
@@ -203,7 +203,7 @@ def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
 
 
 def said_of(worker: WorkerStatus) -> str:
-    """Return in words what is known of a worker beside its runs."""
+    """Return in words the states of a worker's jobs, and how its newest attempt ended."""
     parts = []
     shown = [job for job in worker.jobs if job.state != ENDED] or list(worker.jobs[-1:])
     for job in shown:
@@ -221,20 +221,20 @@ def said_of(worker: WorkerStatus) -> str:
 
 
 def states_of(submission: Submission) -> list[JobState]:
-    """Return what the batch system says of each job of a submission; asks it once."""
+    """Return the state of each job of a submission, from one query of the batch system."""
     return open_system(submission.system).poll(submission.jobs) if submission.jobs else []
 
 
 def live_jobs(submissions: Iterable[Submission]) -> list[JobState]:
-    """Return what is said of those jobs of these submissions that may still make runs."""
+    """Return the states of the jobs of these submissions that may still make runs."""
     states = (state for submission in submissions for state in states_of(submission))
     return [state for state in states if state.state in LIVE]
 
 
 def end_jobs(submission: Submission) -> tuple[list[str], str]:
-    """End the submission's jobs that may still be at work, and no other.
+    """End those of the submission's jobs that may still make runs.
 
-    Return the ids of those, and what went wrong, which is empty when they are ended.
+    Return their ids, and what went wrong, which is empty when they are ended.
     """
     live = live_jobs([submission])
     workers = {state.worker for state in live}

@@ -1,8 +1,8 @@
 """A submission: what was asked of a batch system, kept beside the results of its study.
 
-`results/<study>/submissions/NNNN/` has it: `submission.json`, the site's file, the scripts, what
-the jobs print, and what each attempt of a worker tells of itself. The number is taken by making the
-folder, so that two who submit at the same time get two. A worker's exit status says how it ended.
+`results/<study>/submissions/NNNN/` holds `submission.json`, the files of the site and the study,
+the scripts, the jobs' output, and a file for each attempt of a worker. Creating the folder claims
+its number, so that two submissions at the same time get different ones.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
 _MAX_SUBMISSIONS = 9999
-# All of its runs are made.
+# A worker's exit status when all of its runs are made,
 DONE = 0
-# All but those of cases that this node cannot run.
+# when all are made but those of cases that this node cannot run,
 REFUSED = 3
-# sysexits.h, EX_TEMPFAIL: what is left can be made later.
+# and when a later attempt can make the rest (sysexits.h, EX_TEMPFAIL).
 STOPPED = 75
 
 
@@ -35,10 +35,10 @@ STOPPED = 75
 class Submission:
     """One submission of a study.
 
-    `study` is the path of the study's file and `digest` what it asked for; `results` is the folder
-    of all results. `pool` names the interchangeable nodes of a split study, empty under per-node.
-    `arguments` are those of `pinstudy submit` that submit it again. `jobs` are what the batch
-    system has taken so far. Times are in seconds.
+    `study` is the path of the study's file, `digest` the study's digest, and `results` the folder
+    of all results. `pool` names the interchangeable nodes of a split study; it is empty under
+    per-node. `arguments` are those of `pinstudy submit` that submit the study again. `jobs` are
+    those that the batch system has accepted so far. Times are in seconds.
     """
 
     folder: Path
@@ -60,7 +60,7 @@ class Submission:
 
     @property
     def number(self) -> int:
-        """Its number among those of the study."""
+        """The submission's number among those of the study."""
         return int(self.folder.name)
 
     @property
@@ -75,12 +75,12 @@ class Submission:
 
     @property
     def attempts(self) -> Path:
-        """Where workers tell of themselves."""
+        """The folder of the workers' attempt files."""
         return self.folder / "attempts"
 
     @property
     def fence(self) -> Path:
-        """Where workers of all of the study's submissions claim their generation."""
+        """The folder where workers of all the study's submissions claim their generations."""
         return self.folder.parent / "fence"
 
     @property
@@ -89,7 +89,7 @@ class Submission:
         return shlex.join(["pinstudy", "submit", *self.arguments])
 
     def worker(self, number: int) -> Worker:
-        """Return a worker; raises UserError when there is none of that number."""
+        """Return the worker of that number; raises UserError when there is none."""
         if 0 <= number < len(self.workers):
             return self.workers[number]
         raise UserError(
@@ -98,7 +98,7 @@ class Submission:
         )
 
     def with_job(self, job: Submitted) -> Submission:
-        """Return the submission with one more job, after it was written down."""
+        """Write the submission with one more job, and return it."""
         more = replace(self, jobs=(*self.jobs, job))
         write_submission(more)
         return more
@@ -156,7 +156,7 @@ def read_submission(folder: Path) -> Submission:
 
 
 def submissions_of(study_results: Path) -> list[Submission]:
-    """Return a study's submissions, oldest first, without those that were never written whole."""
+    """Return a study's submissions, oldest first, without those that lack `submission.json`."""
     folders = sorted(_folders(study_results), key=lambda path: int(path.name))
     return [read_submission(folder) for folder in folders if (folder / FILE).exists()]
 
@@ -172,7 +172,7 @@ def _folders(study_results: Path) -> list[Path]:
 
 
 def _submission(folder: Path, data: dict[str, Any]) -> Submission:
-    # To Python, and so to a comparison, true is 1.
+    # In Python JSON's true equals 1.
     if data.get("schema") is True or data.get("schema") != SCHEMA:
         raise ValueError("its schema is another one")
     found = structured(Submission, data, folder=folder)

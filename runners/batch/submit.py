@@ -1,4 +1,4 @@
-"""Submitting a study: what is missing of it, the jobs for that, and those that follow them."""
+"""Submitting a study: the runs that are missing, their jobs, and the chains of those."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ MAX_CHAIN = 100
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be submitted: a study at a site, and what the user says beside.
+    """A request to submit a study at a site, with the user's options.
 
-    `site_data` is the site's file as it is now. With `again` workers of earlier submissions that
-    may still be at work do not matter. `chain` is how many jobs follow one another.
-    `arguments` are those of `pinstudy submit` that ask for the same again.
+    `site_data` are the bytes of the site's file. `again` submits although jobs of earlier
+    submissions may still be at work. `chain` is how many jobs follow one another. `arguments` are
+    those of `pinstudy submit` that repeat the request.
     """
 
     study: Study
@@ -69,12 +69,13 @@ class Asked:
 
 
 class Preparation:
-    """What a submission comes to, before anything is submitted or written."""
+    """A submission before anything is submitted or written."""
 
     def __init__(self, asked: Asked) -> None:
-        """Look at what earlier submissions have made, and divide what is missing.
+        """Divide the runs that earlier submissions have not made.
 
-        Raises UserError for what does not fit together, and while earlier workers may be at work.
+        Raises UserError for options that do not fit together, and while earlier jobs may be at work
+        (unless `asked.again`).
         """
         self.asked = asked
         self.spread: Spread = spread_of(asked.study, asked.site, self.queue, asked.wanted)
@@ -119,23 +120,23 @@ class Preparation:
         return len(self.workers) * self.queue.time_limit_s * self.asked.chain
 
     def first_script(self) -> str:
-        """Return the script of the first job as it would be submitted now; empty without a job."""
+        """Return the script of the first job as it would be submitted; empty without a job."""
         folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
         jobs = self._jobs(folder)
         return self.system.render(self.queue, jobs[0]) if jobs else ""
 
     def submit(self, told: Callable[[str], None]) -> Submission:
-        """Submit everything; `told` is called with a line for each job that was taken.
+        """Submit everything; `told` is called with a line for each accepted job.
 
-        Raises StudyError with the batch system's answer when it refuses; what it took before is
-        in the submission, for `pinstudy cancel`.
+        Raises StudyError with the batch system's answer when it refuses a job; the submission then
+        holds the jobs that it accepted before, for `pinstudy cancel`.
         """
         submission = self._write(new_folder(self.study_results))
         try:
             return self._submit(submission, told)
         except StudyError:
             if not read_submission(submission.folder).jobs:
-                # Nobody has heard of it.
+                # No job uses the folder.
                 rmtree(submission.folder, ignore_errors=True)
             raise
 
@@ -153,7 +154,7 @@ class Preparation:
         return submission
 
     def _with_job(self, submission: Submission, taken: Submitted) -> Submission:
-        """Write a job down that was taken; one that cannot be is ended, as nobody could later."""
+        """Record an accepted job; if that fails, end the job, because nothing else names it."""
         try:
             return submission.with_job(taken)
         except StudyError as error:
@@ -222,7 +223,7 @@ class Preparation:
         ]
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:
-        """Return the workers of the whole study, and those of what is missing of it."""
+        """Return the workers of the whole study, and the workers for its missing runs."""
         study, spread = self.asked.study, self.spread
         if spread.how == SPLIT:
             every = split_workers(spread, range(1, study.repetitions + 1))
@@ -245,8 +246,8 @@ class Preparation:
     def _is_complete(self, worker: Worker) -> bool:
         """Return whether the newest attempt for the worker's target has ended with no run left.
 
-        Its records must be there, too: results may have been moved away. One that was stopped may
-        have been at what comes after the runs.
+        Its records must be there, too: results may have been moved away. A stopped attempt does not
+        count: the measurements that follow the runs may be missing.
         """
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]

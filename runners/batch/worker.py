@@ -1,11 +1,11 @@
-"""A worker: what a job of a batch system runs, on the one node that it was given.
+"""A worker: what a job of a batch system runs on its node.
 
-It is the session of `pinstudy run` with its share of the study. It stops in good order when a newer
-attempt has taken its place, when a signal says so, and before a run that would not end in time.
+It runs a session, as `pinstudy run` does, with its assignment of the study. It stops in good order
+when a newer attempt has taken over, after a signal, and before a run that would not end in time.
 
-Of signals, Slurm sends TERM, and USR1 some time before if asked (sbatch(1), --signal); PBS TERM;
-Flux ALRM at the time limit; LSF USR2 and XCPU besides (bsub(1)). KILL follows within seconds to
-half a minute.
+Slurm sends TERM, and earlier USR1 if requested (sbatch(1), --signal); PBS sends TERM; Flux sends
+ALRM at the time limit; LSF sends USR2 and XCPU, too (bsub(1)). KILL follows within seconds to half
+a minute.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from runners.study.machine import open_machine, results_folder
 from runners.study.runner import Progress
 from runners.study.session import Session
 
-# What a job does before its worker starts, and after its last run, counts for its time limit too.
+# The job's time limit also covers what precedes its worker's start and what follows the last run.
 RESERVE_S = 20.0
-# An older attempt on the same node has been fenced, and ends after the run that it is making.
+# A fenced older attempt on the same node ends after its current run.
 WAIT_FOR_OLDER_S = 600.0
-# These come early: the run in flight may end.
+# These signals come early enough for the run in flight to end.
 _WARNINGS = ("SIGUSR1", "SIGUSR2")
-# After these there is no time left.
+# These leave no time: the run in flight is interrupted.
 _AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The slots of a fence that a worker is in, with its generation in each."""
+    """The slots that a worker holds in a fence, with its generation in each."""
 
     fence: Fence
     generations: Mapping[str, int]
 
     def fenced_reason(self) -> str:
-        """Return that a newer worker is at work in a slot; empty when none is."""
+        """Return which slot a newer worker has taken over; empty when none."""
         newest = self.fence.newest_of_all()
         for slot, generation in self.generations.items():
             if newest.get(slot, 0) > generation:
@@ -63,19 +63,19 @@ class Slots:
 
 
 class Deadline:
-    """Says whether a further run may start."""
+    """Stops a worker before a run that must not start."""
 
     def __init__(self, limit_s: float, signals: StopSignals, slots: Slots) -> None:
-        """`limit_s` is how long the job may take, in seconds from now."""
+        """`limit_s` is the job's time limit, in seconds from now."""
         self._limit_s = limit_s
         self._end_s = time.monotonic() + limit_s - min(RESERVE_S, limit_s / 10)
         self._signals = signals
         self._lanes = slots
 
     def may_start(self, expected_s: float | None) -> None:
-        """Raise StoppedError when a run of so many seconds must not start.
+        """Raise StoppedError when a run of `expected_s` seconds (None: unknown) must not start.
 
-        Raises StudyError when it would never fit.
+        Raises StudyError when such a run never fits into the job's time limit.
         """
         if self._signals.warned:
             raise StoppedError(f"the batch system says that time is up ({self._signals.warned})")
@@ -94,7 +94,7 @@ class Deadline:
 
 
 class _Told:
-    """Tells the attempt's file of each run, and everything to another progress."""
+    """Keeps the attempt's file up to date, and passes every event on to another Progress."""
 
     def __init__(self, shown: Progress, file: AttemptFile) -> None:
         self._shown = shown
@@ -131,7 +131,7 @@ class WorkerSession:
     """A worker's session, from the submission's folder to its exit status."""
 
     def __init__(self, folder: Path, number: int) -> None:
-        """Look at everything that was submitted; claim the worker's slot.
+        """Read the submission and its study, look at the node, and claim the worker's slot.
 
         Raises UserError when the submission, the study or this node is not what it should be.
         """
@@ -169,7 +169,7 @@ class WorkerSession:
             folder=target,
             blocks=frozenset(self.worker.blocks) if pool else None,
             pool=pool,
-            # One number a shard of the pool, whichever node: an attempt is what pairs runs.
+            # Numbered over all nodes of the pool: runs are paired by their attempt's number.
             attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
             may_start=Deadline(self.submission.time_limit_s, self._signals, self._lanes).may_start,
             fenced=self._lanes.fenced_reason,
@@ -178,7 +178,7 @@ class WorkerSession:
         emulation = self.submission.allow_emulation
         try:
             if pool:
-                # A node that is not like the others must not stop those that are.
+                # Raises for a node unlike the others, before it could fence their workers.
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
                 fence.claim(_slot_of_all(self.submission), self.submission.number, who)
             self.session = Session.begin(self.machine, study, results, False, emulation, assignment)
@@ -194,9 +194,9 @@ class WorkerSession:
         )
 
     def run(self, progress: Progress) -> tuple[int, str]:
-        """Make the worker's runs; return the exit status and what there is to say about it.
+        """Make the worker's runs; return the exit status and its reason.
 
-        Raises UserError, StudyError for what else ends it.
+        Raises UserError or StudyError when the session fails.
         """
         told = _Told(progress, self.file)
         try:
@@ -224,11 +224,12 @@ class WorkerSession:
 def claim_lanes(
     submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
 ) -> tuple[Slots, int]:
-    """Return the slots that the worker is in, and its generation in the one that it now claims.
+    """Claim the worker's slot; return the slots that it holds, and its generation in that one.
 
     Under per-node the slot is the target: a later submission's worker for the same node takes over.
-    Workers that split a study are in a slot of their submission, in which its later attempts take
-    over, and in one of all submissions, to be claimed: a later one divides the blocks otherwise.
+    A worker of a split study holds two slots: its own in the submission, where its later attempts
+    take over, and one of all submissions, because a later submission divides the blocks anew. The
+    caller claims the second.
     """
     if submission.how != SPLIT:
         generation = fence.claim_next(worker.slot, who)
@@ -244,7 +245,7 @@ def _slot_of_all(submission: Submission) -> str:
 
 
 class StopSignals:
-    """Listens from its creation on, until the process ends."""
+    """Handles the batch system's signals from its creation until the process ends."""
 
     def __init__(self) -> None:
         self.warned = ""

@@ -1,1 +1,1 @@
-"""Batch systems: what pinstudy asks of each, and how."""
+"""Batch systems: their common interface, and the commands of each."""

@@ -1,9 +1,9 @@
 """Flux, by flux submit, flux jobs and flux cancel.
 
-Run with Flux 0.88; options are those of flux-submit(1), flux-jobs(1) and flux-cancel(1). Flux has
-no arrays: each worker is a job, whose id is written in base 58 after an ƒ. It reads the script
-where it stands, when the job starts. `flux batch` is not used, since it starts an instance of Flux
-on the node beside what is measured.
+Tested with Flux 0.88; options are those of flux-submit(1), flux-jobs(1) and flux-cancel(1). Flux
+has no arrays: each worker is a job, whose id is written in base 58 after an ƒ. The job reads the
+script in place when it starts. `flux batch` is not used, since it starts an instance of Flux on the
+node beside the measured program.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _BLAMES = (
 )
 _GONE = re.compile("unknown job id|job is inactive|already inactive", re.IGNORECASE)
 _NOT_KNOWN = re.compile(r"JobID (\S+) unknown")
-# Flux RFC 19: base 58 as Bitcoin writes it, after ƒ, or after f where that cannot be shown.
+# Flux RFC 19: Bitcoin's base 58 after ƒ, or after f where ƒ cannot be shown.
 _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _ID = re.compile(rf"[ƒf]([{_DIGITS}]{{1,12}})")
 _NOT_OURS = "its id is none of Flux"
@@ -66,9 +66,9 @@ class Flux:
     """Flux; each worker is a job with an id of its own."""
 
     def render(self, queue: Queue, job: Job) -> str:
-        """Return the script that each job runs; what it asks for is in the command that it names.
+        """Return the script that each job runs; a comment in it has the command that submits it.
 
-        Where only so many workers may run at a time, that is the command for the first of them.
+        Where only so many workers may run at a time, that command submits the first of them.
         """
         first = next(_groups(queue, job))
         by_hand = shlex.join((*_submit(queue, job, first, job.after), "/bin/bash"))
@@ -77,16 +77,16 @@ class Flux:
         )
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
-        """Submit the script for each worker; raises StudyError when one is not taken.
+        """Submit the script for each worker.
 
-        Those that were taken before are cancelled then.
+        Raises StudyError when a job is refused; the jobs before it are cancelled.
         """
         ids: list[str] = []
         after = job.after
         for workers in _groups(queue, job):
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = run_client(command, SUBMIT_LIMIT_S)
-            # Answers come as they come; ids grow in the order in which jobs were asked for.
+            # The ids are printed in any order, and grow in the order of the workers.
             taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_order))
             ids += taken
             if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
@@ -127,9 +127,9 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
     """Yield the command that submits a group of workers, the site's own options last."""
     yield from ("flux", "submit")
     yield f"--job-name={job_name(job)}"
-    # FLUX_JOB_CC is set by --cc alone, and the script reads it unless the worker is alone.
+    # Only --cc sets FLUX_JOB_CC, which the script of several workers reads.
     if job.workers > 1:
-        # `7-7` is no set of numbers to Flux.
+        # Flux rejects `7-7` as a set of numbers.
         yield f"--cc={workers[0]}" + (f"-{workers[-1]}" if len(workers) > 1 else "")
     if queue.queue:
         yield f"--queue={queue.queue}"
@@ -144,7 +144,7 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
         yield f"--requires={' '.join(terms)}"
     for job_id in after:
         yield f"--dependency=afterany:{job_id}"
-    # What Flux itself says of the job; the id is decimal, since ƒ is no letter for file names.
+    # Flux's own messages about the job; the id is decimal, to keep ƒ out of file names.
     log = log_file(job, "flux", "{{id.dec}}").strip('"')
     yield f"--output={log}"
     for directive in queue.directives:
@@ -152,7 +152,7 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
 
 
 def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyError:
-    """Return why not all workers were taken, and what is left of those that were."""
+    """Return the error for a refused job; `left` is why the jobs before it could not be ended."""
     error = refused(answer, queue, job, _BLAMES) if answer.failed else None
     said = (
         str(error)
@@ -166,7 +166,7 @@ def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyE
 
 
 def _number(job_id: str) -> int | None:
-    """Return the number that an id stands for, None for what is no id."""
+    """Return the number of an id, None when it is no id of Flux."""
     match = _ID.fullmatch(job_id)
     if match is None:
         return None
@@ -181,13 +181,13 @@ def _order(job_id: str) -> int:
 
 
 def _numbers(jobs: Sequence[Submitted]) -> list[str]:
-    """Return the decimal ids of these jobs, which every command takes in any locale."""
+    """Return the decimal ids of these jobs, which all commands accept in any locale."""
     numbers = [_number(job_id) for job in jobs for job_id in job.ids]
     return [str(number) for number in numbers if number is not None]
 
 
 def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
-    """Return what is told of each job, by its number; one job that was asked for stands alone."""
+    """Return each job's fields by its number; flux jobs prints a single job without a list."""
     try:
         answer = json.loads(text)
         jobs = answer.get("jobs", [answer])
@@ -199,7 +199,6 @@ def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
 def _state(
     worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: CommandResult
 ) -> JobState:
-    """Return what flux jobs tells of a worker's job."""
     number = _number(job_id)
     if number is None:
         return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
@@ -209,7 +208,7 @@ def _state(
     job = told[number]
     word = job.get("state")
     state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
-    # Of urgency 0 is a job that somebody holds.
+    # A held job has urgency 0.
     if state == QUEUED and job.get("urgency") == 0:
         state = HELD
     return JobState(

@@ -1,8 +1,8 @@
-"""A batch system as pinstudy sees it: it renders a script, submits, polls and cancels.
+"""The interface of a batch system: render a job's script, submit it, poll and cancel jobs.
 
-What a batch system says of a job is advisory. Which runs were made is in the records alone: a job
-that has ended may have made all of them, and one that failed as well. What cannot be asked is
-`unknown`, never a guess.
+The state of a job is advisory. Only the records have the runs that were made: a job that has ended
+may have made all of them, and so may one that failed. A state that cannot be read is `unknown`,
+never a guess.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Protocol
 from base.command import CommandResult, run
 from configs.site import Queue
 
-# Submitting waits for the controller, which may be busy; these commands give up by themselves
-# after a minute or more.
+# A command that submits waits for the controller, which may be busy; it gives up by itself after a
+# minute or more.
 SUBMIT_LIMIT_S = 60.0
 POLL_LIMIT_S = 30.0
-# Not for what submits: jobs inherit the environment of that.
+# Not for commands that submit: jobs inherit their environment.
 PLAIN = {"LC_ALL": "C"}
-# In the arguments of a job's command: the number of the worker, from 0.
+# Stands for the worker's number, from 0, in the arguments of a job's command.
 WORKER = "{worker}"
 
 QUEUED = "queued"
@@ -31,20 +31,20 @@ HELD = "held"
 RUNNING = "running"
 ENDED = "ended"
 UNKNOWN = "unknown"
-# A job in one of these may still make runs.
+# A job in one of these states may still make runs.
 LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one submission asks of a batch system: `workers` whole nodes, one worker on each.
+    """A job to submit: `workers` whole nodes, one worker on each.
 
     Workers are numbered from `first_worker` on; in the `command` (a list of arguments, absolute
-    paths, nothing of a shell) WORKER stands for the number. The script changes to `folder`, which
-    must exist on the node, loads what the site says, and ends in `exec` of the command, so that
-    signals reach the worker. What the job prints goes to files in `logs`, appended. `node` or
-    `feature` say on which node, None on any. `name` is for queue listings. `after` are ids of jobs
-    that must have ended, however they did, before this one starts: one, or one a worker.
+    paths, no shell syntax) WORKER stands for the number. The script changes to `folder`, which
+    must exist on the node, loads the site's modules and view, and ends in `exec` of the command, so
+    that signals reach the worker. The job's output is appended to files in `logs`. `node` or
+    `feature` selects the node, None any. `name` is for queue listings. `after` are ids of jobs that
+    must have ended, with any status, before this one starts: one, or one a worker.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Submitted:
-    """A job that a batch system has taken: its ids (an array has one), and the workers it has."""
+    """A job that a batch system has accepted: its ids (an array has one), and its workers."""
 
     ids: tuple[str, ...]
     first_worker: int
@@ -69,10 +69,10 @@ class Submitted:
 
 @dataclass(frozen=True)
 class JobState:
-    """What a batch system says of one worker's job.
+    """The state of one worker's job, as the batch system reports it.
 
-    `state` is QUEUED, HELD, RUNNING, ENDED or UNKNOWN; `reason` is the system's own words for it,
-    or why it could not be asked; `node` the node's name where it says one.
+    `state` is QUEUED, HELD, RUNNING, ENDED or UNKNOWN; `reason` is the system's own text, or why
+    the state could not be read; `node` is the node's name, empty when the system reports none.
     """
 
     worker: int
@@ -86,26 +86,26 @@ class BatchSystem(Protocol):
     """Slurm, PBS, LSF or Flux, through its command line."""
 
     def render(self, queue: Queue, job: Job) -> str:
-        """Return the script that asks for the job: to be read, kept, and submitted as it is."""
+        """Return the job's script, which is shown, kept and submitted unchanged."""
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
-        """Return the state of each worker of these jobs, from one question for all of them.
+        """Return the state of each worker of these jobs, from one query for all of them.
 
-        A job that the system no longer knows has ended. Never raises: what cannot be asked is
+        A job that the system has forgotten has ended. Never raises: a state that cannot be read is
         UNKNOWN with the reason.
         """
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
-        """End these jobs; return what went wrong, or nothing. Jobs that have ended are none."""
+        """End these jobs; return what went wrong, or nothing. A job that has ended is no error."""
 
 
 def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
     """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
 
-    A job has one id for all its workers, or one for each; the id is empty where there is none.
+    A job has one id for all its workers, or one for each; a missing id is empty.
     """
     for job in jobs:
         shared = len(job.ids) == 1 and job.workers > 1
@@ -115,19 +115,19 @@ def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
 
 
 def ids_like(pattern: re.Pattern[str], jobs: Sequence[Submitted]) -> list[str]:
-    """Return those of the jobs' ids that are such as a batch system gives."""
+    """Return those of the jobs' ids that match a batch system's pattern."""
     return [job_id for job in jobs for job_id in job.ids if pattern.fullmatch(job_id)]
 
 
 def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
-    """Return that nothing is known of any worker of these jobs, and why."""
+    """Return the state UNKNOWN, with the reason, for each worker of these jobs."""
     return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
 
 
 def not_told(worker: int, job_id: str, system: str, answer: CommandResult, gone: bool) -> JobState:
-    """Return the state of a worker's job of which an answer tells nothing.
+    """Return the state of a worker's job that is missing from an answer.
 
-    `gone` says that the system knows the job no longer: then it has ended.
+    With `gone` the system has forgotten the job, so it has ended.
     """
     if gone:
         return JobState(worker, job_id, ENDED, f"{system} knows it no longer")
@@ -145,8 +145,8 @@ def run_client(
 ) -> CommandResult:
     """Run a command of a batch system, as base.command.run does.
 
-    Its environment is this process's with `settings`, without variables whose names begin with one
-    of `leave_out`.
+    Its environment is this process's, without variables whose names begin with one of `leave_out`,
+    and with `settings`.
     """
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(tuple(leave_out))

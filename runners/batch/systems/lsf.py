@@ -1,6 +1,6 @@
-"""IBM Spectrum LSF, by bsub, bjobs and bkill.
+"""IBM Spectrum LSF, by bsub, bjobs and bkill; untested.
 
-Written from its documentation alone (command reference of LSF 10.1): there is no LSF to try it on.
+It follows the command reference of LSF 10.1; no LSF was at hand to try it on.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _STATES = {
     **dict.fromkeys(("DONE", "EXIT"), ENDED),
     **dict.fromkeys(("UNKWN", "ZOMBI"), UNKNOWN),
 }
-# Reasons have blanks and may have anything else, so that the longest comes last.
+# The last reason may hold any text, even the delimiter.
 _FORMAT = "jobid jobindex stat exec_host exit_reason pend_reason delimiter='|'"
-# These make bsub silent, or wait for the job's end, or hide jobs.
+# Variables that silence bsub, make it wait for the job's end, or hide jobs.
 _OVERRIDES = ("BSUB_", "LSB_BJOBS_")
 
 _BLAMES = (
@@ -63,7 +63,7 @@ _NOT_OURS = "its id is no number of a job of LSF"
 
 
 class Lsf:
-    """LSF; each worker is an element of an array, or a job without one when it is alone."""
+    """LSF; each worker is an element of an array, a single worker a plain job."""
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -71,14 +71,14 @@ class Lsf:
             queue,
             job,
             directives=[f"#BSUB {option}" for option in _options(queue, job)],
-            # Indices of arrays count from 1.
+            # Array indices count from 1.
             index='"$((LSB_JOBINDEX - 1))"',
             by_hand="bsub < THIS-FILE",
         )
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        # bsub reads directives on its stdin only, unless a site has set it otherwise.
+        # bsub reads directives from its stdin only, unless the site has configured it otherwise.
         answer = run_client(("bsub",), SUBMIT_LIMIT_S, leave_out=_OVERRIDES, read=script)
         if answer.failed:
             raise refused(answer, queue, job, _BLAMES)
@@ -138,7 +138,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
         yield f'-w "{" && ".join(f"ended({job_id})" for job_id in job.after)}"'
     # Run it again when its host is lost.
     yield "-r"
-    # What LSF itself says of the job; without a file it would send a mail.
+    # LSF's own messages about the job; without a file it would send a mail.
     number = "%J.%I" if job.workers > 1 else "%J"
     yield f"-o {log_file(job, 'lsf', number)}"
     yield from queue.directives
@@ -163,7 +163,6 @@ def _state(
     told: dict[tuple[str, str], tuple[str, str, str]],
     answer: CommandResult,
 ) -> JobState:
-    """Return what the lines tell of a worker's job."""
     shown = job_id if index == "0" else f"{job_id}[{index}]"
     if not _ID.fullmatch(job_id):
         return JobState(worker, shown, UNKNOWN, _NOT_OURS)

@@ -1,8 +1,8 @@
 """OpenPBS and PBS Professional, by qsub, qstat and qdel.
 
-Run with OpenPBS 23.06; options are those of qsub(1B), qstat(1B) and qdel(1B). Jobs get no copy of
-the submitting shell's environment (qsub -V), but its PATH, which PBS hands over anyway. qstat's
-JSON is not used: of several jobs that are asked for it holds the first one only.
+Tested with OpenPBS 23.06; options are those of qsub(1B), qstat(1B) and qdel(1B). Jobs get no copy
+of the submitting shell's environment (qsub -V), only its PATH, which PBS passes in PBS_O_PATH.
+qstat's JSON is not used: in a query for several jobs it holds only the first.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from runners.batch.systems.interface import (
 from runners.batch.systems.refusals import not_cancelled, refused, without_id
 from runners.batch.systems.script import array_of, clock_time, job_name, log_file, write_script
 
-# qstat(1B), "job_state", of jobs and of an array's subjobs. An array that has begun (B) tells
-# nothing of its subjobs.
+# qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
+# say how its subjobs stand.
 _STATES = {
     **dict.fromkeys(("Q", "T", "W"), QUEUED),
     **dict.fromkeys(("H", "S", "U"), HELD),
     **dict.fromkeys(("R", "E"), RUNNING),
     **dict.fromkeys(("F", "X"), ENDED),
 }
-# Names are longer in newer versions only; queue listings show no more than this in any.
+# Only newer versions allow longer names, and no queue listing shows more than this.
 _MAX_NAME = 15
-# The submitting shell's PATH, by which programs and tools are found as they were there.
+# The submitting shell's PATH: the job finds the same programs and tools.
 _PATH = 'export PATH="${PBS_O_PATH:-$PATH}"'
 
 _BLAMES = (
@@ -67,7 +67,7 @@ _NOT_OURS = "its id is none of PBS"
 
 
 class Pbs:
-    """PBS; each worker is a subjob of an array, or a job without one when it is alone."""
+    """PBS; each worker is a subjob of an array, a single worker a plain job."""
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -117,12 +117,12 @@ class Pbs:
 def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of qsub, the site's own last so that they can override."""
     name = job_name(job)[:_MAX_NAME]
-    # The first character is a letter in all versions.
+    # All versions accept a letter as the first character.
     yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
-    # An array of one is refused.
+    # PBS refuses an array of one.
     if job.workers > 1:
         yield f"-J {array_of(queue, job)}"
-    # Else the user's login shell reads the script, which may be another one.
+    # Otherwise the user's login shell runs the script, and that may not be bash.
     yield "-S /bin/bash"
     if queue.queue:
         yield f"-q {queue.queue}"
@@ -139,7 +139,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     if job.after:
         yield f"-W depend=afterany:{':'.join(job.after)}"
     yield "-r y"
-    # What PBS itself says of the job; the worker's own words go to a file that is appended to.
+    # PBS's own messages about the job; the worker appends its output to another file.
     yield "-j oe"
     number = str(job.first_worker) if job.workers == 1 else "^array_index^"
     yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
@@ -151,7 +151,7 @@ def _ask(options: Sequence[str]) -> CommandResult:
 
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:
-    """Return the attributes of each job, by its id; a bar in a value stands behind a backslash."""
+    """Return the attributes of each job, by its id; a backslash escapes a bar in a value."""
     told = {}
     for line in text.splitlines():
         head, *fields = _FIELD.findall(line) or [""]
@@ -169,7 +169,6 @@ def _plain(value: str) -> str:
 def _state(
     worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: CommandResult
 ) -> JobState:
-    """Return what qstat's answer tells of a worker's job."""
     if not _ID.fullmatch(job_id):
         return JobState(worker, own_id, UNKNOWN, _NOT_OURS)
     job = told.get(own_id, told.get(job_id))
@@ -178,7 +177,7 @@ def _state(
         gone = any(_GONE.search(line) for line in lines)
         return not_told(worker, own_id, "PBS", answer, gone)
     state = _STATES.get(job.get("job_state", ""), UNKNOWN)
-    # PBS itself holds (s) what waits for another job.
+    # A job that waits for another one has a hold of PBS itself (s).
     if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:
         state = QUEUED
     return JobState(

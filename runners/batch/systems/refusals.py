@@ -1,4 +1,4 @@
-"""A batch system's refusals: which key of a site or study each is about, and which do no harm."""
+"""Errors of a batch system's commands, and the key of a site or study that caused each."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from configs.site import BATCH_SYSTEMS, Queue
 from runners.batch.systems.interface import Job
 from runners.batch.systems.script import clock_time
 
-# What a refusal is about, and the words by which a system's messages say so.
+# A key, and a regular expression for the messages of a system that are about it.
 Blames = Sequence[tuple[str, str]]
 
 
 def refused(answer: CommandResult, queue: Queue, job: Job, blames: Blames) -> StudyError:
-    """Return the error for a job that was not taken, with the system's own words.
+    """Return the error for a job that was refused, with the system's own message.
 
-    The first of `blames` (what, regular expression) whose words are in the answer says which key
-    the system complains of; otherwise all that were asked for are named. A command that has not
-    answered may have submitted the job nevertheless.
+    It names the first key of `blames` that the job asks for and whose expression matches the
+    message; without a match it names all keys. A command that has not answered may have submitted
+    the job nevertheless.
     """
     system = BATCH_SYSTEMS[queue.system].partition(",")[0]
     if not answer.started:
@@ -42,7 +42,7 @@ def refused(answer: CommandResult, queue: Queue, job: Job, blames: Blames) -> St
 
 
 def without_id(answer: CommandResult, what: str) -> StudyError:
-    """Return the error for a command that has submitted a job and does not tell its `what`."""
+    """Return the error for a command that has submitted a job and did not print its `what`."""
     said = one_line(answer.stdout + answer.stderr)
     return StudyError(
         f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
@@ -52,7 +52,7 @@ def without_id(answer: CommandResult, what: str) -> StudyError:
 def not_cancelled(answer: CommandResult, gone: re.Pattern[str]) -> str:
     """Return why jobs were not cancelled, or nothing.
 
-    Lines in which `gone` is found tell of jobs that have ended already.
+    Lines that match `gone` are about jobs that had already ended, which is no error.
     """
     if answer.problem or not answer.failed:
         return answer.error if answer.problem else ""
@@ -64,7 +64,7 @@ def not_cancelled(answer: CommandResult, gone: re.Pattern[str]) -> str:
 
 
 def _asked(queue: Queue, job: Job) -> dict[str, str]:
-    """Return what a job asks for, by key, as the keys of a site or study say it."""
+    """Return what a job asks for, by key of the site or study, as key and value."""
     asked = {
         "queue": queue.queue,
         "account": queue.account,

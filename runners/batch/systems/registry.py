@@ -20,7 +20,7 @@ _SYSTEMS: dict[str, type[BatchSystem]] = {
 
 
 def open_system(name: str) -> BatchSystem:
-    """Return the batch system of a name; raises UserError for a word not of BATCH_SYSTEMS."""
+    """Return the batch system of that name; raises UserError when it is not in BATCH_SYSTEMS."""
     if name not in _SYSTEMS:
         raise UserError(unknown_word("batch system", name, BATCH_SYSTEMS))
     return _SYSTEMS[name]()

@@ -1,4 +1,4 @@
-"""The script of a job, the same for every batch system but for its directives and its index."""
+"""The script of a job; batch systems differ in its directives and its array index only."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from configs.site import Queue, is_script_word
 from runners.batch.systems.interface import WORKER, Job
 from runners.node.node import safe_name
 
-# What the script ends with when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
+# The script's exit status when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
 NODE_LACKS = 72
 
-# The worker is told to finish a tenth of the time limit before its end: as long as a run may take
-# by default at most (configs.app.App), and not less than what a run's end takes.
+# The worker is warned a tenth of the time limit before its end: at most the default limit of a run
+# (configs.app.App), and at least what the end of a run takes.
 _WARNING_SHARE, _MIN_WARNING_S, _MAX_WARNING_S = 0.1, 15, 600
 
-# In directives, batch systems give these a meaning of their own, each system others.
+# Characters that have a special meaning in the directives of some batch system.
 _NOT_IN_DIRECTIVES = "\"'`\\%^$[]{}"
 _HARMLESS = "/._+-@=,"
 
@@ -31,7 +31,7 @@ def job_name(job: Job) -> str:
 
 
 def array_of(queue: Queue, job: Job, first: int = 0) -> str:
-    """Return the workers of a job as Slurm, PBS and LSF all write them: `0-3%2`, at most 2 at once.
+    """Return a job's workers as Slurm, PBS and LSF write an array: `0-3%2` for at most 2 at once.
 
     `first` is the index of worker 0.
     """
@@ -42,7 +42,9 @@ def array_of(queue: Queue, job: Job, first: int = 0) -> str:
 
 
 def log_file(job: Job, program: str, number: str, refused: str = "") -> str:
-    """Return the path of a log for a directive; `number` is what the batch system makes a number.
+    """Return the path of a log for a directive.
+
+    `number` is a worker's number, or the placeholder that the batch system replaces by a number.
 
     Raises UserError as `directive_path` does.
     """
@@ -57,15 +59,15 @@ def clock_time(seconds: float) -> str:
 
 
 def warning_s(time_limit_s: float) -> int:
-    """Return how many seconds before its time limit a worker is told to finish."""
+    """Return how many seconds before the job's time limit its worker is warned."""
     return round(min(max(time_limit_s * _WARNING_SHARE, _MIN_WARNING_S), _MAX_WARNING_S))
 
 
 def directive_path(path: Path, refused: str = "") -> str:
     """Return a path for a directive, in double quotes where it needs them.
 
-    Raises UserError for one that no batch system takes as it is, or that has a character of
-    `refused`.
+    Raises UserError for a path with an unprintable character, or with one that is special to a
+    batch system or in `refused`.
     """
     text = str(path)
     wrong = [
@@ -94,11 +96,11 @@ def write_script(
 ) -> str:
     """Return the text of a job's script.
 
-    `directives` are whole lines. `index` is what bash reads as the number of the worker in an
-    array; a job with one worker has its number written out. `by_hand` is the command line that
-    submits it. `setup` are lines that stand before all others. With `log` the script itself writes
-    a log for each worker; otherwise the batch system does. Raises UserError for the name of a node
-    or feature that cannot stand in a script.
+    `directives` are whole lines. `index` is the bash expression for the worker's number in an
+    array; in the script of a single worker the number is written out. `by_hand` is the command line
+    that submits the script. `setup` are lines to run before all others. With `log` the script
+    writes a log for each worker; otherwise the batch system does. Raises UserError for the name of
+    a node or feature that a script cannot hold.
     """
     for what, name in (("node", job.node), ("feature", job.feature)):
         if name is not None and not is_script_word(name):
@@ -126,14 +128,14 @@ def write_script(
 
 
 def _who(job: Job) -> str:
-    """Return how many workers a job has, in words that `for itself` follows."""
+    """Return how many workers a job has, as text before `for itself`."""
     if job.workers == 1:
         return "a worker of a study, on a node"
     return f"{job.workers} workers of a study, each on a node"
 
 
 def _folder(job: Job) -> list[str]:
-    """Return the lines that change to the folder; some systems would go on in another one."""
+    """Return the lines that change to the folder; some systems start the script in another one."""
     folder = shlex.quote(str(job.folder))
     return [f"cd {folder} || {_give_up('no folder', folder)}"]
 
@@ -156,7 +158,7 @@ def _surroundings(queue: Queue) -> list[str]:
 
 
 def _give_up(problem: str, quoted: str) -> str:
-    """Return what ends the script when something that it needs is not there."""
+    """Return the commands that end the script when something that it needs is missing."""
     say = f'echo "pinstudy: $(uname -n):" {shlex.quote(problem)} {quoted} >&2'
     return f"{{ {say}; exit {NODE_LACKS}; }}"
 

@@ -1,7 +1,7 @@
 """Slurm, by sbatch, squeue and scancel.
 
-Run with Slurm 22.05; options are those of sbatch(1), squeue(1) and scancel(1). `squeue --json` is
-not used: its shape changes between versions.
+Tested with Slurm 22.05; options are those of sbatch(1), squeue(1) and scancel(1). `squeue --json`
+is not used: its format changes between versions.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _STATES = {
 _HELD = re.compile(r"\bheld\b|JobHeld", re.IGNORECASE)
 _FORMAT = "%i|%T|%r|%N"
 
-# These would override what the script says (sbatch(1), INPUT ENVIRONMENT VARIABLES), so that
-# another job is submitted than the one that was shown, or hide jobs (squeue(1), scancel(1)).
+# Variables that would override the script that was shown (sbatch(1), INPUT ENVIRONMENT VARIABLES),
+# or hide jobs (squeue(1), scancel(1)).
 _OVERRIDES = (
     *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT", "SBATCH_HINT"),
     *("SBATCH_MEM_PER", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE"),
@@ -85,7 +85,7 @@ _ID = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Slurm:
-    """Slurm; each worker is a task of an array, or a job without one when it is alone."""
+    """Slurm; each worker is a task of an array, a single worker a plain job."""
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -108,7 +108,7 @@ class Slurm:
         )
         if answer.failed:
             raise refused(answer, queue, job, _BLAMES)
-        # `id`, or `id;cluster` where there are several.
+        # `id`, or `id;cluster` where there are several clusters.
         job_id = answer.stdout.strip().partition(";")[0]
         if not _ID.fullmatch(job_id):
             raise without_id(answer, "number")
@@ -164,14 +164,14 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     if job.node:
         yield f"--nodelist={job.node}"
     if job.after:
-        # Not afterok: after a job that failed it would stay in the queue for ever.
+        # Not afterok: after a failed job it would stay in the queue for ever.
         yield f"--dependency=afterany:{':'.join(job.after)}"
     yield "--requeue"
     yield "--open-mode=append"
-    # To the worker alone, which the script has become; up to a minute early.
+    # B: to the script's process only, which is the worker after its exec; up to a minute early.
     yield f"--signal=B:USR1@{warning_s(queue.time_limit_s)}"
-    # Programs are found as in the shell that submits; the worker itself takes out OMP_* and the
-    # like. No srun is used, which would take its own part of this from SLURM_EXPORT_ENV.
+    # The job finds programs as the submitting shell does; the worker itself removes OMP_* and the
+    # like. srun is not used: it would choose variables of its own by SLURM_EXPORT_ENV.
     yield "--export=ALL"
     number = str(job.first_worker) if job.workers == 1 else "%a"
     yield f"--output={log_file(job, 'worker', number)}"
@@ -179,9 +179,9 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
 
 
 def _knows_none(answer: CommandResult) -> bool:
-    """Whether squeue has refused because it was asked for one job, and knows it no longer.
+    """Return whether squeue failed because the only job in its query is one that it has forgotten.
 
-    Of several jobs it leaves out those that it does not know.
+    In a query for several jobs it leaves out unknown ones.
     """
     return not answer.problem and "Invalid job id" in answer.stderr
 
@@ -201,7 +201,6 @@ def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
 def _state(
     worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: CommandResult
 ) -> JobState:
-    """Return what the lines tell of a worker's job."""
     if not _ID.fullmatch(job_id.partition("_")[0]):
         return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
     if job_id not in told:
