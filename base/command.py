@@ -1,4 +1,4 @@
-"""Running a command of the system: one way to start it, to bound it and to say what went wrong."""
+"""Run a command of the system within limits, and report how it ended."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from typing import IO, Any
 from base.shortage import ShortageError, is_shortage, tells_of_shortage
 from base.text import one_line, printable
 
-# Commands that are asked load libraries at most; one that needs this long hangs.
+# These commands do little more than load libraries; one that needs this long hangs.
 LIMIT_S = 10.0
-# A full answer for a thousand jobs of PBS, the wordiest, has two megabytes.
+# PBS prints the most of all batch systems: two megabytes for a thousand jobs.
 MAX_BYTES = 16 * 1024 * 1024
 _PIECE = 65536
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended; `problem` says why it did not, else it is empty.
+    """How a command ended; if it did not end by itself, `problem` says why, else it is empty.
 
-    `command` is the command line as one would type it; `started` says whether it was, and `short`
-    what the host was short of to start it.
+    `command` is the command line as a user types it. `started` says whether it was started; `short`
+    is the host's shortage that prevented this, or empty.
     """
 
     command: str
@@ -43,12 +43,12 @@ class CommandResult:
 
     @property
     def failed(self) -> bool:
-        """Whether it did not end, or with an exit status that is not 0."""
+        """Whether the command did not end, or ended with an exit status other than 0."""
         return bool(self.problem) or self.status != 0
 
     @property
     def error(self) -> str:
-        """What went wrong, in one line: the command's own words where it has any."""
+        """What went wrong, in one line, with the command's own message if it printed one."""
         if self.problem:
             return f"`{self.command}` {self.problem}"
         words = one_line(self.stderr) or one_line(self.stdout) or "no message"
@@ -64,11 +64,10 @@ def run(
     write: IO[bytes] | None = None,
     **rights: Any,  # noqa: ANN401 - user, group and other arguments of subprocess.Popen
 ) -> CommandResult:
-    """Run a command to its end, and return how that was; never raises for what the command does.
+    """Run a command and return how it ended; never raises for what the command does.
 
-    It reads the file `read`, or nothing, on its stdin, and prints into `write`, or into the result.
-    After `limit_s` seconds, or when it prints more than MAX_BYTES into the result, it is killed
-    with all that it has started.
+    Its stdin is the file `read`, or empty; its stdout goes to `write`, or into the result. After
+    `limit_s` seconds, or more than MAX_BYTES of output for the result, its process group is killed.
     """
     shown = shlex.join(command) + (f" < {shlex.quote(str(read))}" if read else "")
     if environment is not None:
@@ -109,7 +108,7 @@ def _not_started(
 
 
 def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> CommandResult:
-    """Read what a process prints until it ends, or end it."""
+    """Read what a process prints until it ends; kill it at a limit."""
     stdout, stderr = bytearray(), bytearray()
     texts = {process.stdout: stdout, process.stderr: stderr}
     deadline = time.monotonic() + limit_s
@@ -127,7 +126,7 @@ def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> C
 
 
 def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float) -> str:
-    """Add what comes to each stream's text until all are closed; return why that was given up."""
+    """Append each stream to its text until all are closed; return why reading stopped early."""
     with selectors.DefaultSelector() as selector:
         for stream, text in texts.items():
             selector.register(stream, selectors.EVENT_READ, text)
@@ -146,7 +145,7 @@ def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process with all that it has started."""
+    """Kill the process group that a process leads."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -161,9 +160,9 @@ def ask(
 ) -> str | None:
     """Return what a command prints on stdout, or None when it cannot be started, hangs or fails.
 
-    It fails when its exit status is none of `statuses`, and hangs after `limit_s` seconds. What
-    it prints on stderr follows `with_stderr`. Raises ShortageError when the host is short of what
-    it takes to ask: that says nothing of the command.
+    It fails when its exit status is none of `statuses`, and hangs after `limit_s` seconds. With
+    `with_stderr` its stderr is appended. Raises ShortageError when the host lacks what a process
+    needs, which is not the command's fault.
     """
     answer = run(command, limit_s, environment=environment)
     if answer.short:
@@ -180,7 +179,7 @@ def ask(
 
 def wait_for(process: subprocess.Popen[bytes], limit_s: float) -> None:
     """Wait for a child's end; raises subprocess.TimeoutExpired after `limit_s` seconds."""
-    # Without pidfd_open(2) (Linux before 5.3, or a sandbox) as Popen does it.
+    # Without pidfd_open(2) (Linux before 5.3, or a sandbox) Popen.wait polls instead.
     with contextlib.suppress(OSError):
         if process.returncode is None:
             descriptor = os.pidfd_open(process.pid)

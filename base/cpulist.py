@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-# The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86; a larger number is no CPU number,
-# and "0-99999999999" must not be expanded.
+# The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86. A number above this one is no CPU
+# number, and "0-99999999999" must not be expanded.
 MAX_CPU = 65535
-# Each CPU once, as a part of its own: no kernel writes a longer list.
+# Every CPU once, each as a part of its own: no kernel writes a longer list.
 MAX_PARTS = MAX_CPU + 1
 MAX_CHARACTERS = MAX_PARTS * len(f"{MAX_CPU}, ")
 
@@ -22,14 +22,14 @@ _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?", re.ASC
 def parse_cpulist(text: str) -> tuple[int, ...]:
     """Return the CPU numbers of a list such as `0-3,8`, ascending and without repeats.
 
-    An empty or blank list is an empty tuple. The kernel's `first-last:used/group` stride form is
-    understood. Raises ValueError for anything else, naming the part that is wrong, and for a list
-    that is longer than one of every CPU there can be.
+    An empty or blank list is an empty tuple. The kernel's stride form, `first-last:used/group`, is
+    accepted. Raises ValueError for anything else, naming the part that is wrong, and for a list
+    that is longer than one of all possible CPUs.
     """
     parts = text.split(",") if len(text) <= MAX_CHARACTERS else ()
     if not 0 < len(parts) <= MAX_PARTS:
         raise ValueError(f"{len(text)} characters are too many for a list of CPUs")
-    # A set of bits: what is listed a thousand times takes no more room, and little more time.
+    # A bit mask: a CPU that is listed a thousand times takes no more memory, and little more time.
     cpus = 0
     for part in filter(None, map(str.strip, parts)):
         match = _RANGE.fullmatch(part)
@@ -45,7 +45,7 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
 
 
 def _every(used: int, group: int, length: int) -> int:
-    """Return `length` bits, of each group from the lowest on the first `used` ones set."""
+    """Return `length` bits; of every `group` bits, the lowest `used` ones are set."""
     bits, width = (1 << used) - 1, group
     while width < length:
         bits |= bits << width

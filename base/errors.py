@@ -17,7 +17,7 @@ class UserError(Exception):
 
 
 class StudyError(UserError):
-    """A study that was asked for correctly and could not be carried through."""
+    """A correct request that could not be carried out."""
 
     exit_status = 1
 
@@ -44,4 +44,4 @@ class ConfigError(UserError):
 
 
 class StoppedError(StudyError):
-    """The work was stopped in good order: what is left is made by who comes after."""
+    """The work was stopped in good order; a later attempt makes the runs that are left."""

@@ -1,4 +1,4 @@
-"""Reading files that anybody may have made, and writing files whole, whatever ends this process."""
+"""Read files that anybody may have made, and write files whole, whatever ends this process."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from pathlib import Path
 
 from base.errors import StudyError
 
-# What never ends or never begins (devices, pipes, terminals) is refused before it is opened, since
-# opening alone can do harm; without waiting, for files of the kernel that wait for news.
+# Devices, pipes and terminals are refused before they are opened: their data may never end or never
+# begin, and opening alone can do harm. O_NONBLOCK is for kernel files that block until news.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotAFileError(OSError):
-    """Something else than a file stands there."""
+    """The path is something else than a regular file."""
 
     def __init__(self) -> None:
         super().__init__(errno.EINVAL, "not a regular file")
 
 
 def open_given(path: str | Path, links: bool = True) -> int:
-    """Return a descriptor of a regular file to read from, also behind a link if `links`.
+    """Return a descriptor to read a regular file; a link to one is followed if `links`.
 
     Raises OSError when there is none or it cannot be read, ValueError for a name with a NUL.
     """
     if not stat.S_ISREG(os.stat(path, follow_symlinks=links).st_mode):  # noqa: PTH116
         raise NotAFileError
     descriptor = os.open(path, _FLAGS if links else _FLAGS | os.O_NOFOLLOW)
-    # Looked at again, for it may have been exchanged meanwhile.
+    # Checked again: the file may have been replaced since.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise NotAFileError
@@ -57,9 +57,8 @@ def read_given(path: str | Path, most: int, links: bool = True) -> bytes:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file under a temporary name beside it, then rename it; its folder is made.
 
-    Its content is on the disk before its name is, as some file systems would otherwise have an
-    empty file there after a power cut. Raises OSError when the folder cannot be written; nothing is
-    left behind then.
+    The content is synced before the rename: otherwise some file systems have an empty file after a
+    power cut. Raises OSError when the folder cannot be written; nothing is left behind then.
     """
     # Not the process number: on a shared file system two nodes may have the same.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -74,13 +73,13 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    # Where a file system cannot tell, the file's own fsync has to do.
+    # Where a file system cannot sync a folder, the fsync of the file has to do.
     with suppress(OSError):
         sync_folder(path.parent)
 
 
 def is_full(error: OSError) -> bool:
-    """Return whether the disk is full, or what a user may have of it."""
+    """Return whether the disk, or the user's quota of it, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -97,12 +96,12 @@ def sync_folder(folder: Path) -> None:
 
 
 class UnsafeError(Exception):
-    """Somebody else may have written, or could write, what would be believed; says why."""
+    """Another user may have written a file, or could write it; the text says why."""
 
 
 @contextmanager
 def closed_to_others() -> Iterator[None]:
-    """Let nobody else write what is made in the block, whatever the umask."""
+    """Let nobody else write the files that the block makes, whatever the umask."""
     before = os.umask(_BY_OTHERS)
     try:
         yield
@@ -111,28 +110,28 @@ def closed_to_others() -> Iterator[None]:
 
 
 def check_roots_folder(folder: Path) -> None:
-    """Raise UnsafeError when somebody but root could rename files of a folder, or the folder.
+    """Raise UnsafeError when anybody but root could rename a folder or the files in it.
 
-    Raises OSError when it cannot be looked at.
+    Raises OSError when the folder, or one above it, cannot be read.
     """
     folder = folder.resolve()
-    # In a container with users of its own nothing but its files may be its root's.
+    # In a container with its own user namespace, `/` may belong to another user than 0.
     trusted = {0, Path("/").stat().st_uid}
     for path in (folder, *folder.parents):
         found = path.stat()
         if found.st_uid not in trusted:
             raise UnsafeError(f"{path} is not root's")
-        # In a folder such as /tmp nobody else can rename what is root's.
+        # In a sticky folder such as /tmp nobody else can rename root's files.
         sticky = found.st_mode & stat.S_ISVTX and path != folder
         if found.st_mode & _BY_OTHERS and not sticky:
             raise UnsafeError(f"others may write {path}")
 
 
 def read_own(path: Path, most_bytes: int) -> tuple[bytes, int]:
-    """Return up to one byte more than `most_bytes` of a file of this user or of root, and whose.
+    """Return at most `most_bytes` + 1 bytes of this user's or root's file, and its owner's uid.
 
-    No link is followed, and nothing is waited for. Raises UnsafeError when the file is somebody
-    else's or others may write it, OSError when it cannot be read.
+    No link is followed, and opening does not block. Raises UnsafeError when the file belongs to
+    somebody else or others may write it, OSError when it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
@@ -147,7 +146,7 @@ def read_own(path: Path, most_bytes: int) -> tuple[bytes, int]:
 def write_synced(path: Path, data: bytes) -> None:
     """Write a new file that everybody may read, and wait until it is on the disk.
 
-    What is there under this name is a torn one, or somebody's trap: it is removed.
+    A file that has the name already is incomplete, or somebody's trap: it is removed.
     """
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -160,7 +159,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside the records so that it is there whole or not at all.
+    """Write a file whole or not at all.
 
     Raises StudyError when the folder cannot be written.
     """

@@ -1,4 +1,4 @@
-"""JSON files beside a study's results, which somebody else may have written, as dataclasses."""
+"""Read JSON files beside a study's results, which anybody may have written, as dataclasses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_NUMBER = 10**10
 
 
 def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[str, Any]:
-    """Return what a file of at most so many bytes holds, also behind a link if `links`.
+    """Return the JSON object in a file of at most `most` bytes; a link is followed if `links`.
 
     Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
     """
@@ -36,9 +36,9 @@ def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[
 
 
 def structured(kind: type[Table], data: dict[str, Any], **known: object) -> Table:
-    """Return the dataclass whose fields a JSON object holds, each of its declared type.
+    """Return a dataclass from the fields of a JSON object, each of its declared type.
 
-    Fields that are `known` are not looked for in the object, and what else it holds is passed over.
+    Fields in `known` are not read from the object, and other keys of the object are ignored.
     A number is from 0 to 10^10. Raises ValueError, naming the field, for anything else.
     """
     hints = get_type_hints(kind)
@@ -53,7 +53,7 @@ def structured(kind: type[Table], data: dict[str, Any], **known: object) -> Tabl
 
 
 def _value(kind: Any, value: object, name: str) -> object:  # noqa: ANN401 - any type
-    """Return a plain value as one of a field's type."""
+    """Return a JSON value as a field's type; `name` is the field's."""
     if get_origin(kind) is UnionType:
         (inner,) = (each for each in get_args(kind) if each is not type(None))
         return None if value is None else _value(inner, value, name)

@@ -1,6 +1,6 @@
-"""Matching a user's regular expression with a limit on its CPU time.
+"""Match a user's regular expression with a limit on its CPU time.
 
-Python's engine goes back and tries again: `(a+)+b` takes a time exponential in a line of a's.
+Python's engine backtracks: the time of `(a+)+b` is exponential in the length of a line of a's.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 LIMIT_S = 5.0
-# Up to this long a pattern without nested repeats takes milliseconds, and any other one looks for
-# signals while it tries. In a longer text the engine may not look for a minute (`\s+x` in blanks).
+# In a text up to this long, a pattern without nested repeats takes milliseconds, and the engine
+# checks for signals during any other. In a longer text it may not for a minute (`\s+x` in blanks).
 _SHORT_CHARACTERS = 1 << 14
 _SPANS = struct.Struct("=4q")
 
@@ -27,7 +27,7 @@ Spans = tuple[int, int, int, int]
 
 
 class TooSlowError(Exception):
-    """A pattern was not decided within its CPU time."""
+    """A pattern took longer than its limit of CPU time."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__(
@@ -42,7 +42,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def last_match(pattern: str, text: str) -> Spans | None:
-    """Return where a pattern with a group matches last in the lines; raises TooSlowError."""
+    """Return the spans of the last match of a pattern with a group; raises TooSlowError."""
     return _limited(_last, pattern, text)
 
 
@@ -70,7 +70,7 @@ def _spans(match: re.Match[str] | None) -> Spans | None:
 
 @contextmanager
 def _raising(error: TooSlowError) -> Iterator[None]:
-    """Raise the error in the block once it has used its CPU time."""
+    """Raise the error in the block once it has used LIMIT_S of CPU time."""
 
     def too_slow(_number: int, _frame: FrameType | None) -> None:
         raise error
@@ -85,7 +85,7 @@ def _raising(error: TooSlowError) -> Iterator[None]:
 
 
 def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
-    """Search in a process that the kernel ends when its CPU time is over."""
+    """Search in a child process that the kernel ends after LIMIT_S of CPU time."""
     receiver, sender = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -106,7 +106,7 @@ def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM:
         raise TooSlowError(pattern)
     if len(found) != _SPANS.size:
-        # Nothing else ends it but the kernel, or an allocation that failed.
+        # Only a lack of memory ends the child without a result: the kernel, or an allocation.
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     start, end, start_1, end_1 = _SPANS.unpack(found)
     return None if start < 0 else (start, end, start_1, end_1)

@@ -16,7 +16,7 @@ class Reading:
 
 
 def number_or_nan(value: object) -> float:
-    """Return a measured number; NaN for what is none, a truth value or infinite included."""
+    """Return a measured value as a float; NaN if it is no number, a bool or infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
     try:

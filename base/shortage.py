@@ -1,7 +1,7 @@
-"""A passing shortage on the host: no process, open file or memory left for what a run needs.
+"""A passing shortage on the host: a run needs a process, an open file or memory, and none is left.
 
-It says nothing about the program or the mapping. A run that meets one is interrupted, not failed,
-and its study gives up, as for a full disk: the next start makes the run.
+It is no fault of the program or the mapping. The run is recorded as interrupted, not failed, and
+the study stops, as for a full disk: the next start makes the run.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from base.errors import StudyError
 # fork(2), open(2), execve(2): too many processes, too many open files of this process or of the
 # system, too little memory.
 SHORTAGES = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-# How launchers, run with LC_ALL=C, say the same. The dynamic loader has no text for some errors
-# (glibc elf/dl-minimal.c), dash has one of its own.
+# The same errors in messages of launchers, run with LC_ALL=C. The dynamic loader has no text for
+# some errors (glibc elf/dl-minimal.c), dash has one of its own.
 _WORDS = (
     *map(os.strerror, SHORTAGES),
     *(f"cannot open shared object file: Error {number}" for number in SHORTAGES),
     "Cannot fork",
 )
-# What the dynamic loader says before a program begins (exit status 127), and what the OpenMP
-# runtimes say when the kernel refuses them a thread (libgomp/team.c, openmp/kmp i18n/en_US.txt).
+# Messages of the dynamic loader before a program begins (exit status 127), and of the OpenMP
+# runtimes when the kernel refuses them a thread (libgomp/team.c, openmp/kmp i18n/en_US.txt).
 _LOADER = "error while loading shared libraries: "
 _NO_THREAD = ("libgomp: Thread creation failed: ", "OMP: System error #")
 _LOADER_STATUS = 127
 
 
 class ShortageError(StudyError):
-    """The host was short of something; the text says who was refused what."""
+    """The host was short of something; the text says which command was refused, and why."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(
@@ -45,7 +45,7 @@ def is_shortage(error: OSError) -> bool:
 
 
 def shortage_of(error: BaseException) -> str:
-    """Return in words what the host was short of; empty when the error is another one."""
+    """Return the shortage that an error reports, in words; empty for any other error."""
     if isinstance(error, OSError):
         if is_shortage(error):
             return f"a run could not be started, or not be watched: {error.strerror}"
@@ -55,14 +55,14 @@ def shortage_of(error: BaseException) -> str:
 
 
 def tells_of_shortage(text: str) -> bool:
-    """Return whether a command says that it was refused a process, an open file or memory."""
+    """Return whether a message reports that a process, an open file or memory was refused."""
     return any(word in text for word in _WORDS)
 
 
 def shortage_in(exec_errno: int | None, status: int | None, stderr: str) -> str:
-    """Return in words what a program was refused, as far as it is known; empty if nothing.
+    """Return the shortage that a program met, in words, as far as it is known; empty if none.
 
-    `exec_errno` is why it could not be started, `status` its exit status.
+    `exec_errno` is the error of its start, if that failed; `status` is its exit status.
     """
     if exec_errno in SHORTAGES:
         return f"the program could not be started: {os.strerror(exec_errno)}"

@@ -1,15 +1,14 @@
-"""One declaration of a table, from which decoding, its messages and its documentation follow.
+"""Tables, each declared once as a dataclass: decoding, messages and documentation follow from it.
 
-A table is a dataclass. A field that is a key of the table says so in its annotation, by the kind of
-value it takes and by what it means::
+A field is a key of the table if its annotation has a `Kind`; the text is the key's meaning::
 
     threads: Annotated[int, Count("a thread count", 1, 4096), "how many threads run"] = 1
 
-A field with a default may be left out. `Called` gives the key another name than the field has, and
-`Without` says what holds where the key is left out, when the default does not tell.
+A key whose field has a default may be left out. `Called` gives the key another name than the field,
+and `Without` documents what holds without the key where the default does not show it.
 
-Every mistake is found, not the first one only, and what is valid beside the mistakes is passed on,
-so that rules between tables can be checked at the same time.
+All mistakes are reported, not the first one only. The valid values are passed on beside them, so
+that rules between tables are checked at the same time.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Path = tuple[str | int, ...]
 Mistakes = list[tuple[Path, str]]
 
 MAX_ITEMS = 1000
-# A table with more unknown keys is of another kind of file; a longer list of them helps nobody.
+# A table with more unknown keys belongs to another kind of file; a longer list does not help.
 MAX_UNKNOWN_KEYS = 50
 
 # Names become parts of file names and columns of tables.
@@ -40,14 +39,13 @@ _NOT_THERE = object()
 
 
 class AtKey(str):
-    """A message about a key itself, to be shown where the key stands instead of its value."""
+    """A message about a key itself; its position is that of the key, not of the value."""
 
 
 class InvalidError(ValueError):
-    """All mistakes of a value, by their paths; `valid` is what was valid of it all the same.
+    """All mistakes of a value, with their paths; `valid` has the parts of it that are valid.
 
-    Where items of a list are wrong, `valid` has None in their places, so that an item's place in
-    the list stays its place in the file.
+    For each wrong item of a list `valid` has None, so that the other items keep their index.
     """
 
     def __init__(self, mistakes: str | Iterable[tuple[Path, str]], valid: object = None) -> None:
@@ -61,12 +59,12 @@ class InvalidError(ValueError):
         return self.mistakes[0][1]
 
     def below(self, *steps: str | int) -> Mistakes:
-        """Return the mistakes as those of what holds the value at the end of these steps."""
+        """Return the mistakes with these steps before their paths."""
         return [((*steps, *path), message) for path, message in self.mistakes]
 
 
 class Kind(ABC):
-    """What a value may be; `expected` says it in messages: `'x' is not {expected}`."""
+    """What a value may be; `expected` describes it in messages: `'x' is not {expected}`."""
 
     def __init__(self, expected: str) -> None:
         self.expected = expected
@@ -93,7 +91,7 @@ class Called:
 
 @dataclass(frozen=True)
 class Without:
-    """What documentation says of a key that is left out, when the default does not tell."""
+    """The documentation of a key that is left out, where the default does not show it."""
 
     told: str
 
@@ -102,7 +100,7 @@ class Without:
 class Key:
     """A key of a table: its name, the field that takes it, and what it means.
 
-    `default` is MISSING for a key that must be there; `without` is empty where the default tells.
+    `default` is MISSING for a required key; `without` is empty where the default says enough.
     """
 
     name: str
@@ -162,22 +160,22 @@ class Table(Kind):
 
     @property
     def key_names(self) -> list[str]:
-        """The names of its keys, in their order, and of those that stand beside them."""
+        """The names of its keys, in their order; a `Beside` counts as its own keys."""
         return [key.name for key in flat(keys_of(self.declared))]
 
     def decode(self, value: Any, **known: object) -> Any:  # noqa: ANN401
-        """Return the dataclass; fields that are `known` are no keys of this table."""
+        """Return the dataclass; fields in `known` are no keys of this table."""
         values, mistakes = self.values(value, **known)
         if mistakes:
             raise InvalidError(mistakes, values)
         return self.build(values)
 
     def build(self, values: dict[str, Any]) -> Any:  # noqa: ANN401 - what the table declares
-        """Return what these values of all fields make."""
+        """Return what the values of all fields are decoded to."""
         return self.declared(**values)
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
-        """Return the valid values by their fields, and the mistakes beside them."""
+        """Return the valid values by field, and all mistakes."""
         if not isinstance(value, dict):
             raise self.refuse(value)
         keys = [key for key in keys_of(self.declared) if key.field not in known]
@@ -223,7 +221,7 @@ class Table(Kind):
 
 
 class AsWritten(Table):
-    """A table whose values are looked up before its dataclass can be made; they stay a dict."""
+    """A table that stays a dict: its values are looked up before its dataclass can be made."""
 
     def build(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values as they are."""
@@ -231,15 +229,15 @@ class AsWritten(Table):
 
 
 class Beside(Table):
-    """A dataclass whose keys stand in the table around it; it is absent where none of them does."""
+    """A dataclass whose keys stand in the enclosing table; without any of them it is absent."""
 
     def part_of(self, around: dict[str, Any]) -> dict[str, Any]:
-        """Return what the table around has of these keys."""
+        """Return the entries of the enclosing table that belong to these keys."""
         names = self.key_names
         return {name: value for name, value in around.items() if name in names}
 
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
-        """Return them as a table does; what is missing is told at the first key that is there."""
+        """Return them as `Table` does; a missing key is reported at the first key that is there."""
         values, mistakes = super().values(value, **known)
         assert isinstance(value, dict)
         first = next(iter(value))
@@ -279,7 +277,7 @@ class OneOrMore(Kind):
 
 
 class ByName(Kind):
-    """A table from names to values; a `Table` is told its name, which is none of its keys then."""
+    """A table from names to values; an inner `Table` gets its `name` from here, not from a key."""
 
     def __init__(self, inner: Kind) -> None:
         super().__init__(f"a table from names to {inner.expected}")
@@ -320,22 +318,22 @@ class ByName(Kind):
 
 
 class Listed(ByName):
-    """A table from names to tables that know their names, as a tuple of what these mean."""
+    """A table from names to tables with a field `name`, decoded to a tuple."""
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
-        """Return what the values mean, in their order."""
+        """Return the decoded values, in their order."""
         return tuple(super().decode(value).values())
 
 
 class As(Kind):
-    """A value of a kind, as what a function makes of it."""
+    """A value of a kind, converted by a function."""
 
     def __init__(self, inner: Kind, made: Callable[[Any], Any]) -> None:
         super().__init__(inner.expected)
         self.inner, self.made = inner, made
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
-        """Return what the function makes of a value of the kind."""
+        """Return the converted value."""
         return self.made(self.inner.decode(value))
 
     def schema(self) -> dict[str, Any]:
@@ -360,7 +358,7 @@ class Either(Kind):
 
 
 def flat(keys: Iterable[Key]) -> list[Key]:
-    """Return the keys, each `Beside` replaced by those that stand beside the others."""
+    """Return the keys, each `Beside` replaced by its own keys."""
     found: list[Key] = []
     for key in keys:
         kind = key.kind
@@ -380,7 +378,7 @@ def _unknown_keys(table: dict[str, Any], known: Collection[str]) -> Mistakes:
 def _each(
     items: Iterable[tuple[Any, Any]], decode: Callable[[Any, Any], Any]
 ) -> tuple[dict[Any, Any], Mistakes]:
-    """Return what is valid of every item by its index or name, and the mistakes of all items."""
+    """Return the valid part of each item by its index or name, and the mistakes of all items."""
     loaded: dict[Any, Any] = {}
     mistakes: Mistakes = []
     for step, item in items:

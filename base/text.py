@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
-# What a command or a file says in a message.
+# For the own text of a command or a file in a message.
 MAX_LINE_CHARACTERS = 600
 # Programs are built with -march=native unless told otherwise.
 _MEANS = {
@@ -52,10 +52,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def printable(text: str, kept: str = "\n\t") -> str:
-    """Return a text with U+FFFD for each character that is not printed, but for those `kept`.
+    """Return a text with U+FFFD for each unprintable character, except those in `kept`.
 
-    Such characters command a terminal, turn the order in which a line is read, or are parts of
-    names that are no UTF-8.
+    Such characters control a terminal, reverse the order in which a line is read, or are parts of
+    names that are not UTF-8.
     """
     if text.isprintable():
         return text
@@ -63,7 +63,7 @@ def printable(text: str, kept: str = "\n\t") -> str:
 
 
 def one_line(text: str, most: int = MAX_LINE_CHARACTERS) -> str:
-    """Return a text of lines as one that is printed, cut after so many characters."""
+    """Return a text of lines as one printable line, cut after `most` characters."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= most else line[:most] + "…"
 
@@ -74,17 +74,17 @@ def plural(count: int, what: str) -> str:
 
 
 def as_typed(path: str | Path) -> str:
-    """Return a path as an argument of a command that a shell reads.
+    """Return a path as an argument on a shell's command line.
 
-    One that begins with a dash gets its folder, so as to be no option. One with characters that are
-    not printed is written in octal digits between $' and ', which POSIX.1-2024 and bash know.
+    Before a leading dash it gets `./`, so that it is no option. Its unprintable characters are
+    written as octal digits between $' and ', which POSIX.1-2024 and bash understand.
     """
     text = str(path)
     return word_as_typed(f"./{text}" if text.startswith("-") else text)
 
 
 def word_as_typed(text: str) -> str:
-    """Return any word of a command as it is given to a shell; unprinted characters as above."""
+    """Return any word as a shell reads it; unprintable characters as in `as_typed`."""
     if text.isprintable():
         return shlex.quote(text)
     return "$'" + "".join(map(_octal, os.fsencode(text))) + "'"
@@ -97,7 +97,7 @@ def _octal(byte: int) -> str:
 
 
 def ended_by(number: int) -> str:
-    """Return `ended by SIGKILL`, with what it means where that is not plain."""
+    """Return `ended by SIGKILL`, with an explanation for the signals in _MEANS."""
     try:
         known = signal.Signals(number)
     except ValueError:

@@ -9,7 +9,7 @@ from base.text import shown
 
 SECONDS_OF_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
-# A month: longer than any batch system lets a job run, so a longer one is a slip of the pen.
+# A month: no batch system lets a job run longer, so a longer duration is a typing error.
 MAX_DURATION_S = 31 * 24 * 3600.0
 
 # Digits are bounded so that no number overflows to infinity or takes long to convert.
@@ -57,7 +57,7 @@ def utc_now(timespec: str = "seconds") -> str:
 
 
 def parse_share(value: object) -> float | None:
-    """Return a percentage between nothing and all as a share; None for what is no percentage.
+    """Return a percentage such as `1%` as a share; None if the value is no percentage.
 
     Raises ValueError for 0 % and for 100 % and more.
     """

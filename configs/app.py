@@ -75,7 +75,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Size:
-    """A problem size. `expect` are the ends of the range in which each metric must come out."""
+    """A problem size; `expect` has both ends of the range in which each metric must be."""
 
     name: str
     arguments: Annotated[
@@ -144,7 +144,7 @@ class Check:
 
 @dataclass(frozen=True)
 class OwnPlacement:
-    """How a program is told about its threads' CPUs; either is empty for a program that cannot."""
+    """The arguments that pass its threads' CPUs to a program; empty where it takes none."""
 
     pin: Annotated[
         tuple[str, ...],
@@ -159,7 +159,7 @@ class OwnPlacement:
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Refuse arguments without the place of the CPUs."""
+        """Refuse arguments without `{cpus}`, the place of the CPUs."""
         for key, arguments in values.items():
             if not any("{cpus}" in argument for argument in arguments):
                 yield (key,), "has no {cpus}, the place of the CPU of each thread"
@@ -257,7 +257,7 @@ class App:
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Find what does not go with the app's own sizes, schedules and metrics."""
+        """Refuse arguments, schedules and expected metrics that do not fit the app's own tables."""
         if "{size}" not in values.get("arguments", App.arguments):
             yield ("arguments",), "has no {size}, the place of the size's arguments"
         default, kinds = values.get("default_schedule"), values.get("schedules", ())
@@ -265,7 +265,7 @@ class App:
             listed = ", ".join(filter(None, kinds)) or "none"
             message = f"{shown(default)} is not among the app's schedules ({listed})"
             yield ("default_schedule",), message
-        # Where one of them is wrong, they are still a table by their names.
+        # If one metric is invalid, `metrics` is a table by name, not a tuple.
         known = [getattr(metric, "name", metric) for metric in values.get("metrics", ())]
         for name, size in values.get("sizes", {}).items():
             for metric in size.expect if isinstance(size, Size) else ():
@@ -275,7 +275,7 @@ class App:
 
 
 def schedule_problem(app: App, schedule: str) -> str | None:
-    """Return why a study cannot ask this app for a schedule, or None."""
+    """Return why a study cannot run this app with a schedule, or None."""
     if not app.schedules:
         return f"app {app.name!r} has no loops that take a schedule; leave {schedule!r} out"
     if kind_of(schedule) not in app.schedules:

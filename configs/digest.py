@@ -10,27 +10,26 @@ from typing import Any
 
 from configs.study import AppChoice, Study
 
-# Where the study stands, what it is called in tables, forecasts, what is done beside its runs, on
-# which nodes they are made, how many of them at most, and how long a race may take: they change
-# no run.
+# These change no run: where the study stands, its names in tables, forecasts, what is done beside
+# its runs, on which nodes they are made, how many of them at most, and how long a race may take.
 _NOT_ASKED_FOR = (
     *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
     *("implementation", "algorithm", "obtain", "engine"),
     *("repetitions", "within_s", "runs"),
 )
-# Keys inside a study's parts that came later: where they are not used, they are left out.
+# Keys of a study's parts that are left out where unused, so that they change no digest there.
 _LATER = ("placement", "mappings", "oversubscribe", "command", "expect", "vcpu_mappings")
-# Where an app's text is put in; no text of a file has a NUL.
+# The place of an app's text; no text of a file has a NUL.
 _PLACE = re.compile(r'"\\u0000([0-9]+)"')
 
 
 def study_digest(study: Study) -> str:
     """Return the hexadecimal SHA-256 of the study's canonical JSON (sorted keys, no spaces).
 
-    What a study does not ask for (None) is left out: a new key leaves older studies what they were.
+    Keys that a study does not use (None) are left out: a new key leaves other digests as they are.
     """
     asked = {key: value for key, value in _fields(study).items() if value is not None}
-    # A thousand entries may name the same app, of which each would be a copy in one text.
+    # A thousand entries may name the same app, and one text would have a copy of it for each.
     apps = {id(choice.app): choice.app for choice in study.apps}
     places = {which: f"\0{number}" for number, which in enumerate(apps)}
     asked["apps"] = [_fields(choice) | {"app": places[id(choice.app)]} for choice in study.apps]
@@ -42,7 +41,7 @@ def study_digest(study: Study) -> str:
 
 
 def _fields(it: Study | AppChoice) -> dict[str, Any]:
-    """Return the fields as asdict does, without what is in their apps."""
+    """Return the fields as asdict does, without `app` and `apps`."""
     apps = {"app", "apps"}
     return {
         field.name: _plain(getattr(it, field.name))

@@ -1,8 +1,8 @@
-"""Finding studies, apps and mappings: those of the installation, and those of a user's own.
+"""Find studies, sites, apps and mappings of the installation, and a user's own.
 
 The installation is the folder that holds `configs/`. A user's study may stand anywhere; apps that
-it names are looked for in `apps/` beside it, then in the installation. What reads YAML is
-imported when something is loaded, since starting up must not wait for it.
+it names are looked for in `apps/` beside it, then in the installation. The reader of YAML is
+imported when a file is loaded: the start must not wait for it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ SUFFIXES = (".yaml", ".yml")
 def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = None) -> Study:
     """Return a study of the installation by its name, or a user's own by the path of its file.
 
-    `repetitions` are made instead of those that the file asks for. Raises ConfigError with every
-    mistake in the files that were read, UserError when there is no such study or its file cannot be
-    read.
+    `repetitions` replace those of the file. Raises ConfigError with every mistake in the files that
+    were read, UserError when there is no such study or its file cannot be read.
     """
     from configs.load import parse_study
     from configs.schema.document import read_bytes
@@ -37,7 +36,7 @@ def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = N
 
 
 def read_study(data: bytes, path: str) -> Study:
-    """Return the study of a file's bytes, which is to stand at a path; raises ConfigError."""
+    """Return the study of the bytes of a file to be written at a path; raises ConfigError."""
     from configs.load import parse_study
 
     return parse_study(data, path, _Shelf(Path(path).parent))
@@ -107,7 +106,7 @@ def display_path(path: Path) -> str:
 
 
 def study_argument(study: Study) -> str:
-    """Return what names a study on the command line, in any working directory."""
+    """Return the argument that names a study in any working directory."""
     path = Path(study.path).absolute()
     installed = path.parent == CONFIGS / "studies" and path.suffix in SUFFIXES
     return path.stem if installed else str(path)
@@ -119,7 +118,7 @@ def is_file_name(text: str) -> bool:
 
 
 class _Shelf:
-    """What a study in the folder `beside` can name; each file is read once."""
+    """The apps and mappings that a study in the folder `beside` can name; reads a file once."""
 
     def __init__(self, beside: Path) -> None:
         self.beside = beside

@@ -1,4 +1,4 @@
-"""From the bytes of a YAML file to a study, an app or the mappings, or all of its mistakes."""
+"""Decode the bytes of a YAML file to a study, app, site or mappings, or report all mistakes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _MAPPINGS = Table(MappingsFile, "a file of mappings")
 def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = None) -> Study:
     """Return the study of a file's bytes; `path` is how messages name the file.
 
-    The study is named as its file. With `repetitions` each case is run as often, or at most as
-    often, instead of as the file says. Raises ConfigError with every mistake.
+    The study is named as its file. `repetitions` replaces the file's number of runs of each case,
+    or the highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
     """
     document = parse_yaml(data, path)
     values, problems = _decode_named(_STUDY, document)
@@ -42,14 +42,14 @@ def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = 
     _raise_any(problems + resolver.elsewhere)
     assert isinstance(asked, Repetitions)
     values |= {"repetitions": asked.most, "precision": asked.precision, "race": asked.race}
-    # The copy beside the results must say that another number was run.
+    # The copy of the file beside the results must state the other number.
     told = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
     study = Study(**values, path=path, source=told.encode() + data)
     return replace(study, digest=study_digest(study))
 
 
 def _instead(asked: Repetitions, most: int) -> Repetitions:
-    """Return another number of repetitions; raises UserError where there is none to be chosen."""
+    """Return the repetitions with another number; raises UserError where it is not allowed."""
     if not 1 <= most <= MAX_REPETITIONS:
         raise UserError(f"--repetitions {most}: expected a number from 1 to {MAX_REPETITIONS}")
     if asked.race:
@@ -104,9 +104,9 @@ def _decode_named(table: Table, document: Document) -> tuple[dict[str, Any], lis
 def _decode(
     table: Table, document: Document, value: object
 ) -> tuple[dict[str, Any], list[Problem]]:
-    """Return what is valid of a document by the names of fields, and all its problems.
+    """Return the valid values of a document by field, and all its problems.
 
-    The document's own problems come first, and hide what follows from them at the same place.
+    The document's own problems come first, and hide those that follow at the same place.
     """
     if document.problems and document.value is None:
         return {}, list(document.problems)
@@ -120,7 +120,7 @@ def _decode(
 
 
 def _placed(document: Document, mistakes: Mistakes, known: Iterable[Problem]) -> list[Problem]:
-    """Return the mistakes as problems, but for those at the place of a known problem."""
+    """Return the mistakes as problems, except those at the place of a known problem."""
     taken = {(problem.line, problem.column) for problem in known}
     found = [
         document.problem(path, message, key=isinstance(message, AtKey))

@@ -1,6 +1,6 @@
-"""What a mapping is: which CPUs (selection) x how tightly x by what (mechanism).
+"""What a mapping is: which CPUs (selection) x how tightly (binding) x by what (mechanism).
 
-Which mechanism can express which binding are facts of the tools, not of a node. An affinity mask
+Which mechanism can express which binding depends on the tools, not on a node. An affinity mask
 (taskset, numactl) is one set of CPUs that all threads of a program inherit, so it pins only where
 there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can be one CPU or a whole
 set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). A program that pins its threads itself
@@ -17,7 +17,7 @@ from base.structure import Listed, Path, Table
 from configs.schema.values import Name, Text, Word
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
-# "8 threads on P" would else mean 8 cores or 4 cores twice (SMT).
+# "8 threads on P" could otherwise mean 8 cores, or 4 cores twice (SMT).
 SELECTIONS = {
     "all": "every CPU the process may use: the OS scheduler's choice",
     "pcores": "one CPU of each P-core",
@@ -37,8 +37,8 @@ SELECTIONS = {
     "across-kinds": "a P-core and an E-core in turn, or the first two kinds that the node has",
     "across-packages": "a core of one package and a core of the next in turn",
 }
-# Selections in which threads 2i and 2i + 1 are neighbours; the programs' own words for the same
-# stand in apps/common/placements.hpp.
+# Selections in which threads 2i and 2i + 1 are neighbours; apps/common/placements.hpp has the
+# programs' own words for them.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
 BINDINGS = {
     "none": "threads are left to the OS scheduler",
@@ -58,14 +58,14 @@ EXPRESSED_BY = {
     "pin": ("omp-places", "likwid-pin", "taskset", "numactl", "program"),
 }
 PINS_ONE_THREAD = ("taskset", "numactl")
-# Others have ended before the program's time begins, or are the program's own work. A library of
-# likwid-pin's is preloaded, and pins each thread when the program creates it.
+# Mechanisms that cost time of the run: likwid-pin preloads a library that pins each thread when the
+# program creates it. Others end before the program's time begins, or are the program's own work.
 WITHIN_THE_RUN = ("likwid-pin",)
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """Which CPUs (selection) x how tightly x by what; `mechanism` None is the default one."""
+    """Which CPUs x how tightly x by what; `mechanism` is None for the default one."""
 
     name: Annotated[str, Name("a mapping's name"), "its name in tables"]
     selection: Annotated[str, Word("selection", SELECTIONS), "which CPUs"]
@@ -77,7 +77,7 @@ class Mapping:
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Find what no tool can do."""
+        """Refuse what no mechanism can express."""
         selection, binding = values.get("selection"), values.get("binding")
         mechanism = values.get("mechanism")
         if selection is None or binding is None:

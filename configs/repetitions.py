@@ -13,18 +13,17 @@ from base.structure import As, Called, Either, OneOrMore, Path, Table, Without
 from base.text import shown
 from configs.schema.values import Count, Duration, Name, Percentage, Word
 
-# Two runs have one degree of freedom: their interval is 13 standard errors wide to each side or,
-# when two times happen to agree, nothing, and neither says much of the case.
+# Two runs have one degree of freedom: their interval is 13 standard errors wide to each side, or
+# empty when both times happen to agree, and neither says much about the case.
 MIN_REPETITIONS = 3
 MAX_REPETITIONS = 10000
-# One of the reference before all, and two cases that are tried against each other by the fewest
-# runs that tell anything.
+# A first run of the reference, and the fewest runs by which two cases can be compared.
 MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
 BETTER = ("lower", "higher")
-# What a study may want to know with a precision, and the field of a record that holds it.
+# The measures that a study can ask a precision of, and their fields in a record.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
-# What cases can race for, beside a metric of their app.
+# What cases can race for, besides a metric of their app.
 RACE_OF = {
     "time": "the time that a run takes",
     "energy": "the energy of the packages during a run",
@@ -46,10 +45,10 @@ class Precision:
 
 @dataclass(frozen=True)
 class Race:
-    """Cases that are reliably worse end early, and the best of them is tried against the reference.
+    """Reliably worse cases are eliminated early; the best one is confirmed against the reference.
 
     The reference is the study's first case. `of` is a word of RACE_OF, or the name of a metric of
-    the app; `higher` says that more of it is better. `margin` is a share.
+    the app; `higher` means that more of it is better. `margin` is a share.
     """
 
     of: Annotated[
@@ -91,7 +90,7 @@ class Race:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """At most so many runs of a case; `precision` or `race` say what may end it earlier."""
+    """At most `most` runs of a case; `precision` or `race` may end them earlier."""
 
     most: int
     precision: Precision | None = None
@@ -124,7 +123,7 @@ class UntilPrecise:
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Refuse a range that ends below its beginning."""
+        """Refuse a `min` above `max`."""
         least, most = values.get("min"), values.get("max")
         if least is not None and most is not None and least > most:
             yield ("min",), f"{shown(least)} is more than max, {shown(most)}"
@@ -152,7 +151,7 @@ class RepetitionsKind(Either):
         self.racing = Table(Racing, "a table with the key race")
 
     def decode(self, value: Any) -> Repetitions:  # noqa: ANN401
-        """Return how often, whatever the form."""
+        """Return the repetitions of any of the three forms."""
         if isinstance(value, dict) and "race" in value:
             return Repetitions(MAX_REPETITIONS, race=self.racing.decode(value).race)
         found = super().decode(value)

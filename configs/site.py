@@ -1,7 +1,7 @@
 """What a site is: a file of `configs/sites/`, or a user's own.
 
-Most of what it says of its batch system becomes lines of shell scripts, so that what these values
-may hold is narrow.
+Most keys of its batch system become lines of shell scripts, so that few characters are allowed in
+them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BATCH_SYSTEMS = {
     "lsf": "IBM Spectrum LSF, by bsub, bjobs and bkill",
     "flux": "Flux, by flux submit, flux jobs and flux cancel",
 }
-# Systems whose options ask for so many CPUs; the others give whole nodes as they are.
+# Systems that need the number of CPUs as an option; the others give whole nodes as they are.
 NEED_CPUS = ("pbs", "lsf")
 # Who sets governors at a site.
 GOVERNOR_SETTERS = {
@@ -40,7 +40,7 @@ GOVERNOR_SETTERS = {
 }
 PLACEHOLDER = "{governor}"
 
-# A batch system counts time limits in minutes, and looks at them about as often.
+# A batch system counts time limits in minutes, and checks them about as often.
 MIN_TIME_LIMIT_S = 60.0
 # The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86.
 MAX_CPUS = 8192
@@ -65,10 +65,9 @@ class ScriptWord(Text):
 
 
 class _Directive(Text):
-    """One option of the batch system's own; a text has no line breaks."""
+    """One of the batch system's own options; a text has no line breaks."""
 
     def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the option."""
         text = super().decode(value).strip()
         if not text.startswith("-"):
             raise InvalidError(f"{shown(text)} is not {self.expected}: it begins with -")
@@ -77,10 +76,9 @@ class _Directive(Text):
 
 
 class _Command(Arguments):
-    """A command line that is told which governor to set."""
+    """A command line with a place for the governor to set."""
 
     def decode(self, value: Any) -> tuple[str, ...]:  # noqa: ANN401
-        """Return the command's arguments."""
         arguments = super().decode(value)
         if not arguments:
             raise InvalidError(f"the command is empty; expected {self.expected}")
@@ -110,7 +108,7 @@ class GovernorRule:
 
     @staticmethod
     def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Refuse a table without the command that it is for."""
+        """Refuse a table without the command that sets a governor."""
         if "set" not in given:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
 
@@ -124,7 +122,6 @@ class _GovernorKind(Either):
         super().__init__(As(word, GovernorRule), command)
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
-        """Return the rule."""
         if isinstance(value, dict):
             return self.table.decode(value, by="command")
         return super().decode(value)
@@ -132,7 +129,7 @@ class _GovernorKind(Either):
 
 @dataclass(frozen=True)
 class Queue:
-    """How a site's batch system is asked for whole nodes; `system` is a word of BATCH_SYSTEMS."""
+    """How jobs request whole nodes at a site; `system` is a word of BATCH_SYSTEMS."""
 
     system: Annotated[
         str,
@@ -217,7 +214,7 @@ class Queue:
     def contradictions(
         values: dict[str, Any], given: Collection[str]
     ) -> Iterator[tuple[Path, str]]:
-        """Find what the batch system needs and is not there."""
+        """Refuse a missing `cpus` where the batch system needs it."""
         system = values.get("system")
         if system in NEED_CPUS and "cpus" not in given:
             yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
@@ -225,7 +222,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Site:
-    """What is special about a place with many nodes; nothing is submitted without a `queue`."""
+    """The settings of a place with many nodes; nothing is submitted without a `queue`."""
 
     name: Annotated[str, Name("the site's name"), "its name, which is that of its file"]
     title: Annotated[str, Text("a title"), "one line for people"]

@@ -42,21 +42,21 @@ SPREADS = {
     "split": "its blocks divided over interchangeable nodes",
 }
 DEFAULT_COLLECTORS = ("perf", "energy")
-# `c2c` costs one further execution of each case of an app that says c2c, so it is asked for.
+# `c2c` costs one more execution of each case of an app with `c2c: true`, so it is no default.
 COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
-# Which pairs of CPUs core-to-core latency is measured of.
+# The pairs of CPUs between which core-to-core latency is measured.
 LATENCY_PLANS = {
     "all": "every pair of CPUs",
     "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
 }
 WAIT_POLICIES = ("active", "passive", "runtime-default")
-# Sleeping costs a wake-up; spinning costs a whole time slice whenever the CPU is shared with what
-# is waited for, which on a busy node makes a run ten times longer.
+# Sleeping costs a wake-up. Spinning costs a whole time slice whenever the awaited thread shares the
+# CPU, which makes a run ten times longer on a busy node.
 DEFAULT_WAIT_POLICY = "passive"
 # `current` measures under whatever governor is in force and changes nothing.
 CURRENT_GOVERNOR = "current"
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
-# among them: it is not a policy but a frequency that somebody writes.
+# included: it is not a policy but a frequency that somebody writes.
 GOVERNORS = (
     CURRENT_GOVERNOR,
     "performance",
@@ -66,19 +66,19 @@ GOVERNORS = (
     "conservative",
 )
 
-# More threads than any node that Linux supports today has CPUs for is a slip of the pen.
+# No node that Linux supports today has CPUs for more threads: a larger count is a typing error.
 MAX_THREADS = 4096
-# What QEMU's machine q35 can have.
+# The most that QEMU's machine q35 can have.
 MAX_VCPUS = 255
 # A Debian kernel does not boot with less; no node of today has more.
 MIN_MIB, MAX_MIB = 128, 64 * 1024 * 1024
-# More workers than any study has repetitions would have nothing to do.
+# No study has more repetitions, so that further workers would have nothing to do.
 MAX_WORKERS = 10000
-# RAPL's counters are renewed about once a millisecond: below this the edges are more than 1%.
+# RAPL's counters are updated about once a millisecond: below this the edges are more than 1%.
 MIN_IDLE_S = 0.1
-# The node idles meanwhile: a longer one is a slip of the pen.
+# The node idles meanwhile: a longer time is a typing error.
 MAX_IDLE_S = 600.0
-# Room temperature to the boiling of a processor: a wider gate would stop nothing.
+# From room temperature to the limit of a processor: a wider gate would never make a run wait.
 MAX_WITHIN_K = 80.0
 
 # Digits are bounded so that no number takes long to convert or overflows to infinity.
@@ -88,7 +88,7 @@ _KELVIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*(K|°C)", re.ASCII)
 # then modifiers. No braces: perf splits groups on hybrid nodes. A comma elsewhere would make two
 # events of one.
 _EVENT = re.compile(r"[A-Za-z][\w.-]*(?::[\w.-]+){0,2}|[A-Za-z][\w.-]*/[\w.:=,@%+-]+/\w*", re.ASCII)
-# perf takes these for BPF programs to be compiled, or loaded, into the kernel.
+# perf reads these as BPF programs, which it compiles, or loads, into the kernel.
 _BPF_FILE = re.compile(r".*\.(c|o|bpf)(:.*)?", re.ASCII | re.DOTALL)
 _MAX_EVENT_CHARACTERS = 200
 
@@ -111,7 +111,6 @@ class _Event(Text):
     """The name of one event, as perf list shows it."""
 
     def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the name."""
         text = super().decode(value)
         if problem := event_problem(text):
             raise InvalidError(problem)
@@ -132,7 +131,6 @@ class _Memory(Kind):
         return mebibytes
 
     def schema(self) -> dict[str, Any]:
-        """Return the schema of a number with its unit."""
         return {"type": "string", "pattern": f"^{_MEMORY.pattern}$"}
 
 
@@ -150,7 +148,6 @@ class _TemperatureDifference(Kind):
         return kelvins
 
     def schema(self) -> dict[str, Any]:
-        """Return the schema of a number with its unit."""
         return {"type": "string", "pattern": f"^{_KELVIN.pattern}$"}
 
 
@@ -201,7 +198,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Vm:
-    """The guest that cases run in; cases that share a mapping of its CPUs share a boot of it."""
+    """The guest that cases run in; cases with the same mapping of its CPUs share one boot."""
 
     cpus: Annotated[
         int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS), "its virtual CPUs"
@@ -216,7 +213,7 @@ class Vm:
 
 @dataclass(frozen=True)
 class Spread:
-    """How a study is spread over the nodes of a site; what `pinstudy submit` is not told otherwise.
+    """How a study is spread over the nodes of a site, unless options of `pinstudy submit` differ.
 
     `how` is a word of SPREADS. Under per-node there is a worker for each of `nodes`, or of
     `features`; under split there are `workers`, on nodes that have the first of `features`.
@@ -247,7 +244,7 @@ class Spread:
     def contradictions(
         values: dict[str, Any], given: Collection[str]
     ) -> Iterator[tuple[Path, str]]:
-        """Refuse what the way to spread the study has no use for."""
+        """Refuse keys that the way to spread the study does not use."""
         how = values.get("how", None if "spread" in given else Spread.how)
         if how == "split" and "nodes" in given:
             message = "split takes any interchangeable nodes: name a feature that they share"
@@ -270,7 +267,7 @@ def _mappings() -> OneOrMore:
 
 @dataclass(frozen=True)
 class AppChoice:
-    """What a study takes of one app; `mappings` are its own, None the study's."""
+    """What a study uses of one app; `mappings` are None where those of the study hold."""
 
     app: Annotated[
         App,

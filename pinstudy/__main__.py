@@ -5,7 +5,7 @@ import sys
 
 
 def _leave(_number: object = None, _frame: object = None) -> None:
-    # Nothing has begun. An exception could not be told in one line: Python may be in an import.
+    # Nothing has begun. An exception could not be shown in one line: Python may be in an import.
     try:
         os.write(2, b"pinstudy: stopped\n")
     finally:
@@ -16,7 +16,7 @@ def _leave_when_stopped() -> None:
     import signal
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Who started this by nohup(1) has them ignored.
+        # nohup(1) and others start a program with signals ignored, and they stay so.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
 

@@ -19,8 +19,8 @@ from base.version import VERSION
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import begin, give_up_root
 
-# name -> the folder of pinstudy.commands that has its module, which is loaded on use, and what
-# `pinstudy --help` says.
+# name -> the folder of pinstudy.commands with its module, which is loaded on use, and its line in
+# `pinstudy --help`.
 COMMANDS = {
     "topology": (
         "node",
@@ -54,16 +54,16 @@ COMMANDS = {
 # Commands whose module cannot have their name.
 _MODULES = {"import": "import_"}
 
-# What reads the kernel's files, sets governors or starts perf. All else needs nothing of root's.
+# Commands that read the kernel's files, set governors or start perf. No other needs root's rights.
 _OF_THE_NODE = frozenset(
     (
         *("topology", "plan", "run", "advise", "tune", "restore", "latency", "mappings", "doctor"),
         "snapshot",
     )
 )
-# What goes on measuring when stdout takes nothing any more.
+# Commands that go on measuring when stdout cannot be written.
 _MEASURES = frozenset(("run", "advise", "worker", "latency"))
-# In a job the environment tells of a sudo under which it was submitted, or a daemon started.
+# A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
 _OF_A_JOB = "worker"
 
 INTERRUPTED_STATUS = 130
@@ -89,7 +89,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command when there is none of that name."""
+        """Report an unknown command with the nearest known one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from base.text import unknown_word
 
@@ -124,12 +124,12 @@ def group(ctx: click.Context) -> None:
         give_up_root()
 
 
-# What stops a study as Ctrl-C does: the run in flight is recorded and its processes ended.
+# Signals that stop a study as Ctrl-C does: the run in flight is recorded and its processes ended.
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _A_MOMENT_S = 0.01
 
-# What the system refuses through no fault of pinstudy's, wherever it comes up: a full or failing
-# disk, a folder that is gone or may not be entered, a limit of the user.
+# Errors that are no fault of pinstudy, wherever they come up: a full or failing disk, a folder that
+# is gone or may not be entered, a limit of the user.
 _REFUSED = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
@@ -142,7 +142,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def _stop_later(unraisable: sys.UnraisableHookArgs) -> None:
-    """Raise an interruption again that came where Python could only print and forget it."""
+    """Raise an interruption again that came where Python only prints and ignores it."""
     if unraisable.exc_type is KeyboardInterrupt:
         signal.signal(signal.SIGALRM, _stop)
         signal.setitimer(signal.ITIMER_REAL, _A_MOMENT_S)
@@ -159,19 +159,19 @@ def main() -> None:
     sys.unraisablehook = _stop_later
     try:
         for number in _STOPPING:
-            # Who started this by nohup(1) has them ignored.
+            # nohup(1) and others start a program with signals ignored, and they stay so.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _stop)
         _run()
     except KeyboardInterrupt:
-        # The second one, while the first was being answered.
+        # The second interruption, while the first was being handled.
         sys.exit(INTERRUPTED_STATUS)
     finally:
-        # There is nothing more to stop, and Python would end with a traceback.
+        # Nothing is left to stop, and Python would end with a traceback.
         for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)
-        # An interruption of code that was made of a text, as dataclasses make theirs, would have
-        # Python end by SIGINT, whatever the status; the next such code has it forget.
+        # Python remembers an interruption of exec(), which dataclasses call, and would end by
+        # SIGINT whatever the status; the next exec() clears that.
         exec("")
 
 
@@ -194,7 +194,7 @@ def _run() -> None:
         click.echo("pinstudy: stopped", err=True)
         sys.exit(INTERRUPTED_STATUS)
     except BrokenPipeError:
-        # `pinstudy ... | head`: the reader has what it wanted.
+        # `pinstudy ... | head`: the reader has closed the pipe.
         _drop_output()
         sys.exit(1)
     except OSError as error:
@@ -207,7 +207,7 @@ def _run() -> None:
 
 
 def _drop_output() -> None:
-    """Let nothing be printed any more: what could not be printed now could not be at the end."""
+    """Send stdout to /dev/null: Python would fail again when it flushes it at the end."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

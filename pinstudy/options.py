@@ -66,7 +66,7 @@ RESULTS = click.option(
 def find_results(
     _context: click.Context, _parameter: click.Parameter, results: str | None
 ) -> str | None:
-    """Return the folder of results if there is one, else the one of that name below all results."""
+    """Return `results`, or the folder of that name below all results if only that one exists."""
     if results is None:
         return None
     below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
@@ -87,7 +87,7 @@ def names_option(option: str, text: str | None) -> tuple[str, ...] | None:
 
 
 def _is_plain(name: str) -> bool:
-    # They end up in scripts and in the options of other commands.
+    # The names become parts of scripts and of other commands' options.
     plain = name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     return plain and name[0].isalnum()
 

@@ -16,12 +16,12 @@ from base.text import printable
 
 
 def say(text: str, err: bool = False) -> None:
-    """Print a text of any origin on stdout or stderr: nothing in it commands the terminal."""
+    """Print a text of any origin on stdout or stderr; nothing in it can control the terminal."""
     click.echo(printable(text), err=err)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Print a value as indented JSON; what is not printed is written as JSON's escapes.
+    """Print a value as indented JSON; unprintable characters become JSON's escapes.
 
     JSON has neither NaN nor infinities: such numbers are null.
     """
@@ -59,7 +59,7 @@ def terminal_width() -> int:
 
 
 def wrap(text: str, start: str) -> str:
-    """Return the text behind `start`, wrapped under itself at the terminal's width."""
+    """Return the text after `start`, wrapped at the terminal's width with a hanging indent."""
     lines = textwrap.wrap(
         text,
         terminal_width(),

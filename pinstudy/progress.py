@@ -18,14 +18,14 @@ from runners.records.status import OK
 from runners.study.precision import percent
 from runners.study.summary import PlanSummary
 
-# Is given each record; raises where it shows that no further run makes sense.
+# Called with each record; raises where the record shows that no further run makes sense.
 Look = Callable[[Mapping[str, Any]], None]
 
 
 def open_bar(total: int | None) -> tuple[Any, Any]:
-    """Return a bar on the terminal and the task that it shows; two Nones where there is none.
+    """Return a bar on the terminal and the task that it shows; two Nones without a terminal.
 
-    `total` is None where nobody knows it.
+    `total` is None where it is unknown.
     """
     if not sys.stderr.isatty():
         return None, None
@@ -38,7 +38,7 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
         TextColumn("{task.description}", markup=False),
         console=Console(stderr=True, markup=False, highlight=False),
         transient=True,
-        # No thread that wakes up ten times a second while something is measured.
+        # A refreshing thread would wake up ten times a second while something is measured.
         auto_refresh=False,
     )
     task = bar.add_task("", total=total)
@@ -47,10 +47,10 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
 
 
 class TerminalProgress:
-    """Shows case, repetition and the time left; says at once when a run was not good."""
+    """Shows case, repetition and the time left; reports at once a run that was not ok."""
 
     def __init__(self, summary: PlanSummary, look: Look | None = None) -> None:
-        """`look` is given each record after it was shown."""
+        """`look` is called with each record after it was shown."""
         study = summary.study
         self._look = look
         self._of = f"/{study.repetitions}"
@@ -81,7 +81,7 @@ class TerminalProgress:
             self._bar.stop()
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        """Show the run that starts and the time that all which is left will take."""
+        """Show the run that starts, and the expected time of all that is left."""
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
         at_most = "" if left_s is None else self._at_most
         text = f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left"
@@ -91,7 +91,7 @@ class TerminalProgress:
             self._log(text)
 
     def finished(self, record: Mapping[str, Any]) -> None:
-        """Count the run; say so when it was not good."""
+        """Count the run; report its status and reason unless it was ok."""
         self._made += 1
         if self._bar:
             self._bar.advance(self._task)
@@ -102,7 +102,7 @@ class TerminalProgress:
             self._look(record)
 
     def skipped(self, case: Case, reason: str) -> None:
-        """Count the run that is not made; say once for each case why."""
+        """Count the run that is not made; report the reason once for each case."""
         self._made += 1
         if self._bar:
             self._bar.advance(self._task)
@@ -111,7 +111,7 @@ class TerminalProgress:
             self._say(f"left out: {case.label}: {reason}")
 
     def ended(self, case: Case, saved: int) -> None:
-        """Expect fewer runs; say that the case has ended."""
+        """Expect fewer runs; without a bar, report that the case has ended."""
         self._total -= saved
         if self._bar:
             self._bar.update(self._task, total=self._total)
@@ -119,25 +119,25 @@ class TerminalProgress:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
     def eliminated(self, case: Case, out: Eliminated) -> None:
-        """Say which case makes no more runs, and why."""
+        """Report which case makes no more runs, and why."""
         worse_by = out.worse_by or 0.0
         behind = f", {percent(worse_by)} behind the best" if worse_by > 0 else ""
         told = f": {out.reason}" if out.reason else ""
         self._say(f"ruled out: {self._label(case)}: {WHYS[out.why]}{behind}{told}")
 
     def waiting(self, reason: str) -> None:
-        """Show what is waited for, until the run starts."""
+        """Show what the run waits for, until it starts."""
         if self._bar:
             self._show(reason)
         else:
             self._log(reason)
 
     def warned(self, warning: str) -> None:
-        """Say what will disturb the runs."""
+        """Report what disturbs the runs."""
         self._say(warning)
 
     def _label(self, case: Case) -> str:
-        """Return how a case is called; of one program cases differ by their schedules too."""
+        """Return a case's name; cases of a race differ by schedule and governor too."""
         if not self._race:
             return case.label
         threads, mapping = plural(case.threads, "thread"), case.mapping.name
@@ -147,7 +147,7 @@ class TerminalProgress:
         self._bar.update(self._task, description=printable(text), refresh=True)
 
     def _log(self, text: str) -> None:
-        # What is done when all runs are made has no number among them.
+        # Work after the last run has no number among the runs.
         left = self._race or self._made < self._total
         of = "" if self._race else f"/{self._at_most}{self._total}"
         number = f"[{self._made + 1}{of}] " if left else ""
@@ -160,7 +160,7 @@ class TerminalProgress:
             say(text, err=True)
 
 
-# Drawing takes time of a CPU whose latency may just be measured.
+# Drawing takes time of a CPU whose latency may be measured meanwhile.
 REDRAWN_EVERY_S = 0.5
 
 

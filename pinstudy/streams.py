@@ -1,6 +1,6 @@
-"""stdout and stderr that are closed, full or read by nobody: measuring goes on without them.
+"""Measuring goes on when stdout or stderr is closed, full or not read.
 
-Records are what counts. What could not be said is dropped, and why is said on the other stream.
+Only the records count. Text that cannot be written is dropped, and the other stream says why.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _STANDARD = {0: "stdin", 1: "stdout", 2: "stderr"}
-# A pipe that must not block its writer may be full for a moment.
+# A non-blocking pipe may be full for a moment.
 _WAIT_S = 1.0
 
 
 class _Lenient(io.FileIO):
-    """A descriptor that takes whatever is written; `lost` says why it is going nowhere."""
+    """A descriptor to which every write succeeds; `lost` says why text was dropped."""
 
     lost = ""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write what can be written and count all of it as such."""
+        """Write the data; count data that must be dropped as written."""
         try:
             written = super().write(data)
             if written is None and not self.lost:
@@ -37,32 +37,32 @@ class _Lenient(io.FileIO):
             self.lost = self.lost or "nobody reads it"
         except OSError as error:
             self.lost = error.strerror or str(error)
-            # What Python or a library writes by itself must not fail either.
+            # Direct writes to the descriptor, by Python or a library, must not fail either.
             with suppress(OSError):
                 os.dup2(_nowhere(), self.fileno())
         return memoryview(data).nbytes
 
 
 def prepare_streams(measuring: bool) -> None:
-    """Let stderr, and stdout of a command that measures, take whatever is written.
+    """Let every write to stderr, and to stdout of a command that measures, succeed.
 
-    Standard descriptors that are closed are opened on /dev/null: the next files would have their
+    Closed standard descriptors are opened on /dev/null: otherwise the next files would get their
     numbers, and be written to.
     """
     for number, name in _STANDARD.items():
         try:
             os.fstat(number)
         except OSError:
-            # It gets the lowest number that is free.
+            # It gets the lowest free number, which is this one.
             _nowhere()
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        # Who calls pinstudy as a function may have streams in memory there.
+        # A caller of pinstudy as a function may have streams in memory here.
         if not isinstance(stream, io.TextIOWrapper) or isinstance(stream.buffer, io.BytesIO):
             continue
         if name == "stdout" and not measuring:
-            # A terminal that lacks a sign gets a question mark for it.
+            # A character that the terminal's encoding lacks becomes a question mark.
             stream.reconfigure(errors="replace")
             continue
         lenient = io.TextIOWrapper(
@@ -75,7 +75,7 @@ def prepare_streams(measuring: bool) -> None:
 
 
 def lost_reason(name: str) -> str:
-    """Return why what was written to `stdout` or `stderr` has gone nowhere; empty if it has not."""
+    """Return why text for `stdout` or `stderr` was dropped; empty if none was."""
     stream = getattr(sys, name)
     raw = getattr(getattr(stream, "buffer", None), "raw", None)
     if not isinstance(raw, _Lenient):

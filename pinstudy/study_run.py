@@ -1,4 +1,4 @@
-"""What `run` and `advise` share: a study's runs are made and shown, then what they come to."""
+"""What `run` and `advise` share: making a study's runs, then showing and writing the outcome."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -> None:
-    """Say what was found and will be done, then make the runs that are left.
+    """Print what was found and will be done, then make the runs that are left.
 
-    With `quiet` nothing is said on stdout. `look` is given each record once it is on the disk, and
-    ends all by raising.
+    With `quiet` nothing is printed on stdout. `look` is called with each record once it is on the
+    disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
@@ -45,7 +45,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
 
 
 def show_outcome(folder: Path, report: bool) -> None:
-    """Show and write what came out, where what makes it is installed: a compute node needs not."""
+    """Show and write the outcome, if its libraries are installed: a compute node needs none."""
 
     def write() -> Outcome:
         from analysis.outcome import write_outcome, write_tables_only
@@ -74,13 +74,13 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
 
 
 def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
-    """Say what `write` comes to; where a library is missing, what needs fewer of them.
+    """Show the outcome that `write` returns; where a library is missing, the tables alone.
 
     With `quiet` it is written only.
     """
     from runners.host.privileges import give_up_root
 
-    # Settings are put back by then; what is left needs nothing of root's.
+    # Settings are put back already; nothing below needs root's rights.
     give_up_root()
     try:
         from analysis.outcome import write_tables_only

@@ -24,7 +24,7 @@ def submitted_studies(results: Path) -> list[str]:
 def submissions_named(study: str, results: Path) -> list[Submission]:
     """Return the submissions of a study, given by its name or file, oldest first.
 
-    The study need not be there any more. Raises UserError when there are none.
+    The study's file need not exist any more. Raises UserError when there are none.
     """
     from runners.batch.submission import submissions_of
 

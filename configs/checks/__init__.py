@@ -1,1 +1,1 @@
-"""What must hold between tables: of studies with their apps and mappings, races, mechanisms."""
+"""Rules between tables: of studies with their apps and mappings, and of races."""

@@ -1,4 +1,4 @@
-"""Finds what in a study contradicts its race."""
+"""Finds the mistakes between a study and its race."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def race_mistakes(
 ) -> Iterator[tuple[Path, str]]:
     """Yield (path in the study's file, message) of each mistake.
 
-    `data` is what is valid of the study, `engine` None where the file names one that is not known.
+    `data` are the study's valid fields; `engine` is None where the file names an unknown one.
     """
     if data.get("order", Study.order) != "randomised-blocks":
         yield ("order",), "cases race block by block; write order: randomised-blocks"
@@ -37,7 +37,7 @@ def race_mistakes(
 
 
 def _of_problem(of: str, app: App) -> str | None:
-    """Return why this cannot be raced for with an app, or None."""
+    """Return why an app's cases cannot race for `of`, or None."""
     metrics = [metric.name for metric in app.metrics]
     if of in RACE_OF and of in metrics:
         return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
@@ -49,7 +49,7 @@ def _of_problem(of: str, app: App) -> str | None:
 
 
 def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[tuple[Path, str]]:
-    """Yield what keeps the cases from doing the same work and telling how they did it."""
+    """Yield a mistake if cases do different work, or print no metric to race for."""
     works = {(choice.app.name, size.name): size for choice in choices for size in choice.sizes}
     if len(works) > 1:
         one, another = (" ".join(work) for work in list(works)[:2])

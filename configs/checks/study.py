@@ -15,26 +15,26 @@ from configs.mapping import Mapping, never_pins_problem
 from configs.repetitions import Repetitions
 from configs.study import AppChoice, Study
 
-# A study of a million runs of a second takes 12 days; beyond that a list is longer than meant.
+# A million runs of a second take 12 days; a longer study is a mistake.
 MAX_RUNS = 1_000_000
-# What a race takes is known when it is over; a third of this is what it may take by default.
+# Counted for a race, whose runs are known when it is over; by default it makes a third of these.
 RACE_REPETITIONS = 10
-# Each is planned, shown and kept in memory: a second and 10 MB for some 5000 of them.
+# Cases are planned, shown and kept in memory: some 5000 of them take a second and 10 MB.
 MAX_CASES = 100_000
 
-# What only a study of one engine has, and must have: the engine, what the key is for, an example.
+# Keys that one engine requires and the others refuse: the engine, what the key is for, an example.
 _OF_AN_ENGINE = {
     "vm": ("vm", "guests", ""),
     "vcpu_mapping": ("vm", "guests", ""),
     "batch": ("batch", "batch systems", ", such as batch: {site: example-slurm}"),
 }
 
-# Engines that make runs on nodes themselves.
+# Engines that make runs on nodes, not in guests.
 _ON_NODES = ("local", "batch")
 
 
 class Shelf(Protocol):
-    """Where apps and mappings are looked up by name; a UserError says that there is none."""
+    """Looks up apps and mappings by name; raises UserError when there is none."""
 
     def app(self, name: str) -> App:
         """Return the app of a name or file."""
@@ -44,13 +44,13 @@ class Shelf(Protocol):
 
 
 class Resolver:
-    """Looks up what a study names, and collects every mistake on the way.
+    """Looks up the apps and mappings that a study names, and collects every mistake.
 
     `mistakes` are (path in the study's file, message); `elsewhere` are problems of other files.
     """
 
     def __init__(self, data: dict[str, Any], shelf: Shelf, keys: Collection[str]) -> None:
-        """`data` is what is valid of a study by its fields, `keys` are all that its file has."""
+        """`data` are a study's valid values by field; `keys` are all keys of its file."""
         self.data = data
         self.shelf = shelf
         self.keys = keys
@@ -58,7 +58,7 @@ class Resolver:
         self.elsewhere: list[Problem] = []
 
     def resolve(self) -> dict[str, Any]:
-        """Return the fields of what could be resolved: all of it when there are no mistakes."""
+        """Return the apps and mappings that were found: all of them if there are no mistakes."""
         choices = self._choices()
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
@@ -79,7 +79,7 @@ class Resolver:
         return {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
 
     def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
-        """Return how often a case is run at most; 1 when the file does not say it rightly."""
+        """Return how often a case is run at most; 1 where the file's value is invalid."""
         found = self.data.get("repetitions")
         if not isinstance(found, Repetitions):
             return 1
@@ -95,7 +95,7 @@ class Resolver:
         return found.most
 
     def _vcpu_mappings(self) -> tuple[Mapping, ...]:
-        """Return the mappings of the guest's CPUs, if cases are to run in one."""
+        """Return the mappings of the guest's CPUs; none unless the engine is vm."""
         self._check_engine()
         if self._engine() != "vm":
             return ()
@@ -112,7 +112,7 @@ class Resolver:
         return mappings
 
     def _check_engine(self) -> None:
-        """Find what the engine needs and is not there, and what is there for another one."""
+        """Refuse a missing key that the engine requires, and a key of another engine."""
         engine = self._engine()
         for key, (of, what, example) in _OF_AN_ENGINE.items():
             if engine == of and key not in self.keys:
@@ -122,13 +122,13 @@ class Resolver:
                 self._mistake((key,), f"{key!r} is for {what}: write engine: {of} {instead}")
 
     def _engine(self) -> str | None:
-        """Return the engine, None when the file names one that is not known."""
+        """Return the engine, or None when the file names an unknown one."""
         return self.data.get("engine", None if "engine" in self.keys else Study.engine)
 
     def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
         """Return the mappings of all choices that have none of their own.
 
-        A study that names none means the scheduler's: in a guest that is the usual one.
+        The default is the scheduler's, which is the usual one in a guest.
         """
         shared = [choice for choice in choices if choice.mappings is None]
         if self._engine() in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
@@ -156,7 +156,7 @@ class Resolver:
             choice = self._choice(entry, app, path)
             found.append(choice)
             if len(rows) + _count_tables(choice) > MAX_CASES:
-                # That is a mistake in itself, which to look at each would fill the memory.
+                # So many cases are a mistake by themselves, and their rows would fill the memory.
                 continue
             again = rows & (new := set(_rows(choice)))
             if again:
@@ -178,7 +178,7 @@ class Resolver:
         return None
 
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
-        """Find a command that would have to check what a program in a guest has done."""
+        """Refuse a check by a command for a program that runs in a guest."""
         if app.check.command and self._engine() == "vm":
             written_out: Path = ("check", "command") if isinstance(entry["app"], App) else ()
             self._mistake(

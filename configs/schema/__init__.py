@@ -1,1 +1,1 @@
-"""The tables of YAML: what each may hold, where it stands in its file, and how it is decoded."""
+"""YAML files: their values with positions, and the kinds of single values."""

@@ -1,9 +1,8 @@
 """YAML to plain values, each with its place in the file, so that every error can name it.
 
-Every scalar stays the text that was written. What a text means is decided by the field it stands
-in, and YAML 1.1's own reading of `on`, `no`, `1_000`, `0x10` or `1:30` never gets between a user
-and a name. Anchors, aliases and type tags are refused: a study needs none, and they are how a
-small file becomes a large one.
+Every scalar stays the text that was written, and the field decides what the text means: YAML 1.1
+would change names such as `on`, `no`, `1_000`, `0x10` or `1:30`. Anchors, aliases and type tags are
+refused: a study needs none, and they let a small file expand to a large one.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from base.text import shown
 # A study is a page of text; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 20
 
-# What is not printable to YAML (1.1, production c-printable) and so refused by its parsers; what
-# UTF-8 cannot encode is not listed. The alternatives keep the expression cheap to compile.
+# Characters that YAML's parsers refuse as unprintable (1.1, production c-printable), except those
+# that UTF-8 cannot encode. The alternatives keep the expression cheap to compile.
 _NOT_PRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|\ufeff|\ufffe|\uffff")
 
 # Part of the parser's wording (libyaml and PyYAML share it) -> what it means to the person
-# who wrote the file. The first that is found counts.
+# who wrote the file. The first match counts.
 _PLAIN_WORDS = (
     ("mapping values are not allowed", "a ':' is not expected here; check the indentation of this "
      "line and the one before, or put a text that contains ': ' in quotes"),
@@ -65,10 +64,10 @@ Value = Union[None, str, "list[Value]", "dict[str, Value]"]
 
 @dataclass
 class Document:
-    """The plain value of a file and where its parts stand.
+    """The plain value of a file, and the positions of its parts.
 
     `values_at` and `keys_at` map a path such as `("apps", 0, "threads")` to (line, column), both
-    from 1; `problems` are the mistakes that need no schema to be seen.
+    from 1; `problems` are the mistakes that are found without a schema.
     """
 
     path: str
@@ -78,7 +77,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Return (line, column) of a value, or of its key; of what encloses it if it has none."""
+        """Return (line, column) of a value or of its key, else of the value that encloses it."""
         if key and path in self.keys_at:
             return self.keys_at[path]
         while path and path not in self.values_at:
@@ -91,7 +90,7 @@ class Document:
 
 
 def parse_yaml(data: bytes, path: str) -> Document:
-    """Return what a YAML file says; `path` is how messages name it. Never raises."""
+    """Return the document of a YAML file; messages name the file `path`. Never raises."""
     document = Document(path)
     text, problem = _decode(data, path)
     if problem is not None:
@@ -121,11 +120,11 @@ def _syntax_problem(error: Exception, text: str, path: str) -> Problem:
 
 
 class _TooDeepError(Exception):
-    """The nesting is deeper than any configuration; reading on would serve nobody."""
+    """The nesting is deeper than that of any configuration, so reading stops."""
 
 
 class _Composer:
-    """Builds the document from the parser's events, going on after every mistake it can."""
+    """Builds the document from the parser's events, and goes on after a mistake if possible."""
 
     def __init__(self, document: Document, events: Iterator[Any]) -> None:
         self.document = document
@@ -200,7 +199,7 @@ class _Composer:
         self._drop(next(self.events), path)
 
     def _drop(self, event: yaml.Event, path: Path) -> None:
-        """Read over a value that has no place in the document; its own mistakes still count."""
+        """Skip a value that has no place in the document; its own mistakes still count."""
         scratch = _Composer(Document(self.document.path), self.events)
         scratch.document.problems = self.document.problems
         scratch._value(event, (*path, 0))
@@ -215,7 +214,7 @@ def _at(event: yaml.Event) -> tuple[int, int]:
 
 
 def _scalar(event: yaml.ScalarEvent) -> str | None:
-    """Return the text as written; nothing at all (`key:`, `key: null`) is None."""
+    """Return the text as written, or None for no value (`key:`, `key: null`)."""
     text: str = event.value
     return None if not event.style and text in _NOTHING else text
 
@@ -257,7 +256,7 @@ def _at_end_of(before: str, path: str, message: str) -> Problem:
 
 
 def _plain_words(text: str, line: int, column: int, parser_words: str) -> str:
-    """Return what a syntax error at this place (from 1) means, in words a user can act on."""
+    """Return a message that a user can act on, for a syntax error at this place (from 1)."""
     lines = text.splitlines()
     here = lines[line - 1] if 0 < line <= len(lines) else ""
     character = here[column - 1 : column]

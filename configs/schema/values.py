@@ -1,6 +1,6 @@
 """The kinds of single values that a configuration has, decoded from the texts of a YAML file.
 
-Every message stands by itself: the value as it was written, what is allowed, the nearest word.
+Every message has all that is needed: the value as written, what is allowed, the nearest word.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from base.units import SECONDS_OF_UNIT, parse_duration, parse_share
 
 MAX_TEXT_CHARACTERS = 500
 
-# What no program can be given: the end of an argument, and what is no text.
+# No argument can have these: NUL, which ends it, and surrogates, which are no text.
 _UNTOLD = re.compile("[\x00\ud800-\udfff]")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-# No zero in front: to YAML 1.1 010 is eight, to YAML 1.2 and most people ten.
+# No leading zero: 010 is eight in YAML 1.1, and ten in YAML 1.2 and to most people.
 _WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 _NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
 _RANGE = re.compile(rf"(?P<low>{_NUMBER})(?: +to +(?P<high>{_NUMBER}))?", re.ASCII)
 
 
 class Text(Kind):
-    """A text of one or more characters with no line breaks; `form` and its `rule` narrow it."""
+    """A text of one or more characters in one line; `form` narrows it, `rule` describes `form`."""
 
     def __init__(self, expected: str, form: re.Pattern[str] | None = None, rule: str = "") -> None:
         super().__init__(expected)
@@ -50,7 +50,7 @@ class Text(Kind):
         return value
 
     def schema(self) -> dict[str, Any]:
-        """Return the schema of a text, or of a number that is one."""
+        """Return the schema of a text; an unquoted number counts as one."""
         found = {"type": ["string", "number"], "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
         return found | ({"pattern": f"^(?:{self.form.pattern})$"} if self.form else {})
 
@@ -68,7 +68,7 @@ def is_name(text: str) -> bool:
 
 
 class Word(Text):
-    """One of the words that are known."""
+    """One of the known words."""
 
     def __init__(self, what: str, known: Iterable[str]) -> None:
         self.what, self.known = what, tuple(known)
@@ -143,7 +143,7 @@ class Range(Kind):
 
 
 class Duration(Kind):
-    """A time with its unit, as seconds, from `least` to `most`; `expected` has to say so."""
+    """A time with its unit, as seconds, from `least` to `most`; `expected` must name both."""
 
     def __init__(self, expected: str, least: float = 0.0, most: float = float("inf")) -> None:
         super().__init__(expected)
@@ -167,7 +167,7 @@ class Duration(Kind):
 
 
 class Percentage(Kind):
-    """A percentage between nothing and all, as a share: `1%` is 0.01."""
+    """A percentage above 0 % and below 100 %, as a share: `1%` is 0.01."""
 
     def decode(self, value: Any) -> float:  # noqa: ANN401
         """Return the share."""
@@ -219,14 +219,14 @@ def split_words(text: str) -> list[str]:
 
 
 class Pattern(Text):
-    """A regular expression, with a group 1 when it is there to pick a number."""
+    """A regular expression; with `picks` it needs a group 1, which picks a number."""
 
     def __init__(self, expected: str, *, picks: bool) -> None:
         super().__init__(expected)
         self.picks = picks
 
     def decode(self, value: Any) -> str:  # noqa: ANN401
-        """Return the expression, which compiles."""
+        """Return the expression, if it compiles."""
         text = super().decode(value)
         try:
             with warnings.catch_warnings():
@@ -261,7 +261,7 @@ class CpuList(Kind):
 
 
 def share_option(option: str, text: str) -> float:
-    """Return the share that an option of a command gives; raises UserError when it is none."""
+    """Return the share of a command's percentage option; raises UserError when it is none."""
     try:
         return Percentage("a percentage, such as 1%").decode(text)
     except InvalidError as error:
@@ -269,7 +269,7 @@ def share_option(option: str, text: str) -> float:
 
 
 def time_option(option: str, text: str | None) -> float | None:
-    """Return the seconds that an option of a command gives; raises UserError when it is none."""
+    """Return the seconds of a command's time option; raises UserError when it is no time."""
     if text is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""The commands, a module each, which has a click command named `command`."""
+"""The commands: each module has a click command named `command`."""

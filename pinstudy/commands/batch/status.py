@@ -38,7 +38,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
         *earlier, newest = submissions_named(name, results)
         for submission in (*earlier, newest):
             states = states_of(submission)
-            # An earlier one whose jobs may still make runs is of interest as well.
+            # An earlier submission is shown as well while its jobs may still make runs.
             live = any(state.state in LIVE for state in states)
             if everything or live or submission is newest:
                 shown.append(status_of(submission, states))

@@ -131,7 +131,7 @@ def command(
 
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
-    """Print the script, what others differ in, and what all of it amounts to."""
+    """Print the first script, the other nodes, and the jobs, node-hours and expected time."""
     from base.text import plural
     from base.units import duration
     from runners.batch.spread import PER_NODE, said
@@ -154,7 +154,7 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
 
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
-    """Return the expected time of a worker, and what to do when it is longer than its jobs."""
+    """Return the expected time of a worker, and the --chain that it needs if its jobs are short."""
     from base.units import duration
     from runners.batch.spread import SPLIT
     from runners.study.machine import open_machine
@@ -179,7 +179,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
 
 
 def _arguments(study: str, results: Path, options: dict[str, object]) -> tuple[str, ...]:
-    """Return the arguments that submit the same again, from any folder."""
+    """Return the arguments that submit the same again from any folder."""
     options["--site"] = _from_anywhere(str(options["--site"]))
     given = {name: str(value) for name, value in options.items() if value is not None}
     return (

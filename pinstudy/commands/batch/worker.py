@@ -22,8 +22,8 @@ from pinstudy.output import print_columns, say
 def command(submission: Path, number: int) -> None:
     """Make the runs of worker N of a submission, on this node.
 
-    Exit status: 0 when all its runs are made, 3 when they are but for cases that this node cannot
-    run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
+    Exit status: 0 when all its runs are made, 3 when all are except those of cases that this node
+    cannot run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
     mistake.
     """
     from pinstudy.progress import TerminalProgress

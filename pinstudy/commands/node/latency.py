@@ -148,7 +148,7 @@ def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json
 
 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
-    """Show what a latency file says, and write what belongs beside it."""
+    """Show the findings of a latency file, and write them into a folder."""
     from analysis.latency.outcome import findings_text, write_findings
     from analysis.latency.reading import read_latency
     from analysis.latency.report import findings_json, latency_findings

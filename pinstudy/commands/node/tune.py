@@ -65,7 +65,7 @@ def _show(changes: Sequence[Change], dry_run: bool) -> None:
         say("nothing to change: the node is as it is recommended for measuring")
         return
     done = "would be" if dry_run else "is now"
-    # A governor has as many files as CPUs, and what is the same for all is said once.
+    # A governor has a file for each policy; equal changes are printed once.
     same: dict[tuple[str, str], list[str]] = {}
     for change in changes:
         name = change.path.rpartition("/")[2]

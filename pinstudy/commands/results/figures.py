@@ -42,7 +42,7 @@ def chosen_formats(
 def command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
     """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
 
-    What was not measured is not drawn, and said.
+    A figure of something that was not measured is not drawn; a line says so.
     """
     from analysis.figures.gallery import write_figures
     from analysis.sources import folders_for

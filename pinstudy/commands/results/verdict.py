@@ -1,4 +1,4 @@
-"""`pinstudy verdict`: to pin or not to pin, with what the answer rests on."""
+"""`pinstudy verdict`: which mappings are better, worse or equivalent, and on what evidence."""
 
 from __future__ import annotations
 

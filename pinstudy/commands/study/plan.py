@@ -62,7 +62,7 @@ def _print_row(row: dict[str, Any]) -> None:
 
 
 def _guest(row: dict[str, Any]) -> str:
-    """Return where a row's guest has its CPUs; nothing for a row without one."""
+    """Return the CPUs of a row's guest; empty for a row without a guest."""
     if "vcpu_mapping" not in row:
         return ""
     cpus = f" on CPUs {row['vcpu_cpus']}" if row["vcpu_cpus"] else ""
