@@ -1,6 +1,6 @@
-"""While a program runs, pinstudy itself runs on CPUs that the program's case does not use.
+"""Moves pinstudy to CPUs that the case does not use, while a program runs.
 
-Masks are inherited by children: whoever starts a process meanwhile gives it these CPUs.
+Children inherit affinity masks: a process that is started meanwhile gets these CPUs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _THREADS = "/proc/self/task"
 def move_to_housekeeping_cpus(
     cpus: Collection[int], cores: Iterable[Collection[int]] = ()
 ) -> Iterator[tuple[int, ...]]:
-    """Keep all threads of this process off `cpus` while the context lasts; give the CPUs taken.
+    """Keep all threads of this process off `cpus` within the context; yield the CPUs they use.
 
-    `cores` are the CPUs of each core: siblings of `cpus` are avoided too where other CPUs are left.
-    The process stays where it is when it may use no CPU beside `cpus`. Every thread gets its own
-    mask back, whatever happens.
+    `cores` holds the CPUs of each core: SMT siblings of `cpus` are avoided too, if other CPUs are
+    left. A process that may use no CPU besides `cpus` stays where it is. Every thread gets its own
+    mask back, also after an exception.
     """
     masks = _masks()
     allowed = os.sched_getaffinity(0)
@@ -40,7 +40,7 @@ def move_to_housekeeping_cpus(
 def free_cpus(
     allowed: Iterable[int], used: Collection[int], cores: Iterable[Collection[int]]
 ) -> set[int]:
-    """Return the allowed CPUs that are not used, of untouched cores only where there are any."""
+    """Return the allowed CPUs that are not used: only those of unused cores, if there are any."""
     touched = set(used).union(*(core for core in cores if not set(core).isdisjoint(used)))
     allowed = set(allowed)
     return (allowed - touched) or (allowed - set(used))
@@ -55,6 +55,6 @@ def _masks() -> dict[int, set[int]]:
 
 
 def _set_mask(thread: int, cpus: set[int]) -> None:
-    # A thread may have ended; a CPU may have gone offline, then the kernel keeps its own choice.
+    # The thread may have ended, or the CPUs may be offline: the kernel then keeps the mask.
     with contextlib.suppress(OSError):
         os.sched_setaffinity(thread, cpus)

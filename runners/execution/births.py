@@ -1,8 +1,8 @@
-"""Tells at once when a program starts threads or children, where the kernel permits that.
+"""Reports new threads and children of a program at once, where the kernel permits that.
 
 Events come from the kernel's process events connector (Linux drivers/connector/cn_proc.c,
-include/uapi/linux/cn_proc.h and connector.h). It answers in the first network, process and user
-name spaces only, and before Linux 6.6 only to a process with CAP_NET_ADMIN.
+include/uapi/linux/cn_proc.h and connector.h). It serves only the initial network, process and user
+namespaces, and before Linux 6.6 only processes with CAP_NET_ADMIN.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _DONE = 3
 # nlmsghdr, then cn_msg: the connector's index and value, sequence, acknowledgement, length, flags.
 _HEAD = struct.Struct("=IHHII IIIIHH")
 _LISTEN = 1
-# Of a proc_event: what, CPU, time stamp; then the parent's and the child's thread and process.
+# proc_event: type, CPU, time stamp; then thread and process of the parent and of the child.
 _EVENT = struct.Struct("=IIQ IIII")
 _ANSWER = struct.Struct("=IIQ I")
 _NOTHING, _FORK = 0, 1
-# A node on which a large program is built starts some thousand processes a second.
+# The build of a large program starts some thousand processes a second.
 _BUFFER_BYTES = 1 << 20
 _ANSWER_LIMIT_S = 0.2
-# Beyond this many nothing can be said of single threads.
+# More threads than this are not tracked one by one.
 _MAX_UNMET = 4096
 
 
 class Births:
-    """The births of threads and processes among a program's descendants.
+    """Counts new threads and processes among a program's descendants.
 
-    `told` is False where the kernel does not say, or has said more than could be heard.
+    `told` is False if the kernel sends no events, has dropped some, or too many are unmet.
     """
 
     def __init__(self, pids: Collection[int]) -> None:
-        """Follow these processes and all that they start from now on."""
+        """Follow these processes and all their future descendants."""
         self._followed = set(pids)
         self._unmet: set[int] = set()
         self._socket = _connect()
@@ -57,7 +57,7 @@ class Births:
             self._socket.close()
 
     def hear(self) -> bool:
-        """Take what the kernel has said; return whether a thread of the program was born."""
+        """Read the pending events; return whether the program has started a thread."""
         born = False
         while self.told and self._socket:
             try:
@@ -71,19 +71,19 @@ class Births:
         return born
 
     def met(self, tids: Iterable[int]) -> None:
-        """These threads were looked at."""
+        """Note that a look has met these threads."""
         self._unmet.difference_update(tids)
 
     @property
     def unmet(self) -> int | None:
-        """How many threads were born that nobody has looked at; None where births are not told."""
+        """How many new threads no look has met; None where births are not reported."""
         return len(self._unmet) if self.told else None
 
     def _take(self, message: bytes) -> bool:
         if len(message) < _HEAD.size + _EVENT.size:
             return False
         what, *_, parent, thread, process = _EVENT.unpack_from(message, _HEAD.size)
-        # The parent of a thread is told to be that of its process.
+        # For a new thread, the kernel reports the parent of its process.
         if what != _FORK or self._followed.isdisjoint((parent, process)):
             return False
         self._followed.add(process)
@@ -93,7 +93,7 @@ class Births:
 
 
 def _connect() -> socket.socket | None:
-    """Return a socket on which the kernel tells of processes, or None where it does not."""
+    """Return a socket that receives process events, or None if the kernel sends none."""
     try:
         connection = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_CONNECTOR)
     except OSError:
@@ -121,7 +121,7 @@ def _listen() -> bytes:
 
 
 def _is_answered(connection: socket.socket) -> bool:
-    """Say whether the kernel takes the request: it is silent in another name space."""
+    """Return whether the kernel acknowledges the request; in other namespaces it is silent."""
     connection.settimeout(_ANSWER_LIMIT_S)
     with contextlib.suppress(OSError):
         # Events of other processes may come before the answer.

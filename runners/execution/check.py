@@ -1,7 +1,7 @@
 """A user's check command: it reads what the program printed, and its exit status decides.
 
-It runs after the measured window and under no mapping. pinstudy-witness starts it as it starts
-programs, so that nothing of it is left, however it or pinstudy ends.
+It runs after the measured window and without a mapping. pinstudy-witness starts it like a program,
+so that no process of it is left, however it or pinstudy ends.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from base.shortage import SHORTAGES, ShortageError, shortage_of
 from base.text import ended_by, printable, shown
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 
-# A check is no part of what is measured, and a study waits for it after every run.
+# A check is not measured, but a study waits for it after every run.
 LIMIT_S = 60.0
 KEPT_STDERR_BYTES = 2000
 SAID_CHARACTERS = 300
 _BEGIN = Path(__file__).with_name("stdin_from.py")
-# How long what it writes waits to be read: long where it writes nothing; a full pipe stops it.
+# Pauses between reads of its stderr: short while it writes, because a full pipe blocks it.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.001, 0.05
-# A command that writes without end has a time limit all the same.
+# The time limit must also hold for a command that writes without end.
 _MAX_READS = 64
 
 
@@ -37,11 +37,11 @@ def check_failure_of(
     witness: Path,
     limit_s: float = LIMIT_S,
 ) -> str:
-    """Run the command with `printed` on its stdin; return why it is no success, empty when it is.
+    """Run the command with `printed` on its stdin; return why it failed, empty when it succeeded.
 
-    It has this process's working directory and user, and the environment that is given. After
-    `limit_s` seconds it is ended, with all that it has started. Raises LaunchError, OSError or
-    ShortageError when the host is short of what any process needs: that refuses nothing.
+    It has this process's working directory and user, and the given environment. After `limit_s`
+    seconds it is killed with all its descendants. Raises LaunchError, OSError or ShortageError when
+    the host is short of what any process needs: that is no failure of the check.
     """
     called = f"the check {shown(shlex.join(command))}"
     try:
@@ -71,7 +71,7 @@ def _run(
     witness: Path,
     limit_s: float,
 ) -> tuple[Ending | None, str]:
-    """Return how the command ended, None when its time was over, and the end of what it said."""
+    """Return how the command ended, None after its time limit, and the end of its stderr."""
     with (
         _handed_down(printed) as given,
         Path(os.devnull).open("wb") as nowhere,
@@ -94,7 +94,7 @@ def _run(
 
 
 def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
-    """Wait for the command's end, and end it after its time; return whether it was in time."""
+    """Wait for the command's end, or kill it at its time limit; return whether it was in time."""
     deadline = time.monotonic() + limit_s
     pause = _FIRST_PAUSE_S
     while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
@@ -107,7 +107,7 @@ def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
 
 @contextmanager
 def _handed_down(text: str) -> Iterator[int]:
-    """Give a descriptor from whose beginning the text can be read."""
+    """Yield the descriptor of a memory file that holds the text, at its beginning."""
     descriptor = os.memfd_create("printed")
     try:
         with open(descriptor, "wb", closefd=False) as stream:
@@ -119,7 +119,7 @@ def _handed_down(text: str) -> Iterator[int]:
 
 
 class _Tail:
-    """A pipe of which only the end of what comes through is kept."""
+    """A pipe that keeps only the end of what is written to it."""
 
     def __init__(self) -> None:
         self._from, into = os.pipe()
@@ -135,7 +135,7 @@ class _Tail:
         os.close(self._from)
 
     def read(self) -> bool:
-        """Take what has come, without waiting; return whether there was any."""
+        """Read what has arrived, without waiting; return whether there was any."""
         for count in range(_MAX_READS):
             try:
                 data = os.read(self._from, 1 << 16)
@@ -146,6 +146,6 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """The end of what has come, as one line."""
+        """The end of what was written, as one line."""
         words = printable(self._kept.decode(errors="replace")).split()
         return " ".join(words)[-SAID_CHARACTERS:]

@@ -55,7 +55,7 @@ class Collectors:
     ) -> None:
         """`programs` and `tools` are paths by name; raises UserError for a bad event.
 
-        `perf` is what counts, empty when nothing does.
+        The attribute `perf` is the path of perf, empty when nothing is counted.
         """
         root = self.root = node.root
         self._node = node
@@ -89,18 +89,18 @@ class Collectors:
         self.warnings = self._surroundings.warnings
 
     def thread_counter(self, threads: Iterable[int]) -> StatBuilder | None:
-        """Return what counts these threads as the study's programs are counted, if they are."""
+        """Return how to count the study's events for these threads; None without counters."""
         if self.harness.perf_problem:
             return None
         return partial(perf_threads_command, self.perf, self._events, tuple(threads))
 
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
-        """Return the meters of a run with one more, to which only energy's is nearer."""
+        """Return a run's meters with `nearer`; only the energy meter is nearer to the program."""
         around, *nearest = self.harness.meters
         return (around, nearer, *nearest)
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
-        """Return what the collectors say of one run."""
+        """Return the collectors' readings of one run."""
         energy = self._energy_of_run(case, seen)
         return [
             _implementation(case),
@@ -149,7 +149,7 @@ class Collectors:
 
 
 def _implementation(case: Case) -> Reading:
-    """Return whose program of its algorithm a case runs, as far as its app says it."""
+    """Return whose implementation of its algorithm a case runs, if its app names it."""
     told = case.app.implementation
     return Reading({"implementation": told} if told else {}, {})
 
@@ -174,7 +174,7 @@ def _program_facts(program: Path) -> Reading:
 
 
 def _no_perf(study: Study, perf: str | None) -> str:
-    """Say why the study's runs have no counters; empty when they have."""
+    """Return why the study's runs have no counters; empty when they have some."""
     if "perf" not in study.collect:
         return "the study does not collect perf's counters"
     return "" if perf else f"perf is not installed; {for_tools().sentence}"

@@ -1,4 +1,4 @@
-"""Where a case's runs are made: on this node itself, or in guests on it (runners/vm/engine.py)."""
+"""Where a case runs: on this node itself, or in a guest on it (runners/vm/engine.py)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """Where a case's runs are made."""
+    """Makes the runs of cases."""
 
     def execute(self, case: Case, launch: Launch) -> Observation:
-        """Carry a launch through once; raises LaunchError for what is one failed run."""
+        """Execute a launch once; raises LaunchError, which fails this run only."""
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
-        """Return what was measured around the run that was made last."""
+        """Return what was measured around the latest run."""
 
     def close(self) -> None:
         """Leave nothing running."""
@@ -37,7 +37,7 @@ class LocalEngine:
     collectors: Collectors
 
     def execute(self, case: Case, launch: Launch) -> Observation:
-        """Carry a launch through once, and have the result of a good run checked."""
+        """Execute a launch once, and run the check command on the result of a good run."""
         from runners.execution.check import check_failure_of
         from runners.execution.execute import execute
         from runners.execution.outcome import failure_of
@@ -50,15 +50,15 @@ class LocalEngine:
         return replace(seen, check_failure=check_failure)
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
-        """Return what the collectors say of the run."""
+        """Return the collectors' readings of the run."""
         return self.collectors.measured(case, seen)
 
     def close(self) -> None:
-        """Nothing outlives a run."""
+        """Do nothing: no process outlives a run."""
 
 
 def without_estimates(study: Study) -> Study:
-    """Return the study without its apps' times: an emulated processor takes many times as long."""
+    """Return the study without its apps' time estimates: emulation takes many times as long."""
 
     def unknown(choice: AppChoice) -> AppChoice:
         return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
@@ -67,7 +67,7 @@ def without_estimates(study: Study) -> Study:
 
 
 def check_is_run_here(study: Study, named: str) -> None:
-    """Raise UserError when the study is for a batch system; `named` is how the user calls it."""
+    """Raise UserError when the study is for a batch system; `named` is the name the user gave."""
     if study.spread:
         it = as_typed(named)
         raise UserError(
@@ -77,7 +77,7 @@ def check_is_run_here(study: Study, named: str) -> None:
 
 
 def check_emulation(without_kvm: str, allowed: bool) -> None:
-    """Raise UserError when guests would be emulated and nobody has allowed it."""
+    """Raise UserError when guests would be emulated and the user has not allowed that."""
     if without_kvm and not allowed:
         raise UserError(
             f"guests would be emulated here, instruction by instruction: {without_kvm}. Their "

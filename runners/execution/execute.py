@@ -1,10 +1,10 @@
-"""The one impure step: a launch becomes an execution under its collectors.
+"""Executes a launch once under perf and meters, and returns what was observed.
 
-Nothing is interpreted here; the result is what was observed, for runners/study/record.py to judge.
+Nothing is interpreted here: runners/execution/outcome.py classifies the observation.
 
-A program that a job's shutdown killed is told from one that failed: a batch system sends its signal
-to every process of a job, and the program's may come first. It has failed only when no signal to
-pinstudy follows, and when the host had what it needed.
+A batch system that ends a job signals all its processes, and the program may get its signal before
+pinstudy does. So a run has failed only if no signal to pinstudy follows, and if the host had what
+the run needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from runners.measure.meter import Meter
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
 from runners.plan.command_line import Launch
 
-# How often meters are read, and what was printed is trimmed, while the program runs.
+# How often meters are read and the program's output is trimmed, while the program runs.
 METER_S = 1.0
 
 
@@ -36,11 +36,10 @@ class Observation:
     """What one execution showed; `perf_problem` is empty when perf was attached.
 
     `cost` is what pinstudy itself used while the program ran. `invalid_reason` is (status, reason)
-    when the engine found the run to be no result; None when it did not. `check_failure` is why the
-    check's command did not take the result; empty when it did, or was not asked. `hotplugged_cpus`
-    are CPUs that went offline or came back meanwhile. `unmet` is how many threads were born that no
-    look has met, None where births were not told of; `overflowed` when there were too many to
-    follow.
+    when the engine found the run invalid, else None. `check_failure` is why the check command
+    rejected the result; empty when it accepted it, or was not run. `hotplugged_cpus` are CPUs that
+    went offline or came back during the run. `unmet` is how many new threads no look has met, None
+    where births are not reported. `overflowed` is set when there were too many threads to follow.
     """
 
     ending: Ending
@@ -62,7 +61,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Harness:
-    """What the runner brings to every execution of a study; `cores` are the CPUs of each core."""
+    """What all executions of a study share; `cores` holds the CPUs of each core."""
 
     witness: Path
     perf_command: CommandBuilder | None
@@ -80,11 +79,11 @@ def execute(
 ) -> Observation:
     """Run the launch once and return what was observed.
 
-    A run that is longer than `limit_s` seconds is ended. `on_start` is called with the program's
-    process number once it runs. From when the program is launched to its end pinstudy and perf keep
-    off `cpus`, the program's, where they can. Raises LaunchError when the launcher refuses,
-    StudyError when there is no room for what the program prints.
-    Whatever happens, KeyboardInterrupt included, no process is left behind.
+    A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
+    number once it runs. From the launch to the program's end, pinstudy and perf keep off the
+    program's CPUs, `cpus`, if they can. Raises LaunchError when the launcher refuses, StudyError
+    when there is no room for the program's output. No process is left behind, also after
+    KeyboardInterrupt.
     """
     with Printed() as out, Printed() as err, Printed() as log:
         process = WitnessProcess(
@@ -98,7 +97,7 @@ def execute(
         )
         perf: PerfProcess | None = None
         try:
-            # Not earlier: the launcher, and by it the program, would inherit the mask.
+            # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
                     perf = PerfProcess(harness.perf_command, process.pid)
@@ -167,8 +166,8 @@ def _watch(
 ) -> str:
     """Look at the program's threads until it ends.
 
-    Returns `ended`, `timed-out` when its time limit ended it, `lost` when not even its witness
-    could be asked any more.
+    Returns `ended`; `timed-out` when it was killed at its time limit; `lost` when its witness did
+    not answer either.
     """
     now = time.monotonic()
     deadline, next_reading = now + limit_s, now + METER_S
@@ -198,11 +197,11 @@ SIGNAL_GRACE_S = 0.25
 def execute_unless_shutting_down(
     execute: Callable[[], Observation], may_start: Callable[[float | None], None]
 ) -> Observation:
-    """Return what `execute` observes.
+    """Return what `execute` observes, unless the job's shutdown killed the program.
 
-    `may_start` raises StoppedError when no further run must start. Raises that or KeyboardInterrupt
-    when everything is being stopped, ShortageError when the host refused what every run needs, and
-    LaunchError or OSError as `execute` does for all else.
+    `may_start` raises StoppedError when no further run may start. Raises StoppedError or
+    KeyboardInterrupt during a shutdown, ShortageError when the host is short of what every run
+    needs, and otherwise LaunchError or OSError as `execute` does.
     """
     try:
         seen = execute()

@@ -24,10 +24,10 @@ from runners.records.status import (
 
 STDERR_TAIL_CHARACTERS = 2000
 
-# What a program prints by printf, C++ streams or Python's str; not all that float() takes: no
-# underscores, no digits of other scripts.
+# Numbers as printf, C++ streams and Python's str print them. float() would also take underscores
+# and the digits of other scripts.
 _NUMBER = re.compile(r"[+-]?(?:\d{1,400}\.?|\d{0,400}\.\d{1,400})(?:[eE][+-]?\d{1,9})?", re.ASCII)
-# `12` of `12,5` or `12.5`, `1` of `1e9` or `1_000`.
+# What continues a number: `,5` or `.5` after `12`, `e9` or `_000` after `1`.
 _GOES_ON = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 
 
@@ -44,7 +44,7 @@ def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = 
 def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> Watched:
     """Return what a proof of placement needs of a run.
 
-    `counted` are the record's fields with what perf counted, None where it was not asked.
+    `counted` holds the record's fields with perf's counts; None when perf did not count.
     """
     counted = counted or {}
     return Watched(
@@ -63,8 +63,7 @@ def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> W
 def classify(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:
     """Return the run's status and, unless it is `ok`, the reason in words.
 
-    `changed` says which settings were changed by somebody else meanwhile; empty when none was.
-    A quiet size prints nothing, so that the exit status alone tells of the program's own check.
+    `changed` names the settings that something else changed during the run; empty for none.
     """
     failed = failure_of(case, seen)
     if failed:
@@ -81,7 +80,10 @@ def classify(case: Case, seen: Observation, proof: Proof, changed: str = "") -> 
 
 
 def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
-    """Return what the program's end and output say against a run, as `classify` does, or None."""
+    """Return status and reason, as `classify` does, of a run that its end or output fails, or None.
+
+    A quiet size prints nothing, so only the exit status shows whether the program's check failed.
+    """
     app = case.app
     ending = seen.ending
     if seen.timed_out:
@@ -108,7 +110,7 @@ def failure_of(case: Case, seen: Observation) -> tuple[str, str] | None:
 
 
 def _unexpected_value(case: Case, seen: Observation) -> tuple[str, str] | None:
-    """Return which metric did not come out as the case's size says, or None."""
+    """Return the failure of the first metric that is not what the case's size expects, or None."""
     if case.size.quiet or not case.size.expect:
         return None
     values, absent = read_metrics(case, seen)
@@ -150,12 +152,12 @@ def read_metrics(case: Case, seen: Observation) -> tuple[dict[str, float], dict[
 
 
 def _number(printed: str, where: Spans) -> float | str:
-    """Return the number that a pattern has picked, or what it is instead."""
+    """Return the number that a pattern has matched, or what the match is instead."""
     _, end, number_start, number_end = where
     text = printed[number_start:number_end].strip()
     if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
         return "not a finite number"
-    # A pattern that says what follows the number knows where it ends.
+    # A pattern that also matches what follows the number has found the number's end.
     if number_end == end and _GOES_ON.match(printed, end):
         return "a part of a number; let the pattern say what follows it"
     return float(text)

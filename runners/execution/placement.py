@@ -1,8 +1,8 @@
-"""Whether the threads of a run were where its mapping puts them, by all that was seen. Pure.
+"""Proves whether the threads of a run were where its mapping puts them. Pure.
 
-OpenMP runtimes that ignore their places exit with status 0, so only the kernel can tell: the
-affinity masks and CPUs of all threads at many looks (runners/execution/sampler.py), the CPU time
-that all processes had used at their end, and what perf counted.
+OpenMP runtimes that ignore their places exit with status 0, so the proof uses the kernel's data:
+the affinity masks and CPUs of all threads at many looks (runners/execution/sampler.py), the CPU
+time of all processes at their end, and perf's counts.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from base.text import plural
 
 # A run shorter than this may end before the sampler has met all its threads.
 TOO_SHORT_S = 0.05
-# A run that is just not too short has nine looks; where there were fewer than these, the sampler
-# was kept from looking, on a busy node, and may have met as little.
+# The shortest run that can be proved gets nine looks. With fewer than these, the sampler was
+# delayed on a busy node, and may have missed threads.
 FEW_LOOKS = 7
-# Where the kernel tells CPU time in clock ticks of 10 ms (USER_HZ, time(7)), each is short of it by
-# up to one.
+# The kernel may round CPU times down to clock ticks of 10 ms (USER_HZ, time(7)).
 TICK_S = 0.01
 # Runtimes bind a thread just after its birth; libomp binds the main thread in its first call.
 SETTLING_SHARE = 0.01
 # Threads and processes that used no more than this share of all CPU time may have been anywhere:
-# a shell that waits, a helper that polls. What is proved holds for the other 95 %.
+# a shell that waits, a helper that polls. The proof holds for the other 95 %.
 LITTLE = 0.05
-# The kernel moves a thread when it starts, executes a program or is bound. And libomp takes its
-# main thread once to each CPU that it may use.
+# The kernel moves a thread when it starts, executes a program or is bound. libomp also moves its
+# main thread once to each CPU of its affinity mask.
 MOVES_OF_A_BIRTH = 4
 
 Mask = tuple[int, ...]
@@ -37,10 +36,10 @@ Mask = tuple[int, ...]
 
 @dataclass
 class Stay:
-    """Consecutive looks at a thread that found one affinity mask.
+    """Consecutive looks at a thread that found the same affinity mask.
 
-    `seen` counts the looks by the CPU that the thread had last run on; `cpu_s` is the CPU time in
-    seconds that it had used at the last of these looks.
+    `seen` counts the looks by the CPU that the thread had last run on; `cpu_s` is its CPU time in
+    seconds at the last of these looks.
     """
 
     allowed: Mask
@@ -53,8 +52,8 @@ class Stay:
 class ThreadTrace:
     """One thread: its process and its stays, from the first look that met it to the last.
 
-    `gone_s` is for how long it went on after the last look that met it, as far as one can tell:
-    half of the time until the look that missed it, all of it at the program's end. Times are in
+    `gone_s` estimates how long it lived after the last look that met it: half of the time until the
+    next look, or all of that time when the next look was at the program's end. Times are in
     seconds, looks are numbered.
     """
 
@@ -67,7 +66,7 @@ class ThreadTrace:
 
     @property
     def allowed(self) -> Mask:
-        """The mask that was seen last."""
+        """The mask at the last look."""
         return self.stays[-1].allowed if self.stays else ()
 
     @property
@@ -87,7 +86,7 @@ class ThreadTrace:
 
     @property
     def cpu_s(self) -> float:
-        """The CPU time that it had used when it was last seen."""
+        """Its CPU time at the last look, in seconds."""
         return self.stays[-1].cpu_s if self.stays else 0.0
 
 
@@ -95,11 +94,11 @@ class ThreadTrace:
 class Watched:
     """All that was seen of a run's threads.
 
-    `cpu_s` is the CPU time of all its processes at their end, `task_clock_s` the one that perf
-    counted, both in seconds, and `migrations` what perf counted; None where nobody knows.
-    `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many threads were born
-    and met by no look; None where births were not told of. `overflowed` when there were too many to
-    follow.
+    `cpu_s` is the CPU time of all its processes at their end, `task_clock_s` the CPU time that perf
+    counted, both in seconds, and `migrations` perf's count; None where not known.
+    `hotplugged_cpus` are CPUs that went offline or came back. `unmet` is how many new threads no
+    look has met; None where births are not reported. `overflowed` is set when there were too many
+    threads to follow.
     """
 
     threads: Sequence[ThreadTrace]
@@ -123,11 +122,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a mapping promises: its binding, its CPUs in any order, and so many threads.
+    """What a mapping promises: its binding, its CPUs in any order, and its number of threads.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
-    allowed exactly one of them, always the same, and no CPU may have more threads at a time than
-    times it stands in `cpus`.
+    allowed exactly one of them, always the same, and a CPU that `cpus` lists n times may have at
+    most n threads at a time.
     """
 
     binding: str
@@ -140,7 +139,7 @@ class Wanted:
         return tuple(sorted(set(self.cpus)))
 
     def right(self, thread: ThreadTrace) -> Callable[[Stay], bool]:
-        """Return what tells whether a stay of this thread is where the mapping puts it."""
+        """Return a predicate: whether a stay of this thread is where the mapping puts it."""
         within = set(self.cpus)
         place = thread.allowed if self.binding == "pin" else self.mask
         possible = within.issuperset(place) and (self.binding != "pin" or len(place) == 1)
@@ -148,7 +147,7 @@ class Wanted:
 
 
 def hotplug_problem(cpus: Collection[int]) -> str:
-    """Return in words that CPUs were not there all the time; empty when there are none."""
+    """Return a message that these CPUs went offline or came back; empty without CPUs."""
     listed = format_cpulist(sorted(cpus))
     return f"CPU {listed} went offline or came back while the program ran" if cpus else ""
 
@@ -161,10 +160,10 @@ def prove(
 ) -> Proof:
     """Compare what was seen with what the mapping says.
 
-    `violated` is what was seen to be elsewhere; what cannot be known is `unproved`. None of the
-    mapping's CPUs may have been unplugged meanwhile: a mask does not tell of it. Threads that are
-    `long_lived` were placed before the run: each of them decides, idle or not, and none of their
-    looks is forgiven.
+    The verdict is `violated` when a thread was seen elsewhere, and `unproved` when too little was
+    seen. Hotplug of one of the mapping's CPUs is a violation too, because masks do not show it.
+    `long_lived` threads were placed before the run: each of them decides, idle or not, and none of
+    their looks is forgiven.
     """
     if problem := hotplug_problem(set(watched.hotplugged_cpus).intersection(wanted.cpus)):
         return Proof("violated", problem)
@@ -188,8 +187,8 @@ def prove(
 def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
     """Return the threads whose placement decides.
 
-    All but those that used less than 5 % of the CPU time of the busiest, as long as these have no
-    more than 5 % of all together.
+    Left out are threads without CPU time, and those with less than 5 % of the busiest thread's, as
+    long as the threads left out used at most 5 % of all CPU time.
     """
     by_time = sorted(threads, key=lambda thread: thread.cpu_s)
     if not by_time:
@@ -206,7 +205,7 @@ def busy_threads(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
 
 
 def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:
-    """Return the largest group of threads that lived at the same time, by the looks they met."""
+    """Return the largest group of threads that lived at the same time, by the looks at them."""
     everyone = list(threads)
     changes = Counter(thread.first_look for thread in everyone)
     changes.subtract(thread.last_look + 1 for thread in everyone)
@@ -230,8 +229,8 @@ def _seldom_seen(watched: Watched) -> str:
 def settling_looks(thread: ThreadTrace, wanted: Wanted) -> int:
     """Return how many of a thread's first looks are forgiven: those until it was bound.
 
-    It must have used next to no CPU time until then. A runtime may bind a thread more than once
-    meanwhile: libomp goes from CPU to CPU to learn what they are.
+    It must have used next to no CPU time until then. A runtime may bind it several times at first:
+    libomp goes from CPU to CPU to identify them.
     """
     right = wanted.right(thread)
     soon_s = max(TICK_S, SETTLING_SHARE * thread.cpu_s)
@@ -242,12 +241,11 @@ def settling_looks(thread: ThreadTrace, wanted: Wanted) -> int:
 
 
 def _misplaced(thread: ThreadTrace, wanted: Wanted, forgiven: int) -> tuple[str, bool]:
-    """Return where a thread was instead, empty when it was in its place, and whether only at first.
+    """Return where a thread was instead, empty when in its place, and whether it was bound late.
 
-    So many of its first looks are forgiven.
-
-    Under `pin`, a thread that was unbound for more than its first moments, and in its place ever
-    after, was bound late: by a runtime that does so at its first parallel region.
+    The first `forgiven` looks do not count. Under `pin`, a thread was bound late if it was unbound
+    for more than its first moments and then stayed in its place: some runtimes bind threads only at
+    their first parallel region.
     """
     right, stays = wanted.right(thread), list(thread.stays)
     while forgiven > 0:
@@ -277,7 +275,7 @@ def _misplaced(thread: ThreadTrace, wanted: Wanted, forgiven: int) -> tuple[str,
 
 
 def _bound_late(stays: Sequence[Stay], right: Callable[[Stay], bool]) -> bool:
-    """Say whether a thread had masks that hold its CPU, then that CPU alone for good."""
+    """Return whether a thread's masks first contained its CPU, then were this CPU to the end."""
     lead = list(takewhile(lambda stay: not right(stay), stays))
     after = stays[len(lead) :]
     free = all(set(stay.allowed).issuperset(stays[-1].allowed) for stay in lead)
@@ -285,7 +283,7 @@ def _bound_late(stays: Sequence[Stay], right: Callable[[Stay], bool]) -> bool:
 
 
 def _crowded(team: list[ThreadTrace], wanted: Wanted) -> str:
-    """Say which threads shared a CPU that is one's alone, or were too many; empty when none."""
+    """Return which threads were too many on one CPU, or that too many ran; empty when neither."""
     places = Counter(wanted.cpus)
     for place in dict.fromkeys(thread.allowed for thread in team):
         there = most_at_a_time(thread for thread in team if thread.allowed == place)
@@ -300,9 +298,9 @@ def _crowded(team: list[ThreadTrace], wanted: Wanted) -> str:
 
 
 def _unaccounted(watched: Watched) -> str:
-    """Say how much CPU time was used by threads that nobody saw; empty when it is little.
+    """Return how much CPU time belongs to threads that no look met; empty when it is little.
 
-    Where every birth was told of, and all were met, there are none.
+    There are no such threads where births are reported and all new threads were met.
     """
     total = watched.cpu_s
     if total is None:
@@ -311,7 +309,7 @@ def _unaccounted(watched: Watched) -> str:
     if watched.unmet != 0 and total - known > LITTLE * total + TICK_S:
         part = f"{total - known:.3g} s of {total:.3g} s of CPU time"
         return f"{part} were used by threads that no look has met"
-    # The kernel forgets the time of children whose parent ignores SIGCHLD; looks met them.
+    # The kernel drops the CPU time of children whose parent ignores SIGCHLD, but looks met them.
     accounted = max(total, sum(thread.cpu_s for thread in watched.threads))
     clock = watched.task_clock_s
     if clock is not None and clock - accounted > LITTLE * clock + TICK_S:
@@ -321,17 +319,17 @@ def _unaccounted(watched: Watched) -> str:
 
 
 def _unseen_s(thread: ThreadTrace) -> float:
-    """Return how much CPU time a thread may have used beside what looks found, in seconds.
+    """Return how much CPU time a thread may have used beyond what the looks found, in seconds.
 
-    That after the last look, and half a tick each of user and of system time, which are rounded
-    down. It is no more than looks found: between two of them hundreds of short-lived threads may
-    come and go, and the few that are met say nothing of the others.
+    That is the time after the last look, and half a tick each of user and of system time, which are
+    rounded down. It is at most what the looks found: hundreds of short-lived threads may come and
+    go between two looks, and the few that are met do not stand for the others.
     """
     return min(thread.gone_s + TICK_S, max(thread.cpu_s, TICK_S / 2))
 
 
 def _moved(watched: Watched, wanted: Wanted) -> str:
-    """Say that pinned threads moved more often than their births explain; empty when not."""
+    """Return that pinned threads moved more often than their births explain; empty when not."""
     if wanted.binding != "pin" or watched.migrations is None:
         return ""
     births = len(watched.threads) + (watched.unmet or 0)
@@ -345,7 +343,7 @@ def _moved(watched: Watched, wanted: Wanted) -> str:
 def _enough(watched: Watched, wanted: Wanted, team: Sequence[ThreadTrace]) -> Proof:
     """Compare the number of threads with the one that was asked for.
 
-    Who used no CPU time is no member of the team; but it may be one that had nothing to do.
+    A thread without CPU time is not counted, but it may be a member of the team without work.
     """
     ran = len(most_at_a_time(team))
     worked = len(most_at_a_time(thread for thread in watched.threads if thread.cpu_s > 0))

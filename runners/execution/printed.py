@@ -1,7 +1,7 @@
 """What a program prints, in a file of bounded size: its beginning and its end are kept.
 
-A file and no pipe: nobody need read it while the program is measured, and the program never waits.
-What lies between is given back to the disk meanwhile (fallocate(2), FALLOC_FL_PUNCH_HOLE).
+A file, not a pipe: nothing has to read it during the measurement, and the program never waits. The
+middle is given back to the disk meanwhile (fallocate(2), FALLOC_FL_PUNCH_HOLE).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from base.shortage import ShortageError, is_shortage
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024
-# So much more is printed before the middle is given back once more.
+# The middle is given back again after this many more bytes.
 SLACK_BYTES = 16 << 20
-# Where a file system cannot take it back (NFS before 4.2), this is too much for one run.
+# The limit of one run where a file system cannot punch holes (NFS before 4.2).
 MAX_BYTES = 1 << 30
 
-# Holes begin and end at blocks; no file system has larger ones.
+# Holes begin and end at blocks; no file system has larger blocks.
 _BLOCK = 1 << 16
 # Linux include/uapi/linux/falloc.h
 _KEEP_SIZE, _PUNCH_HOLE = 0x01, 0x02
 
 
 class Printed:
-    """The file of one stream of a run; `trim` is called now and then while the program runs."""
+    """The file of one stream of a run; call `trim` regularly while the program runs."""
 
     def __init__(self) -> None:
         """Raises StudyError when there is no room for the file."""
@@ -44,9 +44,9 @@ class Printed:
         self.file.close()
 
     def trim(self) -> None:
-        """Give the middle back to the disk, when the file has become long.
+        """Give the middle of a long file back to the disk.
 
-        Raises StudyError when it is too long and the file system takes nothing back.
+        Raises StudyError when the file is too long and the file system cannot punch holes.
         """
         found = os.fstat(self.file.fileno())
         if found.st_size < self._trim_at:
@@ -66,11 +66,11 @@ class Printed:
         self._trim_at = found.st_size + SLACK_BYTES
 
     def kept(self) -> str:
-        """Return what was printed; raises StudyError when the disk may have refused some."""
+        """Return what was printed; raises StudyError when the disk may have refused part of it."""
         stream = self.file
         size = stream.seek(0, 2)
         try:
-            # Programs seldom look whether what they print arrives: one more byte tells.
+            # Few programs check that their output was written: one more byte shows it.
             os.write(stream.fileno(), b"\n")
             os.ftruncate(stream.fileno(), size)
         except OSError as error:

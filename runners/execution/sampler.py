@@ -17,20 +17,20 @@ from base.shortage import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
 
 ONLINE = "/sys/devices/system/cpu/online"
-# Programs that start ever new threads are followed so far; a trace takes about 1 kB.
+# The limit for programs that keep starting threads; a trace takes about 1 kB.
 MAX_THREADS = 16384
-# A thread that changes its mask at every look: later stays are added to like ones.
+# The limit for a thread that changes its mask at every look: later looks join an equal stay.
 MAX_STAYS = 64
 
-# Looks come close together at first, when runtimes create and bind their threads.
+# Looks are dense at first, while runtimes create and bind their threads.
 FIRST_LOOK_S = 0.0005
 LOOK_GROWTH = 1.6
-# New threads are watched for so often: no team of a measured loop lives for less.
+# How often new threads are looked for: no team of a measured loop lives for less.
 TURN_S = 0.02
 LAST_LOOK_S = 1.0
 # A look takes about 60 us a thread. In a steady state looks take this share of one CPU.
 COST_SHARE = 0.002
-# After a birth looks may be as dense as this allows.
+# The share of one CPU that looks may take after a birth.
 BIRTH_SHARE = 0.02
 
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -40,7 +40,7 @@ _USER, _SYSTEM, _START, _CPU = (field - 3 for field in (14, 15, 22, 39))
 
 @dataclass(frozen=True)
 class _Sight:
-    """What one look at a thread found; `started` tells it from a later one of its number."""
+    """What one look at a thread found; `started` differs for a later thread of the same number."""
 
     allowed: Mask
     cpu: int
@@ -62,10 +62,10 @@ class PlacementSampler:
     ) -> None:
         """Watch this process, whose files are below `proc`; `online` lists the node's CPUs.
 
-        A mask that nobody has set names every CPU that could ever be plugged in, and the kernel
-        uses what is online of it (Linux kernel/sched/core.c, sched_getaffinity). With
-        `descendants_only` the process itself is none of the program: it is the witness, to which
-        the kernel hands every process whose parent has ended.
+        A mask that was never set names every CPU that could be plugged in, but the kernel uses only
+        the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
+        process itself is not sampled: it is the witness, to which the kernel reparents every
+        process whose parent has ended.
         """
         self._proc = str(proc)
         self._clock = clock
@@ -76,7 +76,7 @@ class PlacementSampler:
         self._masks: dict[str, Mask | None] = {}
         self._root_pid = pid
         self._descendants_only = descendants_only
-        # The threads of each process as its folder counts them: two links are the folder's own.
+        # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
         self._present: dict[tuple[int, int], float] = {}
@@ -97,8 +97,8 @@ class PlacementSampler:
     def sample(self, *, at_end: bool = False) -> None:
         """Look once at every thread; threads that end meanwhile keep what was seen before.
 
-        Raises OSError when the system has no open file left for it. A look `at_end` is made when
-        the program has just ended, and its threads with it.
+        Raises OSError when the host is short of open files or memory. `at_end` marks the look just
+        after the program and its threads have ended.
         """
         self.samples += 1
         self._look_for_hotplug()
@@ -115,7 +115,7 @@ class PlacementSampler:
                 self._traces[key].gone_s = (now - last_s) * (1.0 if at_end else 0.5)
 
     def grown(self) -> bool:
-        """Say whether a process has another number of threads than at the last look, or ended."""
+        """Return whether a process ended or changed its number of threads since the last look."""
         return any(self._count(pid) != links for pid, links in self._links.items())
 
     def _look_for_hotplug(self) -> None:
@@ -131,7 +131,7 @@ class PlacementSampler:
             return 0
 
     def _tids(self, pid: int) -> list[int]:
-        # First, so that a thread that comes between is taken for a new one.
+        # Counted before they are listed: `grown` then reports a thread that starts in between.
         self._links[pid] = self._count(pid)
         try:
             return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
@@ -170,9 +170,9 @@ class PlacementSampler:
         return _Sight(allowed, cpu, (user + system) * _TICK_S, started)
 
     def _usable(self, listed: str | None) -> Mask | None:
-        """Return the CPUs of a mask that are online; of each mask it is found out once.
+        """Return the online CPUs of a mask.
 
-        Hundreds of threads have the same one at every look, of as many CPUs.
+        Cached: hundreds of threads have the same mask of hundreds of CPUs at every look.
         """
         if listed is None:
             return None
@@ -195,7 +195,7 @@ class Pace:
 
     @property
     def pause_s(self) -> float:
-        """The time until something is to be done again, in seconds: a look, or a turn."""
+        """The seconds until the next look or the next check for new threads."""
         return min(TURN_S, max(0.0, self._next_s - self._clock()))
 
     @property
@@ -204,7 +204,7 @@ class Pace:
         return self._clock() >= self._next_s
 
     def look(self, sampler: PlacementSampler) -> None:
-        """Let the sampler look, and find when the next look is due."""
+        """Make a look, and schedule the next one."""
         began = self._clock()
         sampler.sample()
         now = self._clock()
@@ -214,7 +214,7 @@ class Pace:
         self._next_s = now + self._gap_s
 
     def born(self) -> None:
-        """Look soon, and often: a thread was born."""
+        """Look soon and often, because a thread was born."""
         self._gap_s = min(max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE), LAST_LOOK_S)
         self._next_s = min(self._next_s, self._clock() + self._gap_s)
 
@@ -222,8 +222,8 @@ class Pace:
 def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
     """Return the stay that a look belongs to.
 
-    The CPU of a thread that was bound while it slept is the one from before: a stay of its own,
-    until the thread runs again.
+    A thread that was bound while it slept still shows its former CPU: these looks are a stay of
+    their own, until the thread runs again.
     """
     inside = sight.cpu in sight.allowed
 
@@ -234,7 +234,7 @@ def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
         return trace.stays[-1]
     if len(trace.stays) >= MAX_STAYS:
         known = next((stay for stay in trace.stays if same(stay)), None)
-        # As the last of its thread, because it is what was seen last.
+        # Moved to the end, because the last stay is the latest one.
         if known:
             trace.stays.remove(known)
             trace.stays.append(known)
@@ -258,7 +258,7 @@ def _read(path: str) -> str:
 
 
 def _unless_gone(error: OSError) -> None:
-    """Raise the error of a look that the system refused; threads may end before they are seen."""
+    """Raise the error if the host is short of something; any other means that the thread ended."""
     if is_shortage(error):
         raise error
 

@@ -1,8 +1,8 @@
-"""Becomes a command whose standard input is a descriptor that was handed down.
+"""Executes a command with an inherited descriptor as its standard input.
 
 usage: stdin_from.py DESCRIPTOR COMMAND...
 
-Standard library only. What cannot be started is said on the standard error, with status 127.
+Standard library only. If the command cannot be started, prints why to stderr; exit status 127.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 
 
 def main() -> None:
-    """Put the descriptor in the place of the standard input, and become the command."""
+    """Make the descriptor the standard input, and execute the command."""
     given, command = int(sys.argv[1]), sys.argv[2:]
     os.dup2(given, 0)
     os.close(given)
-    # Python ignores them, and a command would inherit that.
+    # Python ignores these signals, and the command would inherit that.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     try:

@@ -1,8 +1,8 @@
 """Drives `pinstudy-witness`, the small program that starts a program under study and sees it end.
 
-The protocol is described in runners/witness/witness.cpp. The order of a run is: `start` (launcher,
-witness, and the program stopped before exec), counters are attached to `pid`, `go`, `wait_ended`
-as often as the caller wants to look at the program meanwhile, `reap`.
+The protocol is described in runners/witness/witness.cpp. The steps of a run: WitnessProcess starts
+launcher and witness, and stops the program before exec; counters are attached to `pid`; `go`;
+`wait_ended` as often as the caller looks at the program meanwhile; `reap`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ KILL_TRIES = 5
 class Ending:
     """How a program ended: wait(2) status, its own window and its rusage, times in seconds.
 
-    `cpu_s` is the CPU time of all processes that came of it. What only its witness could tell is
-    None when that had to be ended as well.
+    `cpu_s` is the CPU time of all processes that came of it. What only the witness reports is None
+    when the witness had to be killed too.
     """
 
     wait_status: int
@@ -46,14 +46,14 @@ class Ending:
 
     @property
     def used_s(self) -> float | None:
-        """The CPU time of the program and of what it started; None when it is not known."""
+        """The CPU time of the program and its descendants, in seconds; None when not known."""
         if self.cpu_s is not None or self.user_s is None or self.system_s is None:
             return self.cpu_s
         return self.user_s + self.system_s
 
     @property
     def system_share(self) -> float | None:
-        """The share of the program's CPU time in the kernel; None when it is not known."""
+        """The kernel's share of the program's CPU time; None when not known."""
         if self.user_s is None or self.system_s is None or not self.user_s + self.system_s:
             return None
         return self.system_s / (self.user_s + self.system_s)
@@ -87,7 +87,7 @@ class WitnessProcess:
         log: IO[bytes],
         inherited: Sequence[int] = (),
     ) -> None:
-        """`inherited` are descriptors that the program has as they are here."""
+        """`inherited` are descriptors that the program inherits under the same numbers."""
         command_read, self._command = os.pipe()
         self._report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
@@ -160,16 +160,16 @@ class WitnessProcess:
         )
 
     def kill(self) -> None:
-        """Kill the program and everything in its process group, which it may have left."""
+        """Kill the program and its process group, which the program may have left."""
         if self.pid:
             for send in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     send(self.pid, signal.SIGKILL)
 
     def kill_surely(self) -> bool:
-        """Kill the program until it has ended; return whether its witness could tell.
+        """Kill the program until it has ended; return whether its witness reported the end.
 
-        Else the witness is ended too, with all its descendants, and there is nothing to `reap`.
+        If not, the witness is killed too, with all its descendants, and there is nothing to `reap`.
         """
         for _ in range(KILL_TRIES):
             self.kill()
@@ -181,7 +181,7 @@ class WitnessProcess:
         return False
 
     def close(self) -> None:
-        """End whatever is still running; closing the command pipe makes the witness kill."""
+        """End what still runs; when the command pipe closes, the witness kills the program."""
         for descriptor in (self._command, self._report):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
@@ -216,7 +216,7 @@ class WitnessProcess:
         return line
 
     def _line(self, timeout_s: float) -> list[str] | None:
-        """Return the next report, split at blanks, or None when there is none in time."""
+        """Return the next report, split at blanks, or None when none comes in time."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._buffer:
             left = max(0.0, deadline - time.monotonic())
@@ -230,7 +230,7 @@ class WitnessProcess:
         return line.decode().split()
 
     def _name(self) -> str:
-        """Return what the started process is now: the launcher, and then the witness by exec."""
+        """Return the name of the started process: the launcher, and after its exec the witness."""
         if self.pid:
             return "pinstudy-witness"
         arguments = self._launcher.args
@@ -249,7 +249,7 @@ class WitnessProcess:
 
 
 def _kill_tree(pid: int) -> None:
-    """End a process and all its descendants, parents first, so that none is replaced."""
+    """Kill a process and all its descendants; all are stopped first, so that none starts others."""
     pids = [pid]
     for one in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -263,9 +263,9 @@ def _kill_tree(pid: int) -> None:
 
 
 def _kill_session(session: int) -> None:
-    """End what a witness that was ended from outside has left of its session.
+    """Kill what is left of the session of a witness that was killed from outside.
 
-    The kernel ends the program with its witness, but not what the program has started.
+    The kernel kills the program with its witness, but not the program's children.
     """
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(ProcessLookupError, PermissionError):

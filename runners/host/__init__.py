@@ -1,1 +1,1 @@
-"""What this host is to a program that runs on it: files, processes, privileges, lock, software."""
+"""The host as programs find it: files, processes, privileges, lock, software."""

@@ -26,7 +26,7 @@ UNITS = {
         "cpufreqd",
     )
 } | {"system76-power": "com.system76.PowerDaemon"}
-# A service of the user's own session, which root's systemctl does not know.
+# A service of the user's own session, which root's systemctl does not manage.
 USER_UNITS = {"gamemoded": "gamemoded"}
 
 _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
@@ -35,7 +35,7 @@ _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
 def find_daemons(tree: Tree) -> list[str] | Unavailable:
     """Return the names of the known daemons that run now, sorted.
 
-    A process is known by /proc/PID/comm, of which the kernel keeps 15 characters.
+    They are found by /proc/PID/comm, which the kernel cuts to 15 characters.
     """
     names = tree.names("/proc")
     if isinstance(names, Unavailable):
@@ -50,7 +50,7 @@ def find_daemons(tree: Tree) -> list[str] | Unavailable:
 
 
 def stop_commands(daemons: Collection[str]) -> str:
-    """Return the commands, as one line of a shell, that stop these daemons until the next boot."""
+    """Return the shell's command line that stops these daemons until the next boot."""
     commands: list[Sequence[str]] = [
         [*command, *units]
         for command, units in (
@@ -66,7 +66,7 @@ def stop_commands(daemons: Collection[str]) -> str:
 
 
 def daemon_warning(daemons: Collection[str]) -> str | None:
-    """Return one line about daemons that interfere, ended by the command that stops them."""
+    """Return one line about daemons that interfere, with the command that stops them, or None."""
     if not daemons:
         return None
     verb = "runs and changes" if len(daemons) == 1 else "run and change"

@@ -1,11 +1,11 @@
-"""The node's lock: one study at a time. It ends with its holder, and names it.
+"""The node's lock: one study at a time. It ends with its holder, and its holder can be named.
 
 The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it needs no file that
-somebody else could plant or leave, is shared by all users, and is gone as soon as its holder is,
-however that ended. The kernel tells each process that connects who the holder is (SO_PEERCRED).
+another user could plant or leave, all users share it, and it is gone when its holder is, however
+that ended. A process that connects gets the holder's credentials from the kernel (SO_PEERCRED).
 
 Each network namespace has a table of its own. So a file is locked as well (flock(2)) in a folder of
-the node where all users may write; containers that share neither do not see each other.
+the node where all users may write; containers that share neither do not exclude each other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from runners.host.tree import Tree
 _MAX_COMMAND_CHARACTERS = 120
 _MAX_COMMAND_BYTES = 4096
 _COMMAND_LIMIT_S = 1.0
-# In memory, gone with the boot, and everybody's (file-hierarchy(7), Filesystem Hierarchy Standard).
+# In memory, cleared by a boot, all may write (file-hierarchy(7), Filesystem Hierarchy Standard).
 _FOLDERS = ("run/lock", "dev/shm")
 _FILE = "pinstudy-node.lock"
 _EVERYBODYS = stat.S_ISVTX | 0o777
@@ -41,19 +41,19 @@ _LONG_PAUSE_S = 1.0
 
 
 class NodeLock:
-    """Held from `acquire` on, until `release` or the end of the process."""
+    """The lock of a node, held from `acquire` until `release` or the end of the process."""
 
     def __init__(self, root: Path, wait_s: float = 0.0) -> None:
-        """`root` is the node's file tree; a recorded tree is locked apart from this machine.
+        """`root` is the node's file tree; a recorded tree has a lock of its own.
 
-        Waits up to `wait_s` seconds for the lock's holder.
+        `acquire` waits up to `wait_s` seconds for the lock's holder.
         """
         self._root = root
         self._wait_s = wait_s
         self._held: _Held | None = None
 
     def acquire(self) -> None:
-        """Take the lock; raises StoppedError that names the holder when somebody has it."""
+        """Take the lock; raises StoppedError that names the holder when another process has it."""
         end_s = time.monotonic() + self._wait_s
         attempts = 0
         while True:
@@ -98,10 +98,7 @@ def is_locked(root: Path) -> bool:
 
 
 def lock_folder(root: Path) -> Path | None:
-    """Return the node's folder where all users may write and none removes another's files.
-
-    None where there is none.
-    """
+    """Return a folder where all may write and none may remove another's files; None without one."""
     for name in _FOLDERS:
         with suppress(OSError):
             mode = (root / name).stat().st_mode
@@ -112,7 +109,7 @@ def lock_folder(root: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class _Held:
-    """A name, and a file's descriptor where there is a file, that others cannot have meanwhile."""
+    """The bound name, and the descriptor of the locked file where there is one."""
 
     name: socket.socket
     file: int | None
@@ -124,7 +121,7 @@ class _Held:
 
 
 def _take(root: Path) -> _Held | None:
-    """Take name and file, or neither: None when somebody has one of them."""
+    """Take both name and file; None when another process has one of them."""
     name = _bind(_name_of(root))
     if name is None:
         return None
@@ -137,9 +134,9 @@ def _take(root: Path) -> _Held | None:
 
 
 def _lock(path: Path) -> int | None:
-    """Return the descriptor of the locked file; raises BlockingIOError when somebody has it.
+    """Return the descriptor of the locked file; raises BlockingIOError when it is locked already.
 
-    None where somebody has planted what cannot be locked: the name has to do then.
+    None when another user has planted something that cannot be locked: then the name must do.
     """
     while True:
         try:
@@ -152,7 +149,7 @@ def _lock(path: Path) -> int | None:
                 os.close(descriptor)
                 return None
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Its owner may have removed it since it was opened, and others lock the next one.
+            # The owner may have removed the file since it was opened; others then lock a new one.
             if os.path.samestat(path.lstat(), found):
                 return descriptor
         except FileNotFoundError:
@@ -164,10 +161,10 @@ def _lock(path: Path) -> int | None:
 
 
 def _open(path: Path) -> int:
-    """Open the file for reading, which is enough for flock(2), and make it if there is none."""
+    """Open the file for reading, which is enough for flock(2); create it if there is none."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with suppress(FileNotFoundError):
-        # Without O_CREAT, which the kernel refuses here for a file of somebody else's
+        # Without O_CREAT, which the kernel refuses here for another user's file
         # (fs.protected_regular, proc(5)).
         return os.open(path, flags)
     try:
@@ -197,7 +194,7 @@ def _bind(name: bytes) -> socket.socket | None:
 
 
 def _holder(root: Path) -> str:
-    """Return the lock's holder, as far as the kernel tells it."""
+    """Describe the lock's holder, as far as the kernel reports it."""
     folder = lock_folder(root)
     who = _peer(_name_of(root)) or (_locker(folder / _FILE) if folder else None)
     if who is None:
@@ -221,7 +218,7 @@ def _peer(name: bytes) -> tuple[int, int] | None:
 
 
 def _locker(path: Path) -> tuple[int, int] | None:
-    """Return the process and user that locked the file; None in another PID namespace."""
+    """Return the process and user that locked the file; None if in another PID namespace."""
     with suppress(OSError, ValueError, IndexError):
         inode = f":{path.lstat().st_ino}"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -241,7 +238,7 @@ def _user(uid: int) -> str:
 
 
 def _command(pid: int) -> str:
-    # Read by another process: a hostile holder can keep its arguments in memory that never answers.
+    # A child reads it: a hostile holder can keep its arguments in memory that blocks every reader.
     cmdline = ["head", "-c", str(_MAX_COMMAND_BYTES), f"/proc/{pid}/cmdline"]
     text = ask(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
     task = read_task(Tree(Path("/")), pid)

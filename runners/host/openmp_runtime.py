@@ -1,8 +1,8 @@
 """Which OpenMP runtime a program loads, and from which release it comes.
 
-The runtime decides placement, spinning and loop schedules, and one file name hides many
-versions; so the loader is asked, and then the package manager whose file it is (distributions
-strip the compiler's own mark from the library).
+The runtime decides placement, spinning and loop schedules, and many versions share one file name.
+So the loader resolves the file, and the package manager gives its version (distributions strip the
+compiler's own mark from the library).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
 
 @dataclass(frozen=True)
 class OpenMPRuntime:
-    """The runtime as loaded: its family, the file, and the package and version it is from."""
+    """The runtime as loaded: its family, its file, and the file's package and version."""
 
     name: str
     path: str

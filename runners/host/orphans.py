@@ -1,7 +1,7 @@
-"""Ends what a killed pinstudy left running, found by its witness, before a study measures.
+"""Kills what a killed pinstudy left running, found by its witness, before a study measures.
 
-A witness (runners/witness/witness.cpp) that learns that its pinstudy is gone ends what it has
-started. One that is stopped learns nothing, and then its program computes beside the next study's.
+A witness (runners/witness/witness.cpp) kills its program when its pinstudy is gone. A witness that
+is stopped (SIGSTOP) cannot, and then its program computes beside the next study's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, rea
 from runners.host.software import WITNESS
 from runners.host.tree import Tree, Unavailable
 
-# A process in an uninterruptible wait ends when that does.
+# A process in an uninterruptible wait does not end before the wait does.
 END_LIMIT_S = 5.0
 _PAUSE_S = 0.01
 _NAME = f"({WITNESS[:NAME_LENGTH]})"
@@ -28,10 +28,10 @@ _MAX_SHOWN = 5
 
 
 def end_orphans(proc: Path = Path("/proc")) -> list[str]:
-    """End what killed pinstudies of this user have left; return what to tell the user, a line each.
+    """Kill what killed pinstudies of this user have left; return a message for the user on each.
 
-    Raises StudyError when something is left that this process cannot end: somebody else's, or one
-    that the kernel does not let go.
+    Raises StudyError when this process cannot end something: it is another user's, or the kernel
+    does not let it go.
     """
     own = os.geteuid()
     return [line for orphan in _orphans(proc) if (line := _end(orphan, own))]
@@ -46,12 +46,12 @@ def _orphans(proc: Path) -> list[Task]:
 
 
 def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
-    """Return whether nobody can speak to a witness any more: its command pipe has no other end."""
+    """Return whether a witness has lost its pinstudy: its command pipe has no other end."""
     try:
         arguments = (proc / str(witness.pid) / "cmdline").read_bytes()[:_MAX_BYTES].split(b"\0")
         pipe = (proc / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
     except PermissionError:
-        # Of somebody else's only the parent can be seen; init adopts what has lost its own.
+        # Of another user's only the parent can be seen; init adopts a process that lost its parent.
         return witness.parent == 1 and not _is_pinstudy(proc / "1")
     except (OSError, ValueError, IndexError):
         return False  # it has just ended, or is another program of this name
@@ -59,7 +59,7 @@ def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
         return False
     family = {witness.pid, *_family(witness, stats)}
     parent = proc / str(witness.parent)
-    # A runner under sudo does not show its files to the user for whom it works.
+    # The descriptors of a runner under sudo are hidden from the user for whom it works.
     if not os.access(parent / "fd", os.R_OK) and _is_pinstudy(parent):
         return False
     return not any(_has_open(proc / str(pid), pipe) for pid in stats if pid not in family)
@@ -82,9 +82,9 @@ def _has_open(process: Path, pipe: Path) -> bool:
 
 
 def _end(witness: Task, own: int) -> str:
-    """End a witness and all that descends from it; return what that was.
+    """Kill a witness and its descendants; return a message that names them.
 
-    Empty when there is nothing but a witness of somebody else's, which takes no CPU time.
+    Empty when only another user's witness is left, which takes no CPU time.
     """
     names: dict[int, str] = {}
     deadline = time.monotonic() + END_LIMIT_S
@@ -111,7 +111,7 @@ def _end(witness: Task, own: int) -> str:
 
 
 def _kill(pids: list[int], own: int) -> str:
-    """Kill processes of this user; return why one of them cannot be."""
+    """Kill processes of this user; return why one of them cannot be killed."""
     for pid in pids:
         try:
             owner = Path(f"/proc/{pid}").stat().st_uid

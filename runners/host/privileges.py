@@ -1,10 +1,10 @@
 """Privileges: the user for whom pinstudy works when sudo, doas or pkexec started it as root.
 
-It takes this user's rights on at once: real and effective ids and groups, for every file that it
-opens and every program that it starts; what is executed cannot become root again. Only root's
-saved id is kept (credentials(7)), by which `as_root` takes root's rights back where nothing else
-will do: for the kernel's files, the journals of settings, perf. Nothing changes for root who logged
-in as such, or for a user without root's rights.
+It takes this user's rights at once: real and effective ids and groups, for every file that it opens
+and every program that it starts; an executed program cannot become root again. Only the saved ids
+stay root's (credentials(7)): with them `as_root` regains root's rights where nothing else will do,
+for the kernel's files, the journals of settings and perf. Nothing changes for root who logged in as
+such, or for a user without root's rights.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import Any
 
 from base.errors import UserError
 
-# What sudo(8), doas(1) and pkexec(1) say of who called them: numbers, and a name by doas.
+# How sudo(8), pkexec(1) and doas(1) name the calling user: two by number, doas by name.
 _NUMBERS = ("SUDO_UID", "PKEXEC_UID")
 _NAME = "DOAS_USER"
 # 2^32 - 1 means "no user" to setresuid(2).
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _MOST = 2**32 - 2
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-# Root's own files are nobody else's to write; a user may want that for a group.
+# Only root may write root's files; a user may want to let a group write.
 _UMASK, _ROOTS_UMASK = 0o002, 0o022
 
 
 @dataclass(frozen=True)
 class User:
-    """A user and the rights that belong to him."""
+    """A user with the ids and groups that give the user's rights."""
 
     uid: int
     gid: int
@@ -43,19 +43,19 @@ class User:
     home: str
 
     def variables(self) -> dict[str, str]:
-        """Return what a login sets in the environment."""
+        """Return the environment variables that a login sets."""
         return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
 
 
-# The user whose rights this process has taken on; a process has one pair of ids.
+# The user whose rights this process has taken: global, as the ids of a process are.
 _invoker: User | None = None
 
 
 def invoking_user(environment: Mapping[str, str]) -> User | None:
-    """Return who called sudo, doas or pkexec; None when that was root, or nobody has.
+    """Return the user who called sudo, doas or pkexec; None for root, or without such a call.
 
-    His groups are those of the system's accounts. Raises UserError when the variables name no user,
-    or two: what they say is not guessed.
+    The groups are those of the user's account. Raises UserError when the variables name no user, or
+    several: pinstudy does not guess.
     """
     told = {name: _number(name, environment[name]) for name in _NUMBERS if name in environment}
     if _NAME in environment:
@@ -68,7 +68,7 @@ def invoking_user(environment: Mapping[str, str]) -> User | None:
 
 
 def user_of(uid: int, gid: str | None = None) -> User:
-    """Return the user of a number, with the groups of his account.
+    """Return the user with this number, with the groups of the account.
 
     Without an account `gid` is the only group. Raises UserError when there is neither.
     """
@@ -84,9 +84,9 @@ def user_of(uid: int, gid: str | None = None) -> User:
 
 
 def begin(environment: Mapping[str, str] = os.environ) -> None:
-    """Take the invoking user's rights on, if there is one; files are not for everybody to write.
+    """Take the invoking user's rights, if there is one; set a umask that stops others from writing.
 
-    Raises UserError when it is not clear who that is, or he may not read this pinstudy.
+    Raises UserError when the invoking user is not clear, or may not read this pinstudy.
     """
     global _invoker  # noqa: PLW0603 - the ids of a process are global
     user = invoking_user(environment) if os.geteuid() == 0 else None
@@ -102,7 +102,7 @@ def begin(environment: Mapping[str, str] = os.environ) -> None:
     _invoker = user
     os.environ.update(user.variables())
     for name in _TEMPORARY:
-        # A session of root may have one of its own.
+        # Root's session may have set a folder that the user may not enter.
         if not os.access(os.environ.get(name, "/"), os.X_OK):
             del os.environ[name]
     for path, use in ((__file__, os.R_OK), (sys.executable, os.X_OK)):
@@ -114,20 +114,20 @@ def begin(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def invoking_uid() -> int | None:
-    """Return the number of the user whose rights were taken on; None when none were."""
+    """Return the number of the user whose rights this process has taken, or None."""
     return None if _invoker is None else _invoker.uid
 
 
 def may_be_root() -> bool:
-    """Whether `as_root` has root's rights."""
+    """Whether `as_root` gives root's rights."""
     return os.geteuid() == 0 or (_invoker is not None and os.getresuid()[2] == 0)
 
 
 @contextmanager
 def as_root() -> Iterator[None]:
-    """Have root's rights, where they were kept, until the end of the block; also as real ids.
+    """Have root's rights within the context, where they were kept; the real ids change too.
 
-    Else a shell script, as perf is on Ubuntu, would not be root (bash(1), -p).
+    Otherwise a shell script, such as perf on Ubuntu, would not be root (bash(1), -p).
     """
     if _invoker is None or os.geteuid() == 0 or not may_be_root():
         yield
@@ -144,14 +144,14 @@ def as_root() -> Iterator[None]:
 
 
 def give_up_root() -> None:
-    """Keep nothing of root's rights: what follows needs none."""
+    """Give up root's rights for good."""
     if _invoker is not None:
         os.setresgid(_invoker.gid, _invoker.gid, _invoker.gid)
         os.setresuid(_invoker.uid, _invoker.uid, _invoker.uid)
 
 
 def give(*paths: Path) -> None:
-    """Make what root's programs have written, as far as it is there, the invoking user's own."""
+    """Make the invoking user the owner of what root's programs wrote; skip what is missing."""
     if _invoker is not None:
         with as_root():
             for path in paths:
@@ -161,9 +161,10 @@ def give(*paths: Path) -> None:
 
 @contextmanager
 def starting_as(uid: int) -> Iterator[dict[str, Any]]:
-    """Give the arguments with which subprocess starts a program as this user, in the block.
+    """Yield the arguments by which subprocess, within the context, starts a program as this user.
 
-    There are none where it is this process's own. Raises UserError when there is no such user.
+    Empty where this process has the user's rights, or cannot take them. Raises UserError when there
+    is no such user.
     """
     if uid == os.geteuid() or not may_be_root():
         yield {}

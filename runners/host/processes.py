@@ -1,6 +1,6 @@
-"""The processes of a node as /proc/PID/stat shows them (proc_pid_stat(5)).
+"""The processes of a node, from /proc/PID/stat (proc_pid_stat(5)).
 
-CPU times there are in clock ticks, of 10 ms.
+Its CPU times are in clock ticks of 10 ms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from runners.host.tree import Tree, Unavailable
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
-# Linux include/linux/sched.h, TASK_COMM_LEN, less the byte that ends it.
+# Linux include/linux/sched.h, TASK_COMM_LEN, less its final NUL.
 NAME_LENGTH = 15
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
@@ -37,12 +37,12 @@ class Task:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells it from a later one with the same number."""
+        """Number and start time: a later process may have the same number."""
         return self.pid, self.started
 
 
 def parse_task(text: str) -> Task | None:
-    """Return what a stat file says, or None for what is no such file.
+    """Return the process or thread of a stat file, or None for any other text.
 
     The name stands in parentheses and may hold any character, parentheses and line breaks too.
     """
@@ -54,24 +54,24 @@ def parse_task(text: str) -> Task | None:
 
 
 def read_task(tree: Tree, pid: int) -> Task | None:
-    """Return a process as it is now, or None when there is none of this number."""
+    """Return a process as it is now, or None when none has this number."""
     text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
     return None if isinstance(text, Unavailable) else parse_task(text)
 
 
 def has_ended(text: str) -> bool:
-    """Return whether a stat file is of a process that only waits for its parent to look."""
+    """Return whether a stat file is of a zombie or of a dead process."""
     return text.rpartition(") ")[2][:1] in ("Z", "X")
 
 
 def parse_cpu_ticks(text: str) -> tuple[int, int] | None:
-    """Return the clock ticks in user and in system mode that a stat file tells, or None."""
+    """Return the clock ticks in user and in system mode of a stat file, or None."""
     _, numbers = _name_and_numbers(text, (_USER, _SYSTEM))
     return None if numbers is None else (numbers[1], numbers[2])
 
 
 def _name_and_numbers(text: str, places: tuple[int, ...]) -> tuple[str, list[int] | None]:
-    """Return the name, then the process number and those in these places; None for no such file."""
+    """Return the name, and the process number with those at `places`; None for any other text."""
     number, opening, rest = text.partition(" (")
     command, closing, numbers = rest.rpartition(") ")
     fields = numbers.split()
@@ -84,9 +84,9 @@ def _name_and_numbers(text: str, places: tuple[int, ...]) -> tuple[str, list[int
 
 
 def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
-    """Return the stat file of every process by number; what ends meanwhile is left out.
+    """Return the stat file of every process by number, without those that end meanwhile.
 
-    Unparsed, because most processes sleep: two states of theirs are compared as texts. 2000
+    They are not parsed: most processes sleep, so callers compare two states as texts. 2000
     processes take about 25 ms.
     """
     # A /proc that is mounted with hidepid shows others' processes to root alone (proc(5)).
@@ -109,7 +109,7 @@ def _read_stats(tree: Tree) -> dict[int, str] | Unavailable:
 
 
 def _kernels_own(path: str) -> str | Unavailable:
-    """Return a file of this machine, which the kernel gives at once: there are hundreds a run."""
+    """Read a file of this machine without further checks: there are hundreds a run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -145,7 +145,7 @@ class CpuTime:
 
 
 def read_cpu_time(pid: int) -> CpuTime:
-    """Return what all threads of a process have used so far; nothing for one that is gone."""
+    """Return the CPU time of all threads of a process so far; 0 when the process is gone."""
     text = Tree(Path("/")).content(f"/proc/{pid}/stat", STAT_LIMIT)
     ticks = None if isinstance(text, Unavailable) else parse_cpu_ticks(text)
     user, system = ticks or (0, 0)
@@ -153,5 +153,5 @@ def read_cpu_time(pid: int) -> CpuTime:
 
 
 def tick_s() -> float:
-    """Return the length of a clock tick as the kernel shows it, in seconds."""
+    """Return the length of the kernel's clock tick, in seconds."""
     return 1 / os.sysconf("SC_CLK_TCK")

@@ -1,13 +1,12 @@
-"""Which bytes a program is: digests of its file, of what interprets it, and of its libraries.
+"""Identifies a program by digests of its file, of its interpreters and of its libraries.
 
-Results are of one program. A file is known again by its device, inode and size and by the times, in
-nanoseconds, of the last change of its content and of its state; only where one of these is another
-is it read again. That misses what was changed without a new time: within a tick of the file
-system's clock, for which reason a file that changed seconds ago is read each time; and, on a
-network file system, by another node, until this one's cache shows it.
+Results belong to one program. A file is read again only when its device, inode, size, or the time
+in nanoseconds of its last change of content or of state differs. That misses changes without a new
+time: within a tick of the file system's clock, so a file that changed seconds ago is read each
+time; and by another node on a network file system, until this node's cache shows them.
 
-Its libraries are those that the loader would give it, as ldd(1) tells, which has the loader resolve
-them. What a program opens while it runs (dlopen) is not among them.
+The libraries are those that the loader resolves, as ldd(1) prints them. A library that a program
+opens while it runs (dlopen) is not among them.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from base.command import ask
 from base.files import open_given, read_given
 
 PROGRAM = "program"
-# FAT tells times of content by two seconds; the clocks of other file systems tick faster.
+# FAT stores times of content in steps of two seconds; other file systems have finer clocks.
 _SETTLED_NS = 2 * 10**9
 _PIECE_BYTES = 1 << 20
-# The kernel reads no more of a script's first line, and follows as many (fs/binfmt_script.c).
+# The kernel's limits: a script's first line, and interpreters in a row (fs/binfmt_script.c).
 _FIRST_LINE_BYTES = 256
 _MAX_INTERPRETERS = 5
 _SCRIPT = re.compile(r".+\.(?:sh|bash|py|pl|rb|jl|lua|tcl|[rR])")
 _ELF, _SHEBANG = b"\x7fELF", b"#!"
-# What decides which libraries the loader finds, beside folders (ld.so(8)).
+# The files that decide, besides folders, which libraries the loader finds (ld.so(8)).
 _LOADER_FILES = (Path("/etc/ld.so.cache"), Path("/etc/ld.so.preload"))
 
 _Stamp = tuple[int, int, int, int, int]
@@ -45,7 +44,7 @@ _Stamp = tuple[int, int, int, int, int]
 class ProgramFiles:
     """The files of a program, by their part in it, such as `program` or `libm.so.6`.
 
-    `unavailable` is why a part, or what a part loads, is not known; empty when all is.
+    `unavailable` is why a part, or what it loads, is not known; empty when everything is known.
     """
 
     paths: Mapping[str, Path]
@@ -54,12 +53,12 @@ class ProgramFiles:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of all digests by part: where the files lie makes no other program."""
+        """The SHA-256 of all digests by part; the files' paths do not count."""
         text = json.dumps(dict(self.digests), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """Return what is kept of them beside the records."""
+        """Return what is stored beside the records."""
         files = {
             part: {"path": str(path), "sha256": self.digests[part]}
             for part, path in self.paths.items()
@@ -71,23 +70,23 @@ class ProgramFiles:
 def programs_in(program: Path, arguments: Iterable[str]) -> tuple[Path, ...]:
     """Return a program and those of its arguments that are the path of a program or of a script.
 
-    So a launcher's program is known, and an interpreter's script. What any of them starts in its
-    turn, or opens while it runs, is not.
+    This covers a launcher's program and an interpreter's script, but not what these start or open
+    while they run.
     """
     return (program, *(Path(word) for word in arguments if _names_a_program(word)))
 
 
 class ProgramReader:
-    """Tells which files programs are; what has not changed is not read again."""
+    """Reads the files of programs; files that have not changed are not read again."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        """`environment` is that in which the programs are started."""
+        """`environment` is the one in which the programs are started."""
         self._environment = environment
         self._digests: dict[Path, tuple[_Stamp, str]] = {}
         self._known: dict[tuple[Path, ...], tuple[list[_Stamp | None], ProgramFiles]] = {}
 
     def read(self, programs: tuple[Path, ...]) -> ProgramFiles:
-        """Return the files of `programs_in` a command: their own, interpreters' and libraries'."""
+        """Return the files of the programs, of their interpreters and of their libraries."""
         known = self._known.get(programs)
         if known and known[0] == self._stamps(known[1]):
             return known[1]
@@ -98,7 +97,7 @@ class ProgramReader:
         return found
 
     def _stamps(self, files: ProgramFiles) -> list[_Stamp | None]:
-        """Return what is another when the answer may be another."""
+        """Return the stamps of all files and folders on which the result depends."""
         searched = re.split("[:;]", self._environment.get("LD_LIBRARY_PATH", ""))
         folders = [Path(folder) for folder in searched if folder]
         return [_stamp_of(path) for path in (*files.paths.values(), *_LOADER_FILES, *folders)]
@@ -117,7 +116,7 @@ class ProgramReader:
         return ProgramFiles(parts.paths, digests, parts.unavailable)
 
     def _add_program(self, parts: _Parts, part: str, path: Path) -> None:
-        """Add a file, its interpreters, and the libraries of the one that the kernel loads."""
+        """Add a file, its interpreters, and the libraries of the file that the kernel loads."""
         parts.add(part, path)
         for _ in range(_MAX_INTERPRETERS):
             script = path
@@ -158,14 +157,14 @@ class _Parts:
     unavailable: dict[str, str] = field(default_factory=dict)
 
     def add(self, part: str, path: Path) -> None:
-        """Add a file; two programs may load different ones of a name."""
+        """Add a file; two programs may load different files of the same name."""
         known = self.paths.setdefault(part, path)
         if known != path:
             self.paths[f"{part} ({path})"] = path
 
 
 def _interpreter_of(path: Path, environment: Mapping[str, str]) -> Path | None:
-    """Return what the kernel starts for a script, or what env(1) then finds; None for others."""
+    """Return a script's interpreter, or what its env(1) finds; None for any other file."""
     first_line = _begin(path, _FIRST_LINE_BYTES).partition(b"\n")[0]
     if not first_line.startswith(_SHEBANG):
         return None
@@ -212,21 +211,21 @@ def _stamp(status: os.stat_result) -> _Stamp:
 
 
 def _is_settled(stamp: _Stamp) -> bool:
-    """Return whether the next change of a file that has this stamp gives it another one."""
+    """Return whether the next change of a file with this stamp will give it another one."""
     return max(stamp[3:]) + _SETTLED_NS < time.time_ns()
 
 
-# `libm.so.6 => /lib/libm.so.6 (0x…)`; without an arrow the loader itself, and what is preloaded.
+# `libm.so.6 => /lib/libm.so.6 (0x…)`; without an arrow: the loader itself, preloaded libraries.
 _LOADED = re.compile(r"^\s*(?:(\S+) => )?(/.+) \(0x", re.MULTILINE)
 
 
 def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str, Path] | str:
-    """Return the libraries by the names under which they are asked for, or why they are not known.
+    """Return the libraries by the names that the program requests, or why they are not known.
 
     A program that is linked statically has none.
     """
-    # ldd ends with status 1 for what is not dynamic and says so on stdout.
-    # Once more where it was killed, as on a node that is short of memory.
+    # ldd ends with status 1 for a file that is not dynamic, and prints that to stdout.
+    # Tried twice, because ldd may be killed on a node that is short of memory.
     for _ in range(2):
         answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
         if answer is not None:

@@ -1,4 +1,4 @@
-"""Where programs and tools are, what they are, and what gets those that are missing.
+"""Where programs and tools are, what they are, and how to get missing ones.
 
 They are in the build of a checkout, in an installation, or on the PATH.
 """
@@ -26,16 +26,15 @@ WITNESS = "pinstudy-witness"
 LAUNCHERS = ("taskset", "numactl", "likwid-pin")
 MAX_CHARACTERS = 500
 MAX_BYTES = 4096
-# PREFIX/bin may be everybody's.
+# PREFIX/bin may hold other programs too.
 _OWN = re.compile(r"[a-z]+-(serial|pthreads|libgomp|libomp)")
 
 
 def program_folders() -> tuple[Path, ...]:
-    """Return where our own programs may be, and the originals: the checkout's build, or PREFIX/bin.
+    """Return where our own programs and the originals are: the checkout's build, or PREFIX/bin.
 
-    They are beside the interpreter, where that is a Spack view's: a checkout takes none of our own
-    from its build then, so that nothing is mixed, and the packages of an installation may have
-    prefixes of their own.
+    In a Spack view they are beside the interpreter: an installation's packages may have prefixes of
+    their own, and a checkout then ignores its own build of our programs, so that builds do not mix.
     """
     beside = Path(sys.executable).parent
     where = prefix()
@@ -48,7 +47,7 @@ def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | Non
     """Return the absolute path of an executable, or None.
 
     A name with a slash is a path, relative to the working directory; a bare name is looked for in
-    our own folders, or in those that are named, then on the PATH.
+    `folders`, by default our own, then on the PATH.
     """
     if "/" in name:
         path = Path(name).absolute()
@@ -64,36 +63,36 @@ def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | Non
 def find_emulated_program(name: str) -> Path | None:
     """Return the path of a program for a CPU that QEMU emulates, or None.
 
-    Our own are built for this machine's CPU, whose instructions QEMU need not know; `make vm`
-    builds them once more. Others are taken as they are.
+    Our own are built for this machine's CPU, whose instructions QEMU may not emulate; `make vm`
+    builds them once more. Other programs are used as they are.
     """
     found = find_program(name, [EMULATED])
     return None if found and found.parent in program_folders() else found
 
 
 def find_tools(names: Iterable[str] = LAUNCHERS) -> dict[str, str]:
-    """Return the paths of those launchers that this machine has, by name."""
+    """Return the paths of the launchers that this machine has, by name."""
     found = ((name, shutil.which(name)) for name in names)
     return {name: path for name, path in found if path}
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What gets something that is missing: as a grant of `doctor`, and as the end of a sentence."""
+    """How to get something missing: as a grant of `doctor`, and as the end of a sentence."""
 
     grant: str
     sentence: str
 
 
 def prefix() -> Path | None:
-    """Return the PREFIX of an installation, which has the programs in its bin; None: a checkout."""
+    """Return the PREFIX of an installation, whose bin has the programs; None in a checkout."""
     return None if (ROOT / "CMakeLists.txt").is_file() else ROOT.parent.parent
 
 
 def spack_environment() -> str | None:
-    """Return the folder of the Spack environment that a checkout takes all from, or None.
+    """Return the folder of the Spack environment that provides all of a checkout, or None.
 
-    As bin/pinstudy and set-up decide it: an active one, unless $PINSTUDY_NO_SPACK forbids that.
+    bin/pinstudy and set-up have the same rule: an active one, unless $PINSTUDY_NO_SPACK forbids it.
     """
     if prefix() is not None or os.environ.get("PINSTUDY_NO_SPACK"):
         return None
@@ -101,7 +100,7 @@ def spack_environment() -> str | None:
 
 
 def for_tools() -> Remedy:
-    """Return what gets a tool of the system, such as perf."""
+    """Return how to get a tool of the system, such as perf."""
     if prefix() is None:
         return Remedy("make setup", "install it with `make setup`")
     words = "install this system's package of it, or load its module"
@@ -109,13 +108,13 @@ def for_tools() -> Remedy:
 
 
 def for_programs(obtain: str = "") -> Remedy:
-    """Return what gets a program of our own, or one of which an app says how it is obtained."""
+    """Return how to get a program of our own, or another one as its app says: `obtain`."""
     if obtain:
         return Remedy(obtain, f"get it with `{obtain}`")
     where = prefix()
     if where is not None:
         words = f"install pinstudy in {where} once more"
-        # Spack keeps its notes there, and installs nothing into it again.
+        # Spack keeps its metadata there, and never installs into the same prefix again.
         if (where / ".spack").is_dir():
             words = "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
         return Remedy(words, words)
@@ -125,9 +124,9 @@ def for_programs(obtain: str = "") -> Remedy:
 
 
 def for_guests(obtain: str = "") -> Remedy:
-    """Return what gets all that guests need, with the programs for an emulated CPU.
+    """Return how to get all that guests need, with the programs for an emulated CPU.
 
-    `obtain` is how an app says that its programs are obtained, which is to be done before.
+    `obtain` is how to get an app's programs, which comes first.
     """
     if obtain:
         return Remedy(f"{obtain}, make vm", f"get it with `{obtain}`, then `make vm`")
@@ -145,7 +144,7 @@ def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
 def build_of(program: Path) -> str | None:
     """Return compiler and flags of one of our own programs, or of an original; else None.
 
-    Another program is not asked: it may take `--version` for something to compute.
+    Other programs are not run with `--version`: they may take it for something to compute.
     """
     told = description_of(program)
     if told:
@@ -156,7 +155,7 @@ def build_of(program: Path) -> str | None:
 
 
 def description_of(program: Path) -> list[str]:
-    """Return what `make originals` wrote of a program, first what it is; nothing of others."""
+    """Return what `make originals` wrote about a program, first what it is; empty for others."""
     if program.parent not in (*program_folders(), EMULATED):
         return []
     try:

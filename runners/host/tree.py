@@ -23,9 +23,9 @@ from base.shortage import SHORTAGES, ShortageError
 from runners.host.privileges import as_root, may_be_root
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of
-# large nodes and of PMUs may be longer. Whatever is larger than this is no such file.
+# large nodes and of PMUs may be longer. A file larger than this is none of them.
 TEXT_LIMIT = 65536
-# What the kernel itself gives up after (Linux include/linux/namei.h, MAXSYMLINKS).
+# The kernel's own limit (Linux include/linux/namei.h, MAXSYMLINKS).
 MAX_LINKS = 40
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 MAX_SHOWN = 40
@@ -34,21 +34,21 @@ _Found = TypeVar("_Found")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
-# What the kernel answers for a file that is not there, or that went away with its CPU.
+# The kernel's errors for a file that does not exist, or that vanished with its CPU.
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH})
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
-# What says nothing of the file; EAGAIN does, of a pipe that is empty.
+# Errors that come from the host, not from the file; EAGAIN may come from an empty pipe.
 _SHORT = frozenset(SHORTAGES) - {errno.EAGAIN}
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-# Recorded trees hold ordinary files, which must not keep the end of a longer value.
+# Recorded trees hold ordinary files, which must not keep the tail of a longer value.
 _WRITE_FLAGS = os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 @dataclass(frozen=True)
 class Unavailable:
-    """Why a file gave no value; `missing` when it is simply not there, which is often normal.
+    """Why a file gave no value; `missing` when it does not exist, which is often normal.
 
-    `busy` when what it belongs to is not in use now, such as the policy of a CPU that is offline.
+    `busy` when the file belongs to something that is not in use, such as an offline CPU's policy.
     """
 
     reason: str
@@ -60,8 +60,8 @@ class Tree:
     """A node's files below a root: `/` for this machine, a directory for a recorded one.
 
     No method raises for what the files are or hold; each returns a value or an `Unavailable`.
-    Raises ShortageError when no file can be opened now, whichever it is. On this machine, what the
-    invoking user may not read or write is read and written as root, where pinstudy was started as
+    Raises ShortageError when the host is too short of resources to open any file. On this machine,
+    files that the invoking user may not access are accessed as root, if pinstudy was started as
     root: the paths are those of the kernel's own files.
     """
 
@@ -151,7 +151,7 @@ class Tree:
         )
 
     def put(self, path: str, text: str) -> Unavailable | None:
-        """Write a text into a file that is there; return why that failed, or None."""
+        """Write a text into an existing file; return why that failed, or None."""
         try:
             self._allowed(lambda: _write(self._locate(path), f"{text}\n".encode()))
         except (OSError, ValueError) as error:
@@ -159,7 +159,7 @@ class Tree:
         return None
 
     def writable(self, path: str) -> bool:
-        """Whether this process may write a file that is there."""
+        """Whether this process may write an existing file."""
         try:
             with as_root() if self.live else nullcontext():
                 return os.access(self._locate(path), os.W_OK, effective_ids=True)
@@ -167,14 +167,14 @@ class Tree:
             return False
 
     def is_directory(self, path: str) -> bool:
-        """Whether a directory is there."""
+        """Whether the path is a directory."""
         try:
             return os.path.isdir(self._locate(path))  # noqa: PTH112
         except (OSError, ValueError):
             return False
 
     def _allowed(self, access: Callable[[], _Found]) -> _Found:
-        """Return what an access gives with the user's rights, else with root's."""
+        """Return the result of `access`, made with the user's rights, else with root's."""
         try:
             return access()
         except PermissionError:

@@ -1,6 +1,6 @@
-"""What disturbed a run that is averaged all the same: heat, power limits, other tasks. Pure.
+"""What disturbed a run that is still averaged: heat, power limits, other tasks. Pure.
 
-Each of it is in the record; here it becomes a few words, so that it can stand under a table.
+The record has the numbers; here they become a few words, for the notes under a table.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _COUNTERS = {
     THROTTLED: ("core_count", "package_count"),
     CLIPPED: ("core_power_limit_count", "package_power_limit_count"),
 }
-# Between these in one text, and between daemons.
+# Separates these in one text, and daemons too.
 SEPARATOR = "; "
 
 MIN_SHARE = 0.01
-# The kernel shows CPU times in ticks, user's and system's each rounded down
+# The kernel reports CPU times in ticks, user and system time each rounded down
 # (runners/measure/conditions/cpu_time.py).
 RESOLUTION_S = 0.02
 
 
 def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which of DISTURBANCES a record tells of; what it does not tell is none."""
+    """Return which of DISTURBANCES a record shows; a value that it lacks shows none."""
     get = record.get
     throttle, note = get("throttle"), get("power_limit_note")
-    # Most runs are quiet, and many are read: what is 0 or empty is not looked at twice.
+    # Many records are read, and most runs are quiet: values that are 0 or empty are skipped fast.
     found: list[str] = []
     if isinstance(throttle, dict) and any(throttle.values()):
         found += [what for what in _COUNTERS if _grew(throttle, what)]
@@ -60,7 +60,7 @@ def _grew(throttle: Mapping[str, object], what: str) -> bool:
 
 
 def _is_much(value: object, record: Mapping[str, Any]) -> bool:
-    """Whether seconds on a run's CPUs are more than counting them errs by, and 1 % of its own."""
+    """Whether seconds on a run's CPUs exceed the counting error and 1 % of its own CPU time."""
     seconds = number_or_nan(value)
     if not seconds > RESOLUTION_S:
         return False

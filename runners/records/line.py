@@ -1,9 +1,9 @@
-"""A record as the line of a shard: what tells of progress first, and a checksum of it all.
+"""A record as the line of a shard: the fields of progress first, and a checksum of the whole line.
 
 A reader that needs only which runs were made can skip the counters, threads and reasons of
-100 000 records. The checksum says whether the line is as it was written: a line with another one is
-no record. Lines of older versions have none, and are read whole. Nothing is known beside the
-records that could differ from them.
+100 000 records. A line whose checksum differs was changed since it was written, and is no record.
+Lines of older versions have no checksum and are read whole. There is no separate index that could
+differ from the records.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
-# What a history is made of; the order of a JSON object's fields means nothing to other readers.
+# The fields of a study's history; other readers ignore the order of a JSON object's fields.
 HEAD = (
     "schema", "study_digest", "node_id", "node_digest", "case_id", "program_digest", "repetition",
     "warmup", "status", "elapsed_s", "energy_pkg_j", "race_value", "race_seen",
@@ -21,14 +21,14 @@ HEAD = (
 )  # fmt: skip
 CHECKSUM = "crc32"
 
-# Inside a text the quotes would be escaped: where this stands, an object has this key.
+# In a JSON string the quotes would be escaped, so this is always the key of an object.
 _MARK = b',"' + CHECKSUM.encode() + b'":"'
 _DIGITS = 8
 _DECODER = json.JSONDecoder()
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:
-    """Return the line that holds a record; raises ValueError for what JSON cannot hold, as NaN."""
+    """Return a record's line; raises ValueError for values that JSON cannot hold, such as NaN."""
     first = {"schema": record["schema"]} | {name: record[name] for name in HEAD if name in record}
     head = _json(first)[:-1]
     rest = _json({name: value for name, value in record.items() if name not in HEAD})
@@ -37,7 +37,7 @@ def line_of(record: Mapping[str, Any]) -> bytes:
 
 
 def is_as_written(line: bytes) -> bool | None:
-    """Return whether a line has the checksum that it had when it was written; None without one."""
+    """Return whether a line's checksum agrees with its content; None without a checksum."""
     at = line.find(_MARK)
     if at < 0:
         return None
@@ -47,7 +47,7 @@ def is_as_written(line: bytes) -> bool | None:
 
 
 def head_of(line: bytes) -> dict[str, Any] | None:
-    """Return those fields of a line's record that HEAD names; None when it is to be read whole."""
+    """Return the fields of a line's record that HEAD names; None if it must be read whole."""
     if not is_as_written(line):
         return None
     head = line[: line.find(_MARK)]

@@ -1,8 +1,8 @@
-"""Counts a case's runs by their placement, and says whether the case may be compared. Pure.
+"""Counts a case's runs by their placement, and decides whether the case may be compared. Pure.
 
-Runs whose threads were elsewhere leave the averages. Which runs these are depends on how they ran:
-of a program that binds its own threads only those are left that ended before anybody could see it.
-What is left of a case that lost many is no sample of it, however many there are.
+Runs whose threads were elsewhere are not averaged. This selects runs by how they ran: of a program
+that binds its own threads, only the runs that ended before a look could show it remain. So the
+remaining runs of a case that lost many are no sample of it, however many remain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from base.text import plural
 
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
-# Of an imported log: nobody looked at its program's threads.
+# The verdict of imported logs: no threads were sampled.
 UNSEEN = "unseen"
 # A case that lost a larger share of its runs is not compared, and never recommended.
 MAX_LOST = 0.1
@@ -24,8 +24,8 @@ MAX_LOST = 0.1
 class PlacedRuns:
     """How many runs of a case were proved, not provable (averaged), and violated (not averaged).
 
-    Runs that went wrong for other reasons are none of these, nor are warm-up runs. Of `unseen` ones
-    nothing is known: logs tell of no thread, so that none was left out for where it ran.
+    Runs that went wrong for other reasons and warm-up runs are not counted. `unseen` runs are from
+    imported logs, which contain no threads, so none was left out for its placement.
     """
 
     proved: int = 0
@@ -35,21 +35,21 @@ class PlacedRuns:
 
     @property
     def lost(self) -> int:
-        """How many runs cannot be used as proof, for reasons of placement."""
+        """How many runs are not proved: not provable, or violated."""
         return self.unproved + self.violated
 
     @property
     def usable(self) -> bool:
         """Whether the case may be compared, and recommended.
 
-        How fast a run was plays no part: one that was too short to be caught elsewhere counts as
-        one that was caught.
+        A run's speed plays no part: one that was too short to be proved counts like one that was
+        seen elsewhere.
         """
         return self.lost <= MAX_LOST * (self.proved + self.lost)
 
     @property
     def told(self) -> str:
-        """The counts: `placement proved in 88 of 90 runs, 2 not provable`."""
+        """The counts in words: `placement proved in 88 of 90 runs, 2 not provable`."""
         if self.unseen and not self.proved + self.lost:
             return f"placement not looked at in {plural(self.unseen, 'run')}"
         parts = [f"placement proved in {self.proved} of {plural(self.proved + self.lost, 'run')}"]
@@ -59,7 +59,7 @@ class PlacedRuns:
 
 
 def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
-    """Return what a record says of where its threads were; that may be anything.
+    """Return the verdict of a record's placement, which may be any JSON value.
 
     `name` is `placement`, or `vcpu_placement` for a guest's virtual CPUs.
     """

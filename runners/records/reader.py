@@ -1,8 +1,8 @@
-"""Reading records: all of them, or of each run only what tells of a study's progress.
+"""Reads records: whole, or only the fields that show a study's progress.
 
-Shards are read in the order of their attempts, each in parts of any size, line by line. A line that
-is no record is told from the others and skipped: one torn by a power cut, one that was changed
-since it was written, one that says what cannot be.
+Shards are read in the order of their attempts, each in parts of any size, line by line. Lines that
+are no records are recognized and skipped: those torn by a power cut, changed since they were
+written, or with impossible values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runners.records.shard import CHECKED_FROM, SCHEMA, SHARD
 from runners.records.status import FINAL
 from runners.records.values import ALTERED, TORN, NoRecord, sound
 
-# No record is longer: what is must not fill the memory, and is read in pieces that are no records.
+# No record is longer. A longer line is read in pieces, so that it does not fill the memory.
 LONGEST_LINE = 16 << 20
 _MAX_SHOWN = 60
 # Some hundred records at a time.
@@ -40,14 +40,14 @@ def read_lines(folder: Path) -> Iterator[Line]:
 
 
 def read_records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a folder as `read_lines` does, without the lines that are none."""
+    """Yield the records of a folder as `read_lines` does, without the lines that are no record."""
     return (record for record in read_lines(folder) if not isinstance(record, NoRecord))
 
 
 def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a folder as `read_records` does, of runs that ended only the head.
+    """Yield the records of a folder as `read_records` does, but only the head of runs that ended.
 
-    That is some of their fields, runners.records.line.HEAD, and takes a fifth of the time.
+    The head is the fields in runners.records.line.HEAD; reading it takes a fifth of the time.
     """
     for part in parts_of(folder):
         for record in read_part_progress(part):
@@ -65,11 +65,11 @@ class Part:
 
 
 def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
-    """Return the shards of a folder, oldest attempt first, in parts of at most so many bytes.
+    """Return the shards of a folder, oldest attempt first, in parts of at most `most_bytes` bytes.
 
-    Attempts of the same number are in the order of their nodes' names. Parts begin and end anywhere
-    in a line; which lines they have is `read_part`'s business. Raises UserError when a shard cannot
-    be looked at.
+    Attempts of the same number are in the order of their nodes' names. A part may begin and end
+    inside a line; `read_part` decides which lines belong to it. Raises UserError when the size of a
+    shard cannot be read.
     """
     parts = []
     for path in sorted(folder.glob("*.jsonl"), key=_by_attempt):
@@ -83,7 +83,7 @@ def parts_of(folder: Path, most_bytes: int | None = None) -> list[Part]:
 
 
 def _by_attempt(path: Path) -> tuple[int, str]:
-    # By name 10000 would come before 9999, and all of one node's before another's first.
+    # Sorted by name, 10000 would precede 9999, and all attempts of one node those of the next.
     shard = SHARD.fullmatch(path.name)
     return int(shard["attempt"]) if shard else 0, path.name
 
@@ -94,24 +94,24 @@ def read_part(part: Part) -> Iterator[Line]:
 
 
 def read_part_progress(part: Part) -> Iterator[Line]:
-    """Yield the records of a part as `read_progress` does, and what is none."""
+    """Yield the records of a part as `read_progress` does, and the lines that are no record."""
     return _parsed(part, _parse_for_progress)
 
 
 def _parsed(part: Part, parse: _Parse) -> Iterator[Line]:
     if part.start >= part.stop:
-        # What has no size may be a FIFO, which would never be opened.
+        # A file without a size may be a FIFO, and opening that may block for ever.
         return
     try:
         with part.path.open("rb", buffering=_BUFFER_BYTES) as stream:
             if part.start:
-                # A line belongs to the part in which its first byte is.
+                # A line belongs to the part that has its first byte.
                 stream.seek(part.start - 1)
                 _end_line(stream)
             at = stream.tell()
             while at < part.stop and (line := stream.readline(LONGEST_LINE)):
                 if len(line) == LONGEST_LINE:
-                    # One torn line, also where what follows on it looks like a record.
+                    # One torn line, even if the rest of it looks like a record.
                     yield TORN
                     at += _end_line(stream) if line[-1:] != b"\n" else 0
                 elif not line.isspace():
@@ -122,7 +122,7 @@ def _parsed(part: Part, parse: _Parse) -> Iterator[Line]:
 
 
 def _end_line(stream: IO[bytes]) -> int:
-    """Read on to the end of a line, however far it is; return how many bytes that was."""
+    """Read to the end of a line of any length; return the number of bytes read."""
     length = 0
     while piece := stream.readline(_BUFFER_BYTES):
         length += len(piece)
@@ -132,7 +132,7 @@ def _end_line(stream: IO[bytes]) -> int:
 
 
 def _parse(line: bytes, path: Path, at: int) -> Line:
-    # A line that only lacks its end is whole.
+    # A line that lacks only its line break is whole.
     written = is_as_written(line if line.endswith(b"\n") else line + b"\n")
     try:
         record = json.loads(line)
@@ -140,7 +140,7 @@ def _parse(line: bytes, path: Path, at: int) -> Line:
         return TORN
     if not isinstance(record, dict):
         return TORN
-    # Before anything in it is believed, its schema too.
+    # Checked before any of its fields is used, the schema included.
     if written is False or (CHECKSUM in record and not written):
         return ALTERED
     found = _checked(record, path, at)

@@ -1,4 +1,4 @@
-"""Which runs of a study there are: a set of their keys that takes little memory a run."""
+"""A set of the keys of a study's runs that takes little memory for each run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ RunKey = tuple[str, bool, int]
 
 
 class RunKeys(MutableSet[RunKey]):
-    """A set of keys of runs, kept case by case: a key of its own for each would take 200 bytes."""
+    """A set of run keys, stored by case: a tuple for each run would take 200 bytes."""
 
     def __init__(self, keys: Iterable[RunKey] = ()) -> None:
         self._repetitions: dict[str, tuple[set[int], set[int]]] = {}
@@ -17,7 +17,7 @@ class RunKeys(MutableSet[RunKey]):
             self.add(key)
 
     def __contains__(self, key: object) -> bool:
-        """Return whether the run is one of them."""
+        """Return whether the run is in the set."""
         if not isinstance(key, tuple):
             return False
         case_id, warmup, repetition = key
@@ -32,16 +32,16 @@ class RunKeys(MutableSet[RunKey]):
                     yield case_id, warmup, repetition
 
     def __len__(self) -> int:
-        """Return how many runs they are."""
+        """Return the number of runs."""
         return sum(len(plain) + len(warmups) for plain, warmups in self._repetitions.values())
 
     def add(self, key: RunKey) -> None:
-        """Take in a run."""
+        """Add a run."""
         case_id, warmup, repetition = key
         self._repetitions.setdefault(case_id, (set(), set()))[warmup].add(repetition)
 
     def discard(self, key: RunKey) -> None:
-        """Leave out a run."""
+        """Remove a run, if it is in the set."""
         case_id, warmup, repetition = key
         if case_id in self._repetitions:
             self._repetitions[case_id][warmup].discard(repetition)

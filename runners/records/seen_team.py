@@ -1,4 +1,4 @@
-"""The team that a program was seen to start, beside the one it was told to start. Pure."""
+"""The number of threads that a program was told to start, and the number seen. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from base.reading import number_or_nan
 
-# So many times the CPU time that one process can have used was used: by others as well. Clocks and
-# the rounding of short runs are within a tenth.
+# A run that used more than this multiple of one process's possible CPU time had several processes
+# at work. Errors of clocks and the rounding of short runs are within a tenth.
 MORE_THAN_ONE = 1.1
 
 
@@ -18,9 +18,9 @@ MORE_THAN_ONE = 1.1
 class SeenTeam:
     """The threads that a run was told to start, and those that were seen.
 
-    `threads` are the most in one process, 0 where none was seen, `processes` all that had any.
-    `several`: more than one process was at work at a time, for the largest one's threads cannot
-    have used so much CPU time; a script that waits for its program is no such process.
+    `threads` is the largest number in one process, 0 where none was seen; `processes` is how many
+    processes had threads. `several` is set when more than one process worked at a time, because the
+    threads of the largest cannot have used so much CPU time; a script that waits does not count.
     """
 
     told: int
@@ -30,7 +30,7 @@ class SeenTeam:
 
 
 def seen_team(record: Mapping[str, Any]) -> SeenTeam:
-    """Return what a run's record says of it, which may be anything."""
+    """Return the team in a run's record, whose fields may have any JSON values."""
     by_process = Counter(_processes(record))
     threads = max(by_process.values(), default=0)
     told = record.get("threads")

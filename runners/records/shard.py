@@ -2,8 +2,8 @@
 
 An attempt is one process on one node. It owns `records/<node>-<attempt>.jsonl`, which it creates
 exclusively; a newer attempt's shard fences it, so that two runners on one directory cannot both
-go on. What a fenced attempt has still measured is kept aside, in `late/` beside the records. A
-process that dies in the middle of a line leaves a torn last line, which readers skip.
+go on. The last record of a fenced attempt is kept in `late/`, beside the records. A process that
+dies in the middle of a line leaves a torn last line, which readers skip.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from base.errors import StoppedError, StudyError, UserError
 from base.files import is_full, sync_folder
 from runners.records.line import line_of
 
-# The history of the record's schema; a reader refuses what is newer than itself.
+# The history of the record's schema; a reader refuses newer schemas than its own.
 # 1: the first.
 # 2: `baseline` records, which are of no run; net energy, power and energy-delay products.
 # 3: runs in guests (`engine: vm`), with where their virtual CPUs were; status `clock-drifted`.
@@ -48,7 +48,7 @@ class Shard:
     ) -> None:
         """Create the shard of an attempt, by default of the node's next one.
 
-        `fenced` says why records are no longer accepted; empty as long as they are. Raises
+        `fenced` returns why records are refused, empty as long as they are accepted. Raises
         UserError when the folder is not writable, StudyError when the disk is full.
         """
         self._folder = folder
@@ -64,7 +64,7 @@ class Shard:
             self.attempt = self._newest() + 1 if attempt is None else attempt
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._descriptor = os.open(self.path, flags, 0o644)
-            # Where a file system cannot tell, its fsync of the file has to do.
+            # Where a file system cannot sync folders, its fsync of the file has to do.
             with suppress(OSError):
                 sync_folder(folder)
         except FileExistsError:
@@ -78,8 +78,8 @@ class Shard:
         """Write one record as one line and wait until it is on the disk.
 
         Raises StudyError when the disk refuses it and when something else has moved, removed,
-        replaced, shortened or written to the file, StoppedError when a newer attempt has taken
-        over: the record is kept aside then.
+        replaced, shortened or written to the file. Raises StoppedError when the attempt is fenced,
+        and keeps the record in `late/`.
         """
         line = line_of(record)
         if why := self.fenced_reason():
@@ -96,13 +96,13 @@ class Shard:
             raise StudyError(f"{self.path}: {why}")
 
     def fenced_reason(self) -> str:
-        """Return why records are no longer accepted; empty as long as they are."""
+        """Return why records are refused; empty as long as they are accepted."""
         if self._path(self.attempt + 1).exists():
             return f"a newer pinstudy run works here (this is attempt {self.attempt})"
         return self._fenced()
 
     def _keep_aside(self, line: bytes) -> str:
-        """Keep a record where it does not count; return where, or why it is lost."""
+        """Write a record to `late/`, where it does not count; return where, or why it is lost."""
         path = self._folder.with_name(LATE) / self._path(self.attempt).name
         try:
             path.parent.mkdir(exist_ok=True)
@@ -117,9 +117,9 @@ class Shard:
         return f"kept in {path}"
 
     def close(self) -> None:
-        """Close the file; a shard without a record is removed.
+        """Close the file, and remove a shard without a record.
 
-        Not where there is a newer one: what is fenced by this one would then be by none.
+        It stays if there is a newer one: an attempt is fenced by its direct successor only.
         """
         mine = os.fstat(self._descriptor)
         os.close(self._descriptor)
@@ -134,11 +134,11 @@ class Shard:
         return self._path(self.attempt)
 
     def _write(self, line: bytes) -> int:
-        """Append a line; return how many bytes others have added since the last, or taken if < 0.
+        """Append a line; return how many bytes something else has added (< 0: removed) meanwhile.
 
         Only this attempt writes to its file.
         """
-        # A line that did not fit, or was cut, must not become the beginning of this one.
+        # A line that did not fit, or was cut, must not be continued by this one.
         cut = self._torn or os.fstat(self._descriptor).st_size != self._size
         data = b"\n" + line if cut else line
         expected, self._torn = self._size + len(data), True
@@ -150,7 +150,7 @@ class Shard:
         return self._size - expected
 
     def _elsewhere_reason(self) -> str:
-        """Return what became of the file when it is no longer where readers look for it."""
+        """Return what became of the file if readers cannot find it in its place, else nothing."""
         mine = os.fstat(self._descriptor)
         with suppress(OSError):
             if os.path.samestat(self.path.stat(), mine):
@@ -189,7 +189,7 @@ class Shard:
 
 
 def _size_problem(other_bytes: int) -> str:
-    """Return what became of the lines before the one just written; empty when nothing did."""
+    """Return what something else did to the file's size; empty when it did nothing."""
     if not other_bytes:
         return ""
     if other_bytes > 0:
@@ -219,7 +219,7 @@ _KINDS = {
 
 
 def _kind_of(path: Path) -> str:
-    """Return what stands under a name; empty when nothing does."""
+    """Return what exists under a name; empty when nothing does."""
     try:
         kind = stat.S_IFMT(path.lstat().st_mode)
         return f"a link to {path.readlink()}" if kind == stat.S_IFLNK else _KINDS[kind]
@@ -228,7 +228,7 @@ def _kind_of(path: Path) -> str:
 
 
 def _write_line(descriptor: int, line: bytes) -> None:
-    # A disk or a limit takes what fits; only the next write has the reason (ENOSPC, EFBIG, EDQUOT).
+    # A write at a limit takes what fits; only the next one has the reason (ENOSPC, EFBIG, EDQUOT).
     while line:
         line = line[os.write(descriptor, line) :]
     os.fsync(descriptor)

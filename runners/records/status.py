@@ -1,4 +1,4 @@
-"""What a record says of its run in one word; docs/records.md says what each means."""
+"""The status of a run, in one word; docs/records.md explains each."""
 
 OK = "ok"
 FAILED = "failed"
@@ -10,7 +10,7 @@ CLOCK_DRIFTED = "clock-drifted"
 SUSPENDED = "suspended"
 INTERRUPTED = "interrupted"
 SKIPPED = "skipped"
-# No run: the record of an idle baseline.
+# Not a run: the record of an idle baseline.
 BASELINE = "baseline"
 
 # A run with one of these is part of the study; an interrupted one is made again.

@@ -1,8 +1,7 @@
-"""What the fields of a record may be: types and possible values, the same for every reader.
+"""The types and possible values of a record's fields, the same for every reader.
 
-A record that does not say soundly which run it is of, and how long that took, is no record. Any
-other number that cannot be is taken out, and the record says why it lacks it, as it does of what
-was not measured.
+A line with an impossible status, case, repetition, warm-up flag or time is no record. Any other
+impossible number is removed, and `unavailable` gives the reason, as for what was not measured.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from base.units import MAX_DURATION_S
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
 from runners.records.status import FINAL, INTERRUPTED
 
-# From here on a float no longer tells whole numbers apart.
+# From here on, floats cannot represent every whole number.
 _MAX_COUNT = 2**53
-# More CPUs than any node has, all at work; more watts than any node takes, all the time.
+# More CPUs than any node has, all busy; more watts than any node takes, all the time.
 _MAX_CPU_S = MAX_DURATION_S * 65_536
 _MAX_W = 1e6
 _MAX_J = _MAX_W * MAX_DURATION_S
-# What programs print may be anything, as long as sums of squares over runs are numbers still.
+# A program may print any number, as long as sums of squares over runs stay finite.
 _MAX_METRIC = 1e100
 
 
 @dataclass(frozen=True)
 class NoRecord:
-    """A line of a shard that is no record, and why: one of a few texts, which name no values."""
+    """A line of a shard that is no record; `why` is one of a few texts, which contain no values."""
 
     why: str
 
@@ -57,7 +56,7 @@ _CPU_TIME = _Range(0, _MAX_CPU_S)
 _EVENTS = _Range(0, 2**64)
 _ENERGY = _Range(0, _MAX_J)
 _POWER = _Range(0, _MAX_W)
-# Parts of a run's CPU time, each rounded by itself.
+# Parts of a run's CPU time, each rounded separately.
 _SHARE = _Range(0, 1.01)
 _NUMBERS: Mapping[str, _Range] = {
     **dict.fromkeys(("task_clock_s", "cpu_s", "user_s", "system_s"), _CPU_TIME),
@@ -66,11 +65,11 @@ _NUMBERS: Mapping[str, _Range] = {
     **dict.fromkeys(("migrations", "context_switches", "page_faults"), _EVENTS),
     **dict.fromkeys(("cycles", "instructions", "cache_misses", "max_rss_bytes"), _EVENTS),
     **dict.fromkeys(("vcpu_migrations", "vcpu_context_switches"), _EVENTS),
-    # A package never takes nothing; a part of it that is switched off does.
+    # A package always takes some energy; a part of it that is switched off takes none.
     "energy_pkg_j": _Range(0, _MAX_J, above=True),
     **dict.fromkeys(("energy_core_j", "energy_uncore_j", "energy_dram_j"), _ENERGY),
     "energy_psys_j": _ENERGY,
-    # Less was taken during the run than while idle: odd, but so it was measured.
+    # Below 0 when the run took less power than the idle baseline: odd, but possible.
     "energy_net_j": _Range(-_MAX_J, _MAX_J),
     **dict.fromkeys(("idle_power_w", "power_pkg_w"), _POWER),
     "edp_js": _Range(0, _MAX_J * MAX_DURATION_S, above=True),
@@ -89,14 +88,14 @@ _BY_NAME: Mapping[str, _Range] = {
 
 
 _RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
-# Without the value: of a thousand records each may have another one.
+# Without the value, which may differ in each of a thousand records.
 _WRONG = "what the record says is impossible"
 
 
 def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
-    """Return a record without the numbers that cannot be, or why it is none at all.
+    """Return a record without its impossible numbers, or why it is no record.
 
-    It may be the head of a record alone (runners.records.line).
+    `record` may be the head of a record only (runners.records.line).
     """
     if why := _none_reason(record):
         return NoRecord(why)
@@ -120,9 +119,9 @@ def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
 
 
 def _none_reason(record: Mapping[str, Any]) -> str:
-    """Return what keeps this from being a record; empty when nothing does.
+    """Return why this is no record; empty when it is one.
 
-    Only runs must say of which case they are and which of its repetitions.
+    Only runs must have a case and a repetition.
     """
     get = record.get
     status, case_id, repetition = get("status"), get("case_id"), get("repetition")
@@ -142,7 +141,7 @@ def _none_reason(record: Mapping[str, Any]) -> str:
 
 
 def _possible(given: object, possible: _Range) -> dict[str, Any] | None:
-    """Return an object without the numbers that cannot be; None when nothing is to be changed."""
+    """Return an object without its impossible numbers; None when there is nothing to change."""
     if not isinstance(given, dict) or all(value in possible for value in given.values()):
         return None
     return {key: value for key, value in given.items() if value in possible}
