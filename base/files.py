@@ -58,7 +58,8 @@ def write_whole(path: Path, data: bytes) -> None:
     """Write a file under a temporary name beside it, then rename it; its folder is made.
 
     The content is synced before the rename: otherwise some file systems have an empty file after a
-    power cut. Raises OSError when the folder cannot be written; nothing is left behind then.
+    power cut. Raises OSError when the folder cannot be written. Nothing is left behind then, nor
+    when the user stops pinstudy meanwhile.
     """
     # Not the process number: on a shared file system two nodes may have the same.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -69,7 +70,7 @@ def write_whole(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except OSError:
+    except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise

@@ -30,17 +30,24 @@ def test_the_content_is_on_the_disk_before_the_name_and_the_name_before_the_end(
     assert [file.name for file in path.parent.iterdir()] == ["file.json"]
 
 
-def test_a_disk_that_fails_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(OSError(5, "Input/output error"), id="disk fails"),
+        pytest.param(KeyboardInterrupt(), id="user stops pinstudy"),
+    ],
+)
+def test_a_write_that_ends_early_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     path = tmp_path / "file.json"
     write_whole(path, b"old")
 
     def failing(_descriptor: int) -> None:
-        raise OSError(5, "Input/output error")
+        raise error
 
     monkeypatch.setattr(os, "fsync", failing)
-    with pytest.raises(OSError, match="Input/output error"):
+    with pytest.raises(type(error)):
         write_whole(path, b"new")
 
     assert path.read_bytes() == b"old"
