@@ -87,22 +87,22 @@ def _raising(error: TooSlowError) -> Iterator[None]:
 def _in_child(find: _Find, pattern: str, text: str) -> Spans | None:
     """Search in a child process that the kernel ends after LIMIT_S of CPU time."""
     receiver, sender = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        with suppress(BaseException):
-            signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-            signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
-            os.write(sender, _SPANS.pack(*(_spans(find(pattern, text)) or (-1,) * 4)))
-        os._exit(0)
-    os.close(sender)
-    try:
-        with os.fdopen(receiver, "rb") as stream:
-            found = stream.read()
-    except BaseException:
-        os.kill(pid, signal.SIGKILL)
-        raise
-    finally:
-        _, status = os.waitpid(pid, 0)
+    with os.fdopen(receiver, "rb") as result:
+        with os.fdopen(sender, "wb", buffering=0) as answer:
+            pid = os.fork()
+            if pid == 0:
+                with suppress(BaseException):
+                    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+                    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+                    answer.write(_SPANS.pack(*(_spans(find(pattern, text)) or (-1,) * 4)))
+                os._exit(0)
+        try:
+            found = result.read()
+        except BaseException:
+            os.kill(pid, signal.SIGKILL)
+            raise
+        finally:
+            _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM:
         raise TooSlowError(pattern)
     if len(found) != _SPANS.size:
