@@ -196,9 +196,11 @@ def _candidates(mapping: Mapping, topology: Topology, threads: int) -> tuple[int
 
 
 def _empty_reason(selection: str, topology: Topology) -> str:
-    if selection == "mixed":
-        return f"the node has one core kind ({topology.kinds[0].name})"
     kind = _KIND_OF_SELECTION.get(selection)
+    if selection == "mixed":
+        if not topology.hybrid:
+            return f"the node has one core kind ({topology.kinds[0].name})"
+        kind = next(kind for kind in ("P", "E") if not _cores_of(topology, kind))
     if kind and any(core.kind == kind for core in topology.cores):
         cpus = format_cpulist(_all_cpus(topology, kind))
         return (

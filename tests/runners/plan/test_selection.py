@@ -99,6 +99,17 @@ def test_a_kind_the_node_lacks_is_a_reason() -> None:
         cpus("siblings", "pin", 2)
 
 
+def test_mixed_names_the_kind_without_a_usable_cpu() -> None:
+    only_p = i9_14900k_without_smt(allowed="2-5")
+    with pytest.raises(CannotMapError, match=r"its E-cores \(CPUs 8-23\) are outside .* \(2-5\)"):
+        cpus("mixed", "pin", 2, only_p)
+    only_e = i9_14900k_without_smt(allowed="8-23")
+    with pytest.raises(CannotMapError, match=r"its P-cores \(CPUs 0-7\) are outside .* \(8-23\)"):
+        cpus("mixed", "pin", 2, only_e)
+    with pytest.raises(CannotMapError, match="the node has no E-cores"):
+        cpus("mixed", "pin", 2, topology([("0", "P", 0), ("1", "LP-E", 0)]))
+
+
 def test_pairs_are_on_one_cpu_in_one_cluster_across_kinds_or_packages() -> None:
     assert cpus("same-cpu", "pin", 4) == (0, 0, 1, 1)
     assert cpus("same-cpu", "pin", 4, ULTRA) == (0, 0, 2, 2)
