@@ -23,12 +23,9 @@ from runners.execution.printed import Printed
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.overhead import CostClock, HarnessCost
-from runners.measure.meter import Meter
+from runners.measure.meter import Meter, Meters
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
 from runners.plan.command_line import Launch
-
-# How often meters are read and the program's output is trimmed, while the program runs.
-METER_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -118,18 +115,17 @@ def _observe(
     own_cpus: tuple[int, ...],
 ) -> Observation:
     sampler = PlacementSampler(process.witness_pid, descendants_only=True)
-    for meter in harness.meters:
-        meter.start()
+    meters = Meters(harness.meters)
+    meters.start()
     with Births((process.witness_pid, process.pid)) as births:
         clock = CostClock(own_cpus)
         process.go()
         if on_start:
             on_start(process.pid)
         began = time.monotonic()
-        ending = _watch(process, sampler, births, limit_s, harness.meters, streams)
+        ending = _watch(process, sampler, births, limit_s, meters, streams)
         cost = clock.stop()
-        for meter in reversed(harness.meters):
-            meter.stop()
+        meters.stop()
         sampler.sample(at_end=True)  # the zombie still has its main thread's last mask
         births.met(trace.tid for trace in sampler.threads)
         unmet = births.unmet
@@ -161,7 +157,7 @@ def _watch(
     sampler: PlacementSampler,
     births: Births,
     limit_s: float,
-    meters: tuple[Meter, ...],
+    meters: Meters,
     streams: tuple[Printed, ...],
 ) -> str:
     """Look at the program's threads until it ends.
@@ -170,7 +166,7 @@ def _watch(
     not answer either.
     """
     now = time.monotonic()
-    deadline, next_reading = now + limit_s, now + METER_S
+    deadline = now + limit_s
     pace = Pace()
     while not process.wait_ended(min(pace.pause_s, max(0.0, deadline - now))):
         now = time.monotonic()
@@ -181,10 +177,7 @@ def _watch(
         if pace.due:
             pace.look(sampler)
             births.met(trace.tid for trace in sampler.threads)
-        if now >= next_reading:
-            next_reading = now + METER_S
-            for meter in meters:
-                meter.sample()
+        if meters.sample_if_due(now):
             for stream in streams:
                 stream.trim()
     return "ended"

@@ -8,12 +8,12 @@ from typing import Any
 
 from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.collectors import Collectors
-from runners.execution.execute import METER_S, Observation
+from runners.execution.execute import Observation
 from runners.execution.placement import Proof
 from runners.execution.witness import LaunchError
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.measure.conditions.overhead import CostClock, HarnessCost
-from runners.measure.meter import Meter
+from runners.measure.meter import METER_S, Meter
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
 from runners.plan.command_line import Launch

@@ -18,6 +18,7 @@ from runners.measure.conditions.overhead import HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.measure.energy.figures import power_limit_note
+from runners.measure.meter import Meters
 from runners.node.node import Node
 from runners.node.power_limits import read_power_limits
 from runners.node.topology import with_siblings
@@ -47,7 +48,7 @@ class Surroundings:
         )
         self._tasks = ForeignTasksMeter(tree)
         self._busy = BusyMeter(tree)
-        self._meters = (*self._plain, self._tasks, self._busy)
+        self._meters = Meters((*self._plain, self._tasks, self._busy))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -58,16 +59,14 @@ class Surroundings:
     def start(self) -> None:
         """Read everything before a run."""
         self._load = read_load(self._tree)
-        for meter in self._meters:
-            meter.start()
+        self._meters.start()
 
     def sample(self) -> None:
         """Read nothing: it would disturb the program."""
 
     def stop(self) -> None:
         """Read everything after a run."""
-        for meter in reversed(self._meters):
-            meter.stop()
+        self._meters.stop()
         self._limits = read_power_limits(self._tree)
 
     def measured(
