@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -52,16 +53,25 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
 
 
 def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return `pl1_w`, `tau_s` and `pl2_w` of each domain, as far as they are known.
+    """Return `pl1_w` with its `tau_s`, and `pl2_w`, of each domain, as far as they are known.
 
-    Of the two interfaces to one package (MSR and MMIO), the lower value of each field counts.
+    Of the two interfaces to one package (MSR and MMIO), the limit of the lower power counts, with
+    its own window.
     """
-    found: dict[str, dict[str, float]] = {}
+    lowest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for limit in limits:
-        for field, source in _NAMES.get(limit["name"] or "", ()):
-            value = limit[source]
-            if value is None or limit["domain"] is None:
-                continue
-            of = found.setdefault(limit["domain"], {})
-            of[field] = min(value, of.get(field, value))
+        if limit["power_w"] is None or limit["domain"] is None:
+            continue
+        key = (limit["domain"], limit["name"] or "")
+        lowest[key] = min(lowest.get(key, limit), limit, key=_power_and_window)
+    found: dict[str, dict[str, float]] = {}
+    for (domain, name), limit in lowest.items():
+        for field, source in _NAMES.get(name, ()):
+            if limit[source] is not None:
+                found.setdefault(domain, {})[field] = limit[source]
     return found
+
+
+def _power_and_window(limit: Mapping[str, Any]) -> tuple[float, float]:
+    # Of equal powers, the limit with the shorter window takes effect first.
+    return limit["power_w"], math.inf if limit["window_s"] is None else limit["window_s"]

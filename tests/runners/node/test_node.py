@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runners.node.node import open_node, safe_name
+from runners.node.state import read_state
 from tests.trees import CPU, build_tree, write
 
 RAPL = "sys/class/powercap/intel-rapl:0"
@@ -133,6 +134,32 @@ def test_power_limits_are_in_watts_and_seconds_for_each_top_zone(tmp_path: Path)
         zone | {"name": "long_term", "power_w": 65.0, "window_s": 27.983872},
         zone | {"name": "short_term", "power_w": 117.0, "window_s": 0.00244},
     ]
+
+
+@pytest.mark.parametrize(
+    ("by_msr", "by_mmio", "in_force"),
+    [
+        ((65000000, 28000000), (125000000, 2440000), {"pl1_w": 65.0, "tau_s": 28.0}),
+        ((125000000, 2440000), (65000000, 28000000), {"pl1_w": 65.0, "tau_s": 28.0}),
+        ((65000000, 28000000), (65000000, 2440000), {"pl1_w": 65.0, "tau_s": 2.44}),
+        ((65000000, ""), (125000000, 2440000), {"pl1_w": 65.0}),
+        (("", 2440000), (125000000, 28000000), {"pl1_w": 125.0, "tau_s": 28.0}),
+    ],
+)
+def test_the_lower_of_two_limits_of_a_package_counts_with_its_own_window(
+    tmp_path: Path,
+    by_msr: tuple[object, object],
+    by_mmio: tuple[object, object],
+    in_force: dict[str, float],
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k")
+    for zone, limit in (("intel-rapl:0", by_msr), ("intel-rapl-mmio:0", by_mmio)):
+        write(root, f"sys/class/powercap/{zone}/name", "package-0")
+        constraint = f"sys/class/powercap/{zone}/constraint_0"
+        write(root, f"{constraint}_name", "long_term")
+        write(root, f"{constraint}_power_limit_uw", limit[0])
+        write(root, f"{constraint}_time_window_us", limit[1])
+    assert read_state(open_node(root), (0,)).fields["power_limits"] == {"package-0": in_force}
 
 
 def test_a_power_limit_that_cannot_be_read_has_its_reason(tmp_path: Path) -> None:
