@@ -26,7 +26,7 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
     JSON has neither NaN nor infinities: such numbers are null.
     """
     text = json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
-    click.echo(text if text.isprintable() else re.sub(r"[^ -~\n]", _escaped, text))
+    click.echo(re.sub(r"[^ -~\n]", _escaped, text))
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401
@@ -41,7 +41,7 @@ def _escaped(character: re.Match[str]) -> str:
     return character[0] if character[0].isprintable() else json.dumps(character[0])[1:-1]
 
 
-def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
+def print_columns(rows: Iterable[Sequence[str]]) -> None:
     """Print rows with aligned columns; the last column is wrapped to the terminal's width."""
     table = [list(row) for row in rows]
     if not table:
@@ -49,7 +49,7 @@ def print_columns(rows: Iterable[Sequence[str]], indent: str = "  ") -> None:
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]) - 1)]
     for row in table:
         cells = [cell.ljust(width) for cell, width in zip(row, widths)]  # noqa: B905 - last is apart
-        start = indent + "  ".join([*cells, ""])
+        start = "  ".join(["", *cells, ""])
         say(wrap(row[-1], start))
 
 
