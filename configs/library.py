@@ -73,11 +73,6 @@ def read_site(name_or_path: str) -> tuple[Site, bytes]:
     return parse_site(data, display_path(path)), data
 
 
-def load_mapping(name: str) -> Mapping:
-    """Return a mapping of the installation; raises UserError with the nearest name."""
-    return _Shelf(Path()).mapping(name)
-
-
 def list_mappings() -> tuple[Mapping, ...]:
     """Return the installation's mappings, in the order of their file."""
     from configs.load import parse_mappings
@@ -90,11 +85,6 @@ def list_mappings() -> tuple[Mapping, ...]:
 def list_apps() -> tuple[App, ...]:
     """Return the installation's apps, by name."""
     return tuple(load_app(name) for name in _names_in(CONFIGS / "apps"))
-
-
-def list_studies() -> tuple[str, ...]:
-    """Return the names of the installation's studies, sorted."""
-    return _names_in(CONFIGS / "studies")
 
 
 def display_path(path: Path) -> str:

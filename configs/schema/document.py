@@ -179,7 +179,7 @@ class _Composer:
                 self._report(event, f"key {shown(key)} is repeated; it is first on line {line}")
                 key = None
             if key is None:
-                self._skip(path)
+                self._drop(next(self.events), path)
                 continue
             self.document.keys_at[(*path, key)] = _at(event)
             table[key] = self._value(next(self.events), (*path, key))
@@ -194,9 +194,6 @@ class _Composer:
         if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):
             self._drop(event, path)
         return None
-
-    def _skip(self, path: Path) -> None:
-        self._drop(next(self.events), path)
 
     def _drop(self, event: yaml.Event, path: Path) -> None:
         """Skip a value that has no place in the document; its own mistakes still count."""

@@ -23,8 +23,8 @@ from analysis.summaries import read_summaries
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
-from configs.library import load_app, load_mapping
-from configs.load import parse_app, parse_mappings, parse_site, parse_study
+from configs.library import read_study
+from configs.load import parse_app, parse_mappings, parse_site
 from runners.advise.elf import NotLookedIntoError, dynamic_names
 from runners.batch.attempt import read_attempts
 from runners.batch.submission import FILE as SUBMISSION
@@ -67,13 +67,6 @@ class Target:
 
     run: Callable[[bytes], object]
     seeds: Callable[[], Iterable[bytes]]
-
-
-class _Shelf:
-    """What a study may name: the installation's apps and mappings."""
-
-    app = staticmethod(load_app)
-    mapping = staticmethod(load_mapping)
 
 
 def _refusing(*errors: type[Exception]) -> Callable[..., Callable[[bytes], object]]:
@@ -202,7 +195,7 @@ class _Tree:
         for policy in read_cpufreq(self.root).policies:
             _finite((policy.min_khz, policy.max_khz, policy.base_khz), 0)
         zones = find_zones(self.root)
-        for zone in (zone for domain in DOMAINS for zone in zones.of(domain)):
+        for zone in zones.chosen:
             _finite((zones.read_uj(zone), zone.range_uj), 0)
         limits = read_power_limits(Tree(self.root))
         for limit in () if isinstance(limits, Unavailable) else limits:
@@ -259,11 +252,11 @@ _PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))
 
 def targets(folder: Path) -> Mapping[str, Target]:
     """Return all targets by name; what they write is below the folder."""
-    shelf, tree = _Shelf(), _Tree(folder)
+    tree = _Tree(folder)
     config = _refusing(ConfigError)
     return {
         "study": Target(
-            config(lambda data: parse_study(data, "x.yaml", shelf)),
+            config(lambda data: read_study(data, "x.yaml")),
             lambda: [p.read_bytes() for p in sorted((ROOT / "configs/studies").iterdir())],
         ),
         "app": Target(config(lambda data: parse_app(data, "nap.yaml")), _texts(APP)),
