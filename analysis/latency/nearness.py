@@ -31,8 +31,7 @@ def find_nearness(latency: Latency) -> list[Nearness]:
     found: dict[tuple[str, str], list[float]] = {}
     pairs = latency.pairs
     for a, b, ns in zip(pairs["a"], pairs["b"], pairs["median_ns"], strict=True):
-        names = " and ".join(filter(None, kinds(a, b)))
-        found.setdefault((relation(a, b), names), []).append(ns)
+        found.setdefault((relation(a, b), kinds(a, b)), []).append(ns)
     order = sorted(found, key=lambda key: (RELATIONS.index(key[0]), key[1]))
     return [
         Nearness(*key, len(ns), float(np.median(ns)), min(ns), max(ns))

@@ -31,6 +31,7 @@ SAME_PACKAGE = "one package, different NUMA nodes"
 ACROSS_PACKAGES = "different packages"
 RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
 
+_NO_KIND = "no kind"
 _CPU = re.compile(r"[0-9]{1,6}")
 
 # When all pairs take longer than this, the representative plan is suggested.
@@ -150,17 +151,17 @@ def relations(topology: Topology) -> Callable[[int, int], str]:
     return relation
 
 
-def kinds_of_pairs(topology: Topology) -> Callable[[int, int], list[str]]:
-    """Return a function from two CPUs to their core kinds, best first; equal kinds are named once.
+def kinds_of_pairs(topology: Topology) -> Callable[[int, int], str]:
+    """Return a function from two CPUs to their core kinds, best first, such as `P and E`.
 
-    The name is empty where kinds declared by hand leave a CPU out.
+    Equal kinds are named once. A CPU that --kinds leaves out is of `no kind`.
     """
-    order = {kind.name: at for at, kind in enumerate(topology.kinds)}
+    names = [*(kind.name for kind in topology.kinds), _NO_KIND]
     kind = {cpu: kind.name for kind in topology.kinds for cpu in kind.cpus}
 
-    def kinds(a: int, b: int) -> list[str]:
-        names = {kind.get(a, ""), kind.get(b, "")}
-        return sorted(names, key=lambda name: order.get(name, -1))
+    def kinds(a: int, b: int) -> str:
+        both = (kind.get(a, _NO_KIND), kind.get(b, _NO_KIND))
+        return " and ".join(name for name in names if name in both)
 
     return kinds
 
@@ -173,7 +174,7 @@ def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
     relation, kinds = relations(topology), kinds_of_pairs(topology)
     found: dict[tuple[str, str], list[Pair]] = {}
     for a, b in combinations(topology.allowed, 2):
-        found.setdefault((relation(a, b), " and ".join(kinds(a, b))), []).append((a, b))
+        found.setdefault((relation(a, b), kinds(a, b)), []).append((a, b))
     return dict(sorted(found.items(), key=lambda item: RELATIONS.index(item[0][0])))
 
 

@@ -132,6 +132,15 @@ def test_classes_tell_kinds_apart(tmp_path: Path) -> None:
     }
 
 
+def test_a_cpu_that_was_declared_of_no_kind_is_in_classes_of_its_own() -> None:
+    l3 = [(3, "0-3")]
+    left_out = topology([("0", "P", 0), ("1", "E", 0), ("2", "", 0), ("3", "", 0)], l3)
+    assert plan_pairs(left_out, "representative").why == (
+        "one L3 (P and E): 1 of 1, one L3 (P and no kind): 2 of 2, one L3 (E and no kind): 2 of 2, "
+        "one L3 (no kind): 1 of 1"
+    )
+
+
 def expect_representative(of: Topology, seed: int) -> None:
     plan = plan_pairs(of, "representative", seed)
     assert plan.name == "representative"
