@@ -17,9 +17,11 @@ from configs.schema.values import Count, Duration, Name, Percentage, Word
 # empty when both times happen to agree, and neither says much about the case.
 MIN_REPETITIONS = 3
 MAX_REPETITIONS = 10000
-# A first run of the reference, and the fewest runs by which two cases can be compared.
+# A first run of four cases, and three runs of each of two, by which a confirmation can decide.
 MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
+# By default a race may make a third of the runs of a study that repeats every case so often.
+RACE_REPETITIONS = 10
 BETTER = ("lower", "higher")
 # The measures that a study can ask a precision of, and their fields in a record.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
@@ -80,10 +82,10 @@ class Race:
     runs: Annotated[
         int | None,
         Count("how many runs at most", MIN_RACE_RUNS, MAX_RACE_RUNS),
-        "how many runs may be made, 10 or more, warm-up runs not counted",
+        f"how many runs may be made, {MIN_RACE_RUNS} or more, warm-up runs not counted",
         Without(
-            "a third of ten repetitions of every case, at least 30; of short programs as many as "
-            "take 10 s"
+            f"a third of {RACE_REPETITIONS} repetitions of every case, at least 30; of short "
+            "programs as many as take 10 s"
         ),
     ] = None
 

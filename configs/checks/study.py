@@ -12,13 +12,11 @@ from base.text import shown, unknown_word
 from configs.app import App, schedule_problem
 from configs.checks.race import race_mistakes
 from configs.mapping import Mapping, never_pins_problem
-from configs.repetitions import Repetitions
+from configs.repetitions import RACE_REPETITIONS, Repetitions
 from configs.study import AppChoice, Study
 
 # A million runs of a second take 12 days; a longer study is a mistake.
 MAX_RUNS = 1_000_000
-# Counted for a race, whose runs are known when it is over; by default it makes a third of these.
-RACE_REPETITIONS = 10
 # Cases are planned, shown and kept in memory: some 5000 of them take a second and 10 MB.
 MAX_CASES = 100_000
 
@@ -85,6 +83,7 @@ class Resolver:
             return 1
         if found.race:
             self.mistakes += race_mistakes(found.race, choices, self.data, self._engine())
+            # Its runs are known when it is over.
             return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
         if "energy" in measures and "energy" not in self.data.get("collect", Study.collect):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil, exp, log1p
 
 from base.text import plural
+from configs.repetitions import RACE_REPETITIONS
 from configs.repetitions import Race as Rule
 from runners.race.confirmation import EARLIER_SHARE, MIN_RUNS, look_at, shares
 from runners.race.elimination import (
@@ -35,8 +36,7 @@ Key = tuple[str, int]
 RESERVED_RUNS = 5
 CONFIRMATION_SHARE = 0.25
 
-# A race may make a third of the runs of a study that repeats every case ten times.
-FULL_REPETITIONS = 10
+# A race may make a third of the runs of a study that repeats every case RACE_REPETITIONS times.
 FULL_SHARE = 3
 # With few cases a third would not be enough for a confirmation.
 MIN_MOST_RUNS = 30
@@ -189,7 +189,7 @@ class Race:
     def _look_at_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
         # When there are runs enough for all cases, one run of each decides nothing.
-        if first and self._most_runs < self._cases * FULL_REPETITIONS:
+        if first and self._most_runs < self._cases * RACE_REPETITIONS:
             behind = far_behind(first)
             self._eliminate(one for one in behind if one.case_id not in self._in_doubt)
         field = self._samples.field(self._alive)
@@ -356,7 +356,7 @@ def most_runs(rule: Rule, cases: int, one_s: float = 0.0) -> int:
     if rule.runs:
         return rule.runs
     short = min(MAX_SHORT_RUNS, int(SHORT_S / one_s)) if one_s else 0
-    return max(MIN_MOST_RUNS, cases * FULL_REPETITIONS // FULL_SHARE, short)
+    return max(MIN_MOST_RUNS, cases * RACE_REPETITIONS // FULL_SHARE, short)
 
 
 def most_said(rule: Rule, cases: int) -> str:
