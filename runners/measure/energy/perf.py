@@ -18,7 +18,7 @@ from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
 from runners.measure.energy.figures import domain_fields
-from runners.measure.perf.events import PerfPermission
+from runners.measure.perf.events import PerfPermission, stat_command
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
 from runners.node.core_kinds.pmus import EVENT_SOURCES
@@ -146,9 +146,9 @@ def power_command(
     Its workload is `cat`, so perf ends when its standard input does. Otherwise it works like
     `runners.measure.perf.events.perf_command`.
     """
-    columns = ("-x", ";", "-o", output, "-e", ",".join(pmu.events.values()))
-    control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
-    return (perf, "stat", *columns, *control, "-C", format_cpulist(pmu.cpus), "--", "cat")
+    target = ("-C", format_cpulist(pmu.cpus), "--", "cat")
+    events = ",".join(pmu.events.values())
+    return stat_command(perf, events, target, output, (control_fd, acknowledge_fd))
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:

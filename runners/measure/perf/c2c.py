@@ -24,9 +24,9 @@ from runners.measure.perf.c2c_samples import (
     lines_of,
     read_samples,
 )
-from runners.measure.perf.events import read_permission
+from runners.measure.perf.events import from_outside, read_permission
 from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, unsupported_reason
-from runners.measure.perf.stat import perf_environment
+from runners.measure.perf.stat import MAX_REASON_CHARACTERS, perf_environment
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind
 
@@ -40,7 +40,6 @@ _NOTHING_THERE = "not supported"
 # User space alone, if possible: under older kernels AMD's sampling cannot exclude the kernel.
 _MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
 _LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
-_MAX_REASON_CHARACTERS = 200
 # Linux arch/x86/kernel/cpu/amd.c: the models of family 0x19 that are Zen 3.
 _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
 # Linux tools/perf/util/header.h, struct perf_file_header: the size of the data stands at byte 48.
@@ -107,7 +106,7 @@ def c2c_command(
     that would write, is not used: perf seeks in a recording, so it cannot be written there.
     """
     del output
-    control = ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
+    control = from_outside(control_fd, acknowledge_fd)
     return (*_record(perf, modes, recording), "-p", str(pid), *control)
 
 
@@ -217,5 +216,5 @@ def _said(done: CommandResult) -> str:
     """Return why perf failed, by its own message if it has one; empty when it did not fail."""
     if not done.failed:
         return ""
-    words = one_line(done.stderr, _MAX_REASON_CHARACTERS).removeprefix("failed: ")
+    words = one_line(done.stderr, MAX_REASON_CHARACTERS).removeprefix("failed: ")
     return done.problem or words or f"exit status {done.status}"

@@ -122,7 +122,7 @@ def perf_command(
     perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
 ) -> tuple[str, ...]:
     """Return the command that attaches to a process and all it will create, counters off."""
-    return _stat(perf, events, ("-p", str(pid)), output, (control_fd, acknowledge_fd))
+    return stat_command(perf, events, ("-p", str(pid)), output, (control_fd, acknowledge_fd))
 
 
 def perf_threads_command(
@@ -135,20 +135,26 @@ def perf_threads_command(
 ) -> tuple[str, ...]:
     """Return the command that attaches to these threads of a process only, counters off."""
     listed = ",".join(map(str, threads))
-    return _stat(perf, events, ("-t", listed), output, (control_fd, acknowledge_fd))
+    return stat_command(perf, events, ("-t", listed), output, (control_fd, acknowledge_fd))
 
 
-def _stat(
-    perf: str, events: str, target: tuple[str, str], output: str, control: tuple[int, int]
+def stat_command(
+    perf: str, events: str, target: Sequence[str], output: str, control: tuple[int, int]
 ) -> tuple[str, ...]:
     """Return the command that counts a target once its counters are enabled.
 
-    Counting starts when `enable` is written to the first descriptor of `control` (perf answers
-    `ack` on the second) and ends with SIGINT to perf, which then writes its rows to `output`.
+    Counting ends with SIGINT to perf, which then writes its rows to `output`.
     """
-    columns: Sequence[str] = ("-x", ";", "-o", output, "-e", events)
-    off: Sequence[str] = ("-D", "-1", "--control", f"fd:{control[0]},{control[1]}")
-    return (perf, "stat", *columns, *off, *target)
+    columns = ("-x", ";", "-o", output, "-e", events)
+    return (perf, "stat", *columns, *from_outside(*control), *target)
+
+
+def from_outside(control_fd: int, acknowledge_fd: int) -> tuple[str, ...]:
+    """Return perf's options for counters that are off until they are enabled from outside.
+
+    They are enabled by the line `enable` in the first descriptor; perf answers `ack` in the second.
+    """
+    return ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
 
 
 def parse_perf_version(text: str) -> tuple[int, int] | None:

@@ -254,6 +254,19 @@ def test_a_perf_that_cannot_attach_is_a_reason(tmp_path: Path, commands: Path) -
     assert found["unavailable"] == {"lines": "perf could not attach: no such luck"}
 
 
+def test_what_a_perf_says_that_cannot_attach_is_cut_and_printable(
+    tmp_path: Path, commands: Path
+) -> None:
+    complaint = "printf '\\033[31m%01000d\\n%01000d' 7 8 >&2; exit 255"
+    install(commands, "perf", f'case "$*" in *" -p "*) {complaint};; esac')
+    lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
+    (case,) = lines.left
+    make(lines)
+    reason = kept(lines.folder)[f"{case.case_id}.json"]["unavailable"]["lines"]
+    assert reason.isprintable()
+    assert len(reason) < 300
+
+
 @pytest.mark.usefixtures("sampling")
 def test_a_case_whose_governor_cannot_be_set_is_left_for_later(tmp_path: Path) -> None:
     lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
