@@ -53,25 +53,20 @@ class Gate:
         while True:
             hot, problem = self._hot()
             waited_s = self._clock() - began_s
-            if problem:
-                fields = {
-                    "gate_wait_s": waited_s,
-                    "temperature_reference_c": dict(self.reference_c),
-                }
-                return Reading(fields, {"gate_reached": problem})
-            if not hot or waited_s >= self._rule.limit_s:
+            if problem or not hot or waited_s >= self._rule.limit_s:
                 break
             if not told:
                 tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
                 told = True
             self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
-        return Reading(
-            {
-                "gate_wait_s": waited_s,
-                "gate_reached": not hot,
-                "temperature_reference_c": dict(self.reference_c),
-            }
+        reading = Reading(
+            {"gate_wait_s": waited_s, "temperature_reference_c": dict(self.reference_c)}
         )
+        if problem:
+            reading.unavailable["gate_reached"] = problem
+        else:
+            reading.fields["gate_reached"] = not hot
+        return reading
 
     def _hot(self) -> tuple[list[str], str]:
         """Return a phrase for each package that is too hot, and a sensor's problem, if any."""

@@ -13,32 +13,22 @@ from collections.abc import Collection, Iterator
 from base.reading import Reading
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Tree, Unavailable
+from runners.measure.meter import BeforeAfterMeter
 
 MAX_SHOWN = 5
 
-_NOT_READ = Unavailable("not measured")
 
-
-class ForeignTasksMeter:
+class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):
     """Reads the CPU time of all processes before and after a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree, own_pid: int | None = None) -> None:
         """Leave out process `own_pid` (this one by default) and its descendants."""
+        super().__init__(Unavailable("not measured"))
         self._tree = tree
         self._own_pid = os.getpid() if own_pid is None else own_pid
-        self._before: dict[int, str] | Unavailable = _NOT_READ
-        self._after: dict[int, str] | Unavailable = _NOT_READ
 
-    def start(self) -> None:
-        """Read the processes before a run."""
-        self._before, self._after = read_stats(self._tree), _NOT_READ
-
-    def sample(self) -> None:
-        """Read nothing: it would disturb the program."""
-
-    def stop(self) -> None:
-        """Read the processes after a run."""
-        self._after = read_stats(self._tree)
+    def _read(self) -> dict[int, str] | Unavailable:
+        return read_stats(self._tree)
 
     def reading(self, cpus: Collection[int]) -> Reading:
         """Return `foreign_tasks`: up to five processes, most CPU time first.

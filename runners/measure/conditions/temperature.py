@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
+from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
 
 HWMON = "/sys/class/hwmon"
@@ -27,7 +28,6 @@ LOWEST_C, HIGHEST_C = -60.0, 200.0
 
 _PACKAGE = re.compile(r"Package id ([0-9]{1,4})")
 _LABEL = re.compile(r"temp([0-9]{1,4})_label")
-_NUMBERED = re.compile(r"(?:hwmon|thermal_zone)([0-9]{1,6})")
 # k10temp's labels, best first: Tctl may have an offset for fan control, Tdie has none (Linux
 # Documentation/hwmon/k10temp.rst).
 _K10_LABELS = ("Tdie", "Tctl")
@@ -70,29 +70,21 @@ class Thermometer:
         return temperatures, problems
 
 
-class TemperatureMeter:
+class TemperatureMeter(BeforeAfterMeter["tuple[dict[str, float], dict[str, str]]"]):
     """Reads every package before and after a run; one meter serves many runs."""
 
     def __init__(self, thermometer: Thermometer) -> None:
+        super().__init__(({}, {}))
         self._thermometer = thermometer
-        self._read: dict[str, tuple[dict[str, float], dict[str, str]]] = {}
 
-    def start(self) -> None:
-        """Read the packages before a run."""
-        self._read = {"temperature_before_c": self._thermometer.read_c()}
-
-    def sample(self) -> None:
-        """Read nothing: it would disturb the program."""
-
-    def stop(self) -> None:
-        """Read the packages after a run."""
-        self._read["temperature_after_c"] = self._thermometer.read_c()
+    def _read(self) -> tuple[dict[str, float], dict[str, str]]:
+        return self._thermometer.read_c()
 
     def reading(self) -> Reading:
         """Return `temperature_before_c` and `temperature_after_c`: degrees Celsius by package."""
         reading = Reading()
-        for name in ("temperature_before_c", "temperature_after_c"):
-            temperatures, problems = self._read.get(name, ({}, {}))
+        states = {"temperature_before_c": self._before, "temperature_after_c": self._after}
+        for name, (temperatures, problems) in states.items():
             if temperatures:
                 reading.fields[name] = temperatures
             elif not problems:
@@ -168,9 +160,8 @@ def _in_order(tree: Tree, directory: str, stem: str) -> list[str]:
     names = tree.names(directory)
     if isinstance(names, Unavailable):
         return []
-    matches = [match for match in map(_NUMBERED.fullmatch, names) if match]
-    chosen = [match for match in matches if match[0].startswith(stem)]
-    return [match[0] for match in sorted(chosen, key=lambda match: int(match[1]))]
+    matches = (re.fullmatch(rf"{stem}([0-9]{{1,6}})", name) for name in names)
+    return [match[0] for match in sorted(filter(None, matches), key=lambda match: int(match[1]))]
 
 
 def _numbered(paths: list[str], packages: list[int], driver: str) -> tuple[Sensor, ...]:

@@ -17,8 +17,6 @@ from runners.node.power_limits import LONG_TERM, limits_by_domain
 
 FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
 PACKAGE = FIELDS["package"]
-# Only an idle graphics unit uses so little that its counter stands still.
-_MAY_STAND_STILL = ("uncore",)
 # The limiter keeps the average just below PL1: from this share of PL1 on, it is taken to be active.
 AT_LIMIT = 0.97
 
@@ -35,7 +33,8 @@ def domain_fields(
         measured = joules.get(domain)
         if domain in problems or measured is None:
             found.unavailable[name] = problems.get(domain, "not measured")
-        elif measured > 0 or domain in _MAY_STAND_STILL:
+        # Only an idle graphics unit uses so little that its counter stands still.
+        elif measured > 0 or domain == "uncore":
             found.fields[name] = measured
         else:
             found.unavailable[name] = (

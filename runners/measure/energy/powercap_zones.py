@@ -49,10 +49,6 @@ class Zones:
     chosen: tuple[Zone, ...] = ()
     unavailable: dict[str, str] = field(default_factory=dict)
 
-    def of(self, domain: str) -> tuple[Zone, ...]:
-        """Return the zones of a domain: one for each package or die, or none."""
-        return tuple(zone for zone in self.chosen if zone.domain == domain)
-
     def read_uj(self, zone: Zone) -> int | Unavailable:
         """Return a zone's counter in microjoules, or why it cannot be read and the remedy."""
         return _number(self.tree, f"{zone.path}/energy_uj")
@@ -139,8 +135,7 @@ def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dic
 
 
 def _is_domain(name: str) -> bool:
-    known = name in _SUB_DOMAINS or _PACKAGE.fullmatch(name) or _PSYS.fullmatch(name)
-    return bool(known)
+    return bool(name in _SUB_DOMAINS or _PACKAGE.fullmatch(name) or _PSYS.fullmatch(name))
 
 
 def _choose(
@@ -199,10 +194,7 @@ def _range_uj(tree: Tree, zone: _Named) -> int | None:
 
 
 def _number(tree: Tree, path: str) -> int | Unavailable:
-    found = tree.integer(path)
-    if isinstance(found, Unavailable):
-        denied = found.reason.startswith("no permission")
-        return Unavailable(f"{found.reason}; as root: {GRANT}") if denied else found
-    return (
-        found if found >= 0 else Unavailable(f"{path} holds {found}, not a number of microjoules")
-    )
+    found = tree.natural(path)
+    if isinstance(found, Unavailable) and found.reason.startswith("no permission"):
+        return Unavailable(f"{found.reason}; as root: {GRANT}")
+    return found

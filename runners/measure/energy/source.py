@@ -52,8 +52,8 @@ def choose_energy(root: Path, perf: str | None) -> EnergySource:
     the chosen source lacks is unavailable. If no source has the packages, the first that has
     another domain is chosen.
     """
-    powercap = PowercapMeter(find_zones(root))
-    first = _try(powercap)
+    zones = find_zones(root)
+    powercap, first = PowercapMeter(zones), zones.problems()
     if "package" not in first:
         return EnergySource(powercap)
     counting, second = try_perf(root, perf)
@@ -84,15 +84,11 @@ def try_perf(root: Path, perf: str | None) -> tuple[EnergyMeter | None, dict[str
     if perf is None:
         return None, dict.fromkeys(DOMAINS, f"not installed; {for_tools().sentence}")
     meter = PerfMeter(perf, pmu)
-    problems = _try(meter)
+    meter.start()
+    meter.stop()
+    problems = meter.problems()
     # Checked only after the trial: perf may have been granted rights that this process lacks.
     forbidden = permission_problem(read_permission(root))
     if forbidden and len(problems) == len(DOMAINS):
         return None, dict.fromkeys(DOMAINS, forbidden)
     return meter, problems
-
-
-def _try(meter: EnergyMeter) -> dict[str, str]:
-    meter.start()
-    meter.stop()
-    return meter.problems()

@@ -128,7 +128,7 @@ def _sample(line: str) -> MemorySample:
         event=found["event"],
         address=int(found["address"], 16),
         source=int(found["source"], 16),
-        symbol=_symbol(found["symbol"]),
+        symbol=one_line(found["symbol"], _MAX_SYMBOL_CHARACTERS),
     )
     snoop = _SNOOP.search(found["words"])
     agree = found["op"].startswith("LOAD") == sample.load
@@ -137,10 +137,6 @@ def _sample(line: str) -> MemorySample:
     if not agree:
         raise NotUnderstoodError(f"number and words contradict each other in {_shown(line)}")
     return sample
-
-
-def _symbol(text: str) -> str:
-    return one_line(text, _MAX_SYMBOL_CHARACTERS)
 
 
 def _shown(line: str) -> str:

@@ -102,8 +102,8 @@ def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequenc
     ]
     restricted = {count.user_only for count in raw.counts}
     if restricted:
-        modes = {(True,): "user", (False,): "user+kernel"}
-        reading.fields["counted_modes"] = modes.get(tuple(restricted), "mixed")
+        one = "user" if True in restricted else "user+kernel"
+        reading.fields["counted_modes"] = one if len(restricted) == 1 else "mixed"
     for (pmu, event), reason in raw.problems.items():
         if pmu != SOFTWARE:
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason

@@ -18,7 +18,7 @@ from tests.runners.powercap_trees import (
 
 
 def keys(zones: Zones, domain: str) -> list[str]:
-    return [zone.path.rpartition("/")[2] for zone in zones.of(domain)]
+    return [zone.path.rpartition("/")[2] for zone in zones.chosen if zone.domain == domain]
 
 
 def test_domains_are_known_by_name_and_the_mmio_copy_is_left_out(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_domains_are_known_by_name_and_the_mmio_copy_is_left_out(tmp_path: Path)
         "psys": ["intel-rapl:1"],
     }
     assert zones.unavailable == {"dram": "no dram energy counter on this node"}
-    assert zones.of("package")[0].range_uj == INTEL_RANGE_UJ
+    assert zones.chosen[0].range_uj == INTEL_RANGE_UJ
 
 
 def test_the_mmio_zone_serves_where_it_is_the_only_one(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_a_sub_zone_whose_name_is_lost_leaves_the_package(tmp_path: Path) -> Non
     root = powercap_tree(tmp_path, TWO_SOCKETS)
     (zone_folder(root, "intel-rapl:1:0") / "name").unlink()
     zones = find_zones(root)
-    assert len(zones.of("package")) == 2
-    assert zones.of("dram") == ()
+    assert len(keys(zones, "package")) == 2
+    assert keys(zones, "dram") == []
     assert "intel-rapl:1:0/name" in zones.unavailable["dram"]
 
 
