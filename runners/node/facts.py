@@ -50,7 +50,7 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
 # Paths that only the virtual node (vnode/) has: its kernel shows a model, not hardware.
-_VIRTUAL_NODES = (
+VIRTUAL_NODES = (
     "/sys/module/pinstudy_vnode",
     "/sys/firmware/devicetree/base/pinstudy-virtual-node",
 )
@@ -123,7 +123,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
         values = read_sign(tree, sign, topology.online)
         facts[name] = _grouped({cpu: str(value) for cpu, value in values.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
-    if any(map(tree.is_directory, _VIRTUAL_NODES)):
+    if any(map(tree.is_directory, VIRTUAL_NODES)):
         facts["node"] = "virtual"
     return facts | {"unavailable": unavailable}
 

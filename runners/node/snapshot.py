@@ -80,6 +80,7 @@ _WANTED = (
     (f"{_HWMON}/hwmon[0-9]*/device", "uevent"),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
     ("/sys/class/dmi/id", "product_name bios_version"),
+    *((directory, "") for directory in facts.VIRTUAL_NODES),
     ("/sys/kernel/mm/transparent_hugepage", "enabled"),
     ("/sys/kernel/debug/x86", "sched_itmt_enabled"),
     ("/sys/kernel/sched_ext", "state"),

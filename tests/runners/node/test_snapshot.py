@@ -112,6 +112,21 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
     assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "sys/module/pinstudy_vnode/initstate",
+        "sys/firmware/devicetree/base/pinstudy-virtual-node/name",
+    ],
+)
+def test_a_virtual_node_is_one_in_its_snapshot(tmp_path: Path, mark: str) -> None:
+    root = build_tree(tmp_path, "mtl-m-2")
+    write(root, mark, "live")
+    copy = open_node(unpack(take_snapshot(root).data, tmp_path / "copy"))
+    assert copy.facts["node"] == "virtual"
+    assert copy.facts == open_node(root).facts | {"node_id": "node"}
+
+
 def test_this_machine_is_the_same_node_in_its_snapshot(tmp_path: Path) -> None:
     live = open_node(Path("/"))
     shown = topology_json(live.topology)
