@@ -34,7 +34,11 @@ class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
         self._files = stat_files(tree)
 
     def reading(self) -> Reading:
-        """Return `quota_throttled_s`: the longest time of all levels, threads together, seconds."""
+        """Return `quota_throttled_s`: the longest time of all levels in seconds, CPUs added up.
+
+        The kernel adds up the time that each CPU's run queue of the group was stopped
+        (kernel/sched/fair.c, unthrottle_cfs_rq).
+        """
         both = self._before.keys() & self._after.keys()
         if not both:
             return Reading({}, {_FIELD: f"no control group of {OWN} counts throttled CPU time"})

@@ -25,7 +25,7 @@ from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpuinfo import first_block
 
 POWER_PMU = f"{EVENT_SOURCES}/power"
-# powercap's names of domains, and perf's (arch/x86/events/rapl.c, rapl_domain_names).
+# powercap's names of domains, and perf's names of events (arch/x86/events/rapl.c).
 EVENTS = {
     "package": "energy-pkg",
     "core": "energy-cores",
