@@ -90,14 +90,21 @@ class Machine:
         return [f"a guest with {guest}, booted {plural(len(mappings), 'time')} and run {by}"]
 
     def summary(
-        self, study: Study, results: Path, assignment: Assignment = WHOLE_STUDY
+        self,
+        study: Study,
+        results: Path,
+        assignment: Assignment = WHOLE_STUDY,
+        fresh: bool = False,
     ) -> PlanSummary:
-        """Return the plan, or the assigned part of it, with the progress of earlier attempts."""
+        """Return the plan, or the assigned part of it, with the progress of earlier attempts.
+
+        With `fresh` there is none.
+        """
         from runners.measure.energy.source import may_have_energy
 
         folder = assignment.folder or results_folder(results, study, self.node)
         history = History(study.precision, race=study.race)
-        if self.live and folder.is_dir():
+        if self.live and not fresh and folder.is_dir():
             node = self.node
             history = read_history(
                 folder, study, node.digest, node.node_id, assignment.pool, node.facts

@@ -114,7 +114,8 @@ class Session:
 
         `fresh` moves earlier results aside. `allow_emulation` accepts guests whose times are not
         this node's. Each of several workers has its own `assignment`. Raises UserError when earlier
-        results do not fit or guests cannot run, StudyError when nothing can run here.
+        results do not fit or guests cannot run, StudyError when nothing can run here, and
+        StoppedError when results cannot be moved because another study runs on the node.
         """
         if not machine.live:
             root = machine.node.root
@@ -125,16 +126,19 @@ class Session:
         if study.vm:
             check_emulation(machine.without_kvm, allow_emulation)
         folder = assignment.folder or results_folder(results, study, machine.node)
-        aside = set_aside(folder) if fresh else None
-        read = parts_of(folder / "records")
-        summary = machine.summary(study, results, assignment)
+        read = [] if fresh else parts_of(folder / "records")
+        summary = machine.summary(study, results, assignment, fresh)
         if not summary.plan.cases:
             reasons = dict.fromkeys(item.reason for item in summary.plan.skipped)
             raise StudyError(f"nothing of study {study.name} can run here: {'; '.join(reasons)}")
         if study.race:
             entrants_of(summary.plan)
-        crashes = describe_crashes(folder / "records", machine.node, summary)
-        return cls(machine, summary, folder, assignment, aside, read, crashes)
+        if not fresh:
+            crashes = describe_crashes(folder / "records", machine.node, summary)
+            return cls(machine, summary, folder, assignment, None, read, crashes)
+        # A study that runs would lose the folder of its next record.
+        with NodeLock(machine.node.root, assignment.wait_for_node_s):
+            return cls(machine, summary, folder, assignment, set_aside(folder))
 
     def run(self, progress: Progress) -> None:
         """Make every pending run; each is recorded before the next one starts.

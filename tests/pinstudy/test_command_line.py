@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from base.version import VERSION
+from runners.host.lock import NodeLock
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy
 from tests.faults.small_disk import mounted
@@ -194,6 +195,26 @@ def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) 
     assert pinstudy(folder, "run", "short.yaml", "--fresh").returncode == 0
     after = records(folder)
     assert len(after) == 2 * len(before), "what was measured before is kept"
+
+
+def test_fresh_moves_nothing_aside_where_nothing_can_run(folder: Path) -> None:
+    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    (folder / "apps" / "nap.yaml").write_text(NAP.replace("/bin/sleep", "/nowhere/sleep"))
+    kept = list(folder.glob("results/short/*"))
+    done = pinstudy(folder, "run", "short.yaml", "--fresh")
+    assert done.returncode == 1
+    assert "nothing of study short can run here" in done.stderr
+    assert list(folder.glob("results/short/*")) == kept
+
+
+def test_fresh_moves_nothing_from_under_a_running_study(folder: Path) -> None:
+    assert pinstudy(folder, "run", "short.yaml").returncode == 0
+    kept = list(folder.glob("results/short/*"))
+    with NodeLock(Path("/")):
+        done = pinstudy(folder, "run", "short.yaml", "--fresh")
+    assert done.returncode == 1
+    assert "another pinstudy is at work on this node" in done.stderr
+    assert list(folder.glob("results/short/*")) == kept
 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
