@@ -68,7 +68,8 @@ class Deadline:
     def __init__(self, limit_s: float, signals: StopSignals, slots: Slots) -> None:
         """`limit_s` is the job's time limit, in seconds from now."""
         self._limit_s = limit_s
-        self._end_s = time.monotonic() + limit_s - min(RESERVE_S, limit_s / 10)
+        self._usable_s = limit_s - min(RESERVE_S, limit_s / 10)
+        self._end_s = time.monotonic() + self._usable_s
         self._signals = signals
         self._lanes = slots
 
@@ -82,10 +83,11 @@ class Deadline:
         if why := self._lanes.fenced_reason():
             raise StoppedError(why)
         left_s = self._end_s - time.monotonic()
-        if expected_s is not None and expected_s > self._limit_s:
+        if expected_s is not None and expected_s > self._usable_s:
             raise StudyError(
-                f"the next run takes about {duration(expected_s)} and the job's time limit is "
-                f"{duration(self._limit_s)}: submit with a longer --time-limit"
+                f"the next run takes about {duration(expected_s)}, and a job with the time limit "
+                f"{duration(self._limit_s)} has {duration(self._usable_s)} for runs: submit with a "
+                "longer --time-limit"
             )
         if left_s <= (expected_s or 0.0):
             raise StoppedError(

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from runners.batch.fence import Fence
+from runners.plan.estimate import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from tests.faults.small_disk import mounted
@@ -393,11 +394,17 @@ def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name:
 
 def test_no_run_starts_that_would_not_end_before_the_time_limit(tmp_path: Path) -> None:
     place = make_place(tmp_path, size="long")
-    place.split("--time-limit", "31 s")
+    # A tenth of the limit is reserved: a run would have to start as soon as its worker does.
+    place.split("--time-limit", f"{(30 + OVERHEAD_S) / 0.9 + 1e-9:.9f} s")
     _, err = place.run(*place.worker(0), status=75)
     assert "would not end before the job's time limit" in err
-    place.split("--time-limit", "20 s")
-    _, err = place.run(*place.worker(0, submission=2), status=1)
+
+
+@pytest.mark.parametrize("limit", ["20 s", "31 s"])
+def test_a_run_for_which_no_job_is_long_enough_fails_the_study(tmp_path: Path, limit: str) -> None:
+    place = make_place(tmp_path, size="long")
+    place.split("--time-limit", limit)
+    _, err = place.run(*place.worker(0), status=1)
     assert "submit with a longer --time-limit" in err
 
 
