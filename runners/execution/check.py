@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -23,7 +21,6 @@ from runners.execution.witness import Ending, LaunchError, WitnessProcess
 LIMIT_S = 60.0
 KEPT_STDERR_BYTES = 2000
 SAID_CHARACTERS = 300
-_BEGIN = Path(__file__).with_name("stdin_from.py")
 # Pauses between reads of its stderr: short while it writes, because a full pipe blocks it.
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 0.001, 0.05
 # The time limit must also hold for a command that writes without end.
@@ -73,15 +70,14 @@ def _run(
 ) -> tuple[Ending | None, str]:
     """Return how the command ended, None after its time limit, and the end of its stderr."""
     with (
-        _handed_down(printed) as given,
+        os.fdopen(os.memfd_create("printed"), "w+b") as given,
         Path(os.devnull).open("wb") as nowhere,
         os.fdopen(os.memfd_create("witness"), "w+b") as log,
         _Tail() as said,
     ):
-        begin = (sys.executable, "-I", "-S", str(_BEGIN), str(given), *command)
-        process = WitnessProcess(
-            witness, (), begin, environment, nowhere, said.end, log, inherited=(given,)
-        )
+        given.write(printed.encode(errors="replace"))
+        given.seek(0)
+        process = WitnessProcess(witness, (), command, environment, nowhere, said.end, log, given)
         try:
             process.go()
             if not _wait(process, said, limit_s):
@@ -103,19 +99,6 @@ def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
             return False
         pause = _FIRST_PAUSE_S if said.read() else min(2 * pause, _LAST_PAUSE_S)
     return True
-
-
-@contextmanager
-def _handed_down(text: str) -> Iterator[int]:
-    """Yield the descriptor of a memory file that holds the text, at its beginning."""
-    descriptor = os.memfd_create("printed")
-    try:
-        with open(descriptor, "wb", closefd=False) as stream:
-            stream.write(text.encode(errors="replace"))
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 class _Tail:

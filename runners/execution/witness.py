@@ -85,9 +85,9 @@ class WitnessProcess:
         out: IO[bytes],
         err: IO[bytes],
         log: IO[bytes],
-        inherited: Sequence[int] = (),
+        given: IO[bytes] | int = subprocess.DEVNULL,
     ) -> None:
-        """`inherited` are descriptors that the program inherits under the same numbers."""
+        """The program reads `given` on its stdin."""
         command_read, self._command = os.pipe()
         self._report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
@@ -95,10 +95,10 @@ class WitnessProcess:
             self._launcher = subprocess.Popen(
                 [*launcher, str(witness), *map(str, descriptors)],
                 env=dict(environment),
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=log,
                 stderr=log,
-                pass_fds=(*descriptors, *inherited),
+                pass_fds=descriptors,
                 start_new_session=True,
             )
         except OSError as error:

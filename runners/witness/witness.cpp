@@ -4,7 +4,8 @@
 // be attached to the program alone: neither the launcher's start-up nor this process is inside the
 // counted or the timed window. Because it is the program's parent, it sees the real exit status and
 // signal (perf before 7.0 reports 0 for a program that a signal killed) and it keeps the dead
-// program as a zombie until its last CPU mask has been read. It sets no CPU mask itself.
+// program as a zombie until its last CPU mask has been read. It sets no CPU mask itself, and the
+// program inherits its stdin.
 //
 // Usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD
 //
@@ -137,14 +138,10 @@ std::vector<char*> argument_pointers(std::string& arguments) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    const int empty = open("/dev/null", O_RDONLY);
-    if (empty < 0 || dup2(empty, STDIN_FILENO) < 0 || dup2(fds.out, STDOUT_FILENO) < 0 ||
-        dup2(fds.err, STDERR_FILENO) < 0) {
+    if (dup2(fds.out, STDOUT_FILENO) < 0 || dup2(fds.err, STDERR_FILENO) < 0) {
         start.exec_errno = errno;
         _exit(127);
     }
-    if (empty > STDERR_FILENO)
-        close(empty);
     char byte = 0;
     if (!read_byte(gate, byte))
         _exit(127);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from base.shortage import ShortageError
 from runners.execution.check import check_failure_of
 from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone
@@ -80,7 +82,28 @@ def test_the_end_of_its_stderr_is_the_reason_in_one_harmless_line() -> None:
     [("/no/such/check", "No such file or directory"), ("/tmp", "Permission denied")],
 )
 def test_what_cannot_be_started_is_a_refusal_that_says_why(command: str, why: str) -> None:
-    assert check_failure(command).endswith(f"cannot be started: {why}")
+    assert check_failure(command) == f"the check '{command}' cannot be started: {why}"
+
+
+REFUSED_WITNESS = """#!{python}
+import os, sys
+command, report = int(sys.argv[1]), int(sys.argv[2])
+os.write(report, b"ready %d %d\\n" % (os.getpid(), os.getpid()))
+os.write(report, b"failed {number}\\nended 0 1\\nreaped 32512 0 0 0 0\\n")
+while os.read(command, 4096):
+    pass
+"""
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_one_that_the_host_could_not_start_for_a_while_has_not_failed(
+    number: int, tmp_path: Path
+) -> None:
+    refused = tmp_path / "witness"
+    refused.write_text(REFUSED_WITNESS.format(python=sys.executable, number=number))
+    refused.chmod(0o755)
+    with pytest.raises(ShortageError, match=f"cannot be started: {os.strerror(number)}"):
+        check_failure_of(("true",), "", {}, refused)
 
 
 def test_a_witness_that_cannot_be_had_is_a_refusal_too() -> None:

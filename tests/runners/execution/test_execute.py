@@ -64,6 +64,11 @@ def test_exit_status_and_output_are_the_programs_own() -> None:
     assert (seen.stdout, seen.stderr) == ("two  blanks\n", "oops\n")
 
 
+@pytest.mark.parametrize("launcher", [[], ["/usr/bin/env"]])
+def test_a_program_has_nothing_to_read(launcher: list[str]) -> None:
+    assert run(["readlink", "/proc/self/fd/0"], launcher).stdout == "/dev/null\n"
+
+
 def test_a_signal_is_told_from_an_exit_status() -> None:
     seen = run(["/bin/sh", "-c", "kill -9 $$"])
     assert (seen.ending.exit_code, seen.ending.signal) == (None, signal.SIGKILL)
