@@ -31,7 +31,7 @@ from runners.batch.systems.interface import (
     run_client,
     workers_of,
 )
-from runners.batch.systems.refusals import not_cancelled, refused, without_id
+from runners.batch.systems.refusals import gone_ids, not_cancelled, refused, without_id
 from runners.batch.systems.script import array_of, job_name, log_file, write_script
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
@@ -59,6 +59,7 @@ _BLAMES = (
 _TAKEN = re.compile(r"^Job <(\d{1,18})> is submitted", re.MULTILINE | re.ASCII)
 _GONE = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
 _ID = re.compile(r"\d{1,18}", re.ASCII)
+_ID_IN_TEXT = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
 _NOT_OURS = "its id is no number of a job of LSF"
 
 
@@ -167,9 +168,8 @@ def _state(
     if not _ID.fullmatch(job_id):
         return JobState(worker, shown, UNKNOWN, _NOT_OURS)
     if (job_id, index) not in told:
-        lines = [line for line in answer.stderr.splitlines() if f"<{job_id}" in line]
-        gone = any(_GONE.search(line) for line in lines)
-        return not_told(worker, shown, "LSF", answer, gone)
+        gone = gone_ids(answer, _GONE, _ID_IN_TEXT)
+        return not_told(worker, shown, "LSF", answer, job_id in gone)
     word, host, reason = told[job_id, index]
     state = _STATES.get(word, UNKNOWN)
     if state not in (QUEUED, RUNNING):

@@ -32,7 +32,7 @@ from runners.batch.systems.interface import (
     run_client,
     workers_of,
 )
-from runners.batch.systems.refusals import not_cancelled, refused, without_id
+from runners.batch.systems.refusals import gone_ids, not_cancelled, refused, without_id
 from runners.batch.systems.script import array_of, clock_time, job_name, log_file, write_script
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
@@ -173,9 +173,7 @@ def _state(
         return JobState(worker, own_id, UNKNOWN, _NOT_OURS)
     job = told.get(own_id, told.get(job_id))
     if job is None:
-        lines = [line for line in answer.stderr.splitlines() if job_id in line]
-        gone = any(_GONE.search(line) for line in lines)
-        return not_told(worker, own_id, "PBS", answer, gone)
+        return not_told(worker, own_id, "PBS", answer, job_id in gone_ids(answer, _GONE, _ID))
     state = _STATES.get(job.get("job_state", ""), UNKNOWN)
     # A job that waits for another one has a hold of PBS itself (s).
     if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:

@@ -63,6 +63,12 @@ def not_cancelled(answer: CommandResult, gone: re.Pattern[str]) -> str:
     return replace(answer, stderr="\n".join(wrong)).error
 
 
+def gone_ids(answer: CommandResult, gone: re.Pattern[str], job_id: re.Pattern[str]) -> set[str]:
+    """Return the ids in those lines of stderr that match `gone`: of jobs that have ended."""
+    lines = filter(gone.search, answer.stderr.splitlines())
+    return {found[0] for line in lines for found in job_id.finditer(line)}
+
+
 def _asked(queue: Queue, job: Job) -> dict[str, str]:
     """Return what a job asks for, by key of the site or study, as key and value."""
     asked = {

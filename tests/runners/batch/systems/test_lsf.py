@@ -146,6 +146,12 @@ def test_a_job_that_lsf_has_forgotten_has_ended_and_spoils_no_other(commands: Pa
     assert second.state == "running"
 
 
+@pytest.mark.parametrize("gone", ["170", "117", "18[17]"])
+def test_a_job_is_not_gone_because_another_one_is(commands: Path, gone: str) -> None:
+    install(commands, "bjobs", f"echo 'Job <{gone}> is not found' >&2; exit 255")
+    assert [state.state for state in Lsf().poll([ONE])] == ["unknown"]
+
+
 def test_what_cannot_be_asked_is_unknown(commands: Path) -> None:
     said = "Failed in an LSF library call: LIM is down; try later"
     install(commands, "bjobs", f"echo '{said}' >&2; exit 255")

@@ -198,6 +198,14 @@ def test_a_job_that_pbs_has_forgotten_has_ended_and_spoils_no_other(
     assert found[0].reason == "PBS knows it no longer"
 
 
+@pytest.mark.parametrize(
+    "said", ["qstat: Unknown Job Id 124.vm", "qstat: 24.vm2 Job has finished, use -x or -H"]
+)
+def test_a_job_is_not_gone_because_one_with_a_longer_id_is(commands: Path, said: str) -> None:
+    install(commands, "qstat", f"echo '{said}' >&2; exit 153")
+    assert [state.state for state in Pbs().poll([ONE])] == ["unknown"]
+
+
 def test_a_server_without_history_is_asked_without_it(commands: Path) -> None:
     no_history = "qstat: PBS is not configured to maintain job history 24.vm"
     told = install_recorder(
