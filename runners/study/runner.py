@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from base.errors import StoppedError
+from base.errors import StoppedError, StudyError
 from base.reading import Reading
 from base.shortage import ShortageError
 from base.units import duration, utc_now
@@ -28,7 +28,6 @@ from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.study.assignment import Assignment
 from runners.study.forecast import RemainingWork
-from runners.study.programs import ProgramChangedError
 from runners.study.record import (
     Origin,
     baseline_record,
@@ -207,17 +206,11 @@ class Runner:
             after = self.node.state(case)
             # A program that changed during the run may have run as either version.
             self.node.program(case)
-        except (KeyboardInterrupt, StoppedError):
-            unfinished(INTERRUPTED, "stopped by the user or a signal while it ran")
-            raise
-        except ShortageError as error:
-            unfinished(INTERRUPTED, error.problem)
-            raise
-        except ProgramChangedError as error:
-            unfinished(INTERRUPTED, str(error))
-            raise
         except LaunchError as error:
             return unfinished(FAILED, str(error))
+        except (KeyboardInterrupt, StudyError) as error:
+            unfinished(INTERRUPTED, _why_interrupted(error))
+            raise
         states = (before, after)
         record = run_record(self.origin, planned, case, launch, seen, started_at, states, collected)
         record |= self.schedule.history.known_with(record)
@@ -231,3 +224,9 @@ class Runner:
                 record = skipped_record(self.origin, item, order)
                 self.shard.append(record)
                 history.add(record)
+
+
+def _why_interrupted(error: KeyboardInterrupt | StudyError) -> str:
+    if isinstance(error, (KeyboardInterrupt, StoppedError)):
+        return "stopped by the user or a signal while it ran"
+    return error.problem if isinstance(error, ShortageError) else str(error)

@@ -93,6 +93,18 @@ def test_a_program_that_is_built_anew_in_mid_study_stops_it(folder: Path) -> Non
     assert (folder / "starts").read_text() == "xxx"
 
 
+def test_a_run_after_which_its_program_cannot_be_read_is_recorded(folder: Path) -> None:
+    build(folder / "program", swaps_at=3)
+    (folder / "next").symlink_to("nowhere")
+
+    done = pinstudy(folder, "run", "waits.yaml")
+
+    assert done.returncode == 1
+    assert "whether it has changed cannot be told: " in done.stderr
+    assert [r["status"] for r in records(folder)] == ["ok", "ok", "interrupted"]
+    assert "whether it has changed cannot be told: " in records(folder)[-1]["reason"]
+
+
 @pytest.mark.parametrize("order", ["randomised-blocks", "sequential"])
 def test_a_second_start_with_another_program_is_refused_until_it_is_back(
     folder: Path, order: str
