@@ -74,24 +74,6 @@ def find_results(
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112
 
 
-def names_option(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Return the names that an option lists; raises UserError for what is no list of names."""
-    if text is None:
-        return None
-    from base.errors import UserError
-
-    names = tuple(name.strip() for name in text.split(","))
-    if not all(map(_is_plain, names)):
-        raise UserError(f"{option} {text!r}: expected names, joined by commas, such as n1,n2")
-    return names
-
-
-def _is_plain(name: str) -> bool:
-    # The names become parts of scripts and of other commands' options.
-    plain = name.isascii() and name.replace("-", "").replace("_", "").replace(".", "").isalnum()
-    return plain and name[0].isalnum()
-
-
 def node_options(command: _Command) -> _Command:
     """Add --sysroot, --kinds and --json."""
     return SYSROOT(KINDS(JSON(command)))

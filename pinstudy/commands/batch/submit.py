@@ -73,7 +73,6 @@ def command(
     from base.errors import UserError
     from configs.library import load_study, read_site
     from configs.schema.values import time_option
-    from pinstudy.options import names_option
     from runners.batch.spread import Wanted
     from runners.batch.submit import Asked, Preparation
 
@@ -87,8 +86,8 @@ def command(
     at, data = read_site(named)
     wanted = Wanted(
         spread,
-        names_option("--nodes", nodes),
-        names_option("--features", features),
+        _names("--nodes", nodes),
+        _names("--features", features),
         workers,
     )
     prepared = Preparation(
@@ -128,6 +127,19 @@ def command(
         say(f"written: {submission.folder}")
         of = shlex.join([asked_study.name, *_results(results)])
         say(f"see `pinstudy status {of}`")
+
+
+def _names(option: str, text: str | None) -> tuple[str, ...] | None:
+    """Return the names that an option lists; raises UserError where a script cannot hold one."""
+    from base.errors import UserError
+    from configs.site import is_script_word
+
+    if text is None:
+        return None
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(map(is_script_word, names)):
+        raise UserError(f"{option} {text!r}: expected names, joined by commas, such as n1,n2")
+    return names
 
 
 def _show(prepared: Preparation, sysroot: Path | None) -> None:
