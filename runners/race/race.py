@@ -328,15 +328,15 @@ def replay(
     entrants: Sequence[str],
     rule: Rule,
     runs: Mapping[Key, RaceRun],
-    skipped: Collection[str] = (),
+    skipped: Collection[Key] = (),
 ) -> RaceState:
     """Return the state of a race after these runs.
 
-    `entrants` are case_ids, the reference first. `skipped` are cases that could not run.
+    `entrants` are case_ids, the reference first. `skipped` are runs that could not be made.
     """
     race = Race(entrants, rule, warmup_runs(entrants[0], runs))
     while block := race.next_block():
-        if any(key not in runs and key[0] not in skipped for key in block):
+        if any(key not in runs and key not in skipped for key in block):
             break
         race.take(block, runs)
     return race.state()

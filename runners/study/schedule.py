@@ -189,8 +189,10 @@ class RaceSchedule(Schedule):
 
     @property
     def state(self) -> RaceState:
-        """The state of the race after the runs of the history."""
-        return replay(self._entrants, self._rule, self.history.race_runs)
+        """The state of the race after the runs of the history, and those that were skipped."""
+        history = self.history
+        skipped = {(case_id, number) for case_id, warmup, number in history.skipped if not warmup}
+        return replay(self._entrants, self._rule, history.race_runs, skipped)
 
     def limited(self, case: Case, planned: PlannedRun) -> Case:
         """Return the case with the time limit of this run.

@@ -186,6 +186,19 @@ def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
     assert (standing.decision, standing.best) == ("gain", best)
 
 
+def test_the_state_goes_on_after_a_case_that_cannot_run_now() -> None:
+    world = World(plan_of(), 2)
+    history = world.history([])
+
+    def record(planned: PlannedRun) -> dict[str, Any]:
+        failed = {"status": "failed", "reason": "exit status 1", "race_value": None}
+        is_reference = planned.case_id == CASES[0].case_id and not planned.warmup
+        return world.record(planned) | (failed if is_reference else {})
+
+    attempt(world.plan, history, record, impossible={CASES[1].case_id})
+    assert schedule_of(world.plan, history).state.decision == "no reference"
+
+
 def test_a_first_run_is_ended_when_it_takes_much_longer_than_the_shortest_one() -> None:
     world = World(plan_of(), 4)
     first, second = CASES[0], CASES[1]
