@@ -217,7 +217,9 @@ class RaceSchedule(Schedule):
         reference, warmup = self._entrants[0], self.plan.study.warmup
         for order in range(warmup):
             yield PlannedRun(order, 0, reference, order + 1, True)
-        made = warmup_runs(reference, self.history.race_runs)
+        # Without the additional one, which a resume has to plan again.
+        runs = self.history.race_runs.items()
+        made = [run for key, run in runs if key[0] == reference and -warmup <= key[1] < 0]
         if made and not any(run.reason or is_placed(run) for run in made):
             yield PlannedRun(warmup, 0, reference, warmup + 1, True)
 

@@ -122,6 +122,21 @@ def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
     assert next(world.schedule(proved).pending()).block == 1
 
 
+def test_runs_keep_their_order_after_a_second_warm_up() -> None:
+    world = World(plan_of(), 1)
+
+    def record(planned: PlannedRun) -> dict[str, Any]:
+        unproved = planned.warmup and planned.repetition == 1
+        seen = {"placement": "unproved" if unproved else "proved"}
+        return world.record(planned) | {"race_seen": seen, "order": planned.order}
+
+    at_once = attempt(world.plan, world.history([]), record)
+    stopped = attempt(world.plan, world.history([]), record, (), 4)
+    resumed = attempt(world.plan, world.history(stopped), record, stopped)
+    assert [made["order"] for made in at_once] == list(range(len(at_once)))
+    assert resumed == at_once
+
+
 def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -> None:
     block = [("a", 3), ("b", 7), ("c", 1), ("c", 2)]
     orders = [shuffled(block, seed, 4) for seed in range(600)]
