@@ -158,8 +158,7 @@ def _identity(
     node: Node, plan: LatencyPlan, settings: LatencySettings, program: Path
 ) -> dict[str, Any]:
     """Return the fields of the file that are known before the first pair is measured."""
-    cpus = sorted({cpu for pair in plan.pairs for cpu in pair})
-    state = read_state(node, cpus)
+    state = read_state(node, plan.cpus)
     known = {
         "boot_id": node.boot_id,
         "governor": state.fields.get("governor_read"),

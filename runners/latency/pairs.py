@@ -55,6 +55,11 @@ class LatencyPlan:
     of: int
     why: str
 
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The CPUs of the pairs, ascending."""
+        return tuple(sorted({cpu for pair in self.pairs for cpu in pair}))
+
 
 def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int = 1) -> LatencyPlan:
     """Return the pairs of allowed CPUs to measure: `all`, `representative`, or those named.
@@ -102,13 +107,16 @@ def plan_of(topology: Topology, which: str, cpus: str | None = None, seed: int =
     return replace(plan, of=_pairs_of(allowed))
 
 
-def plan_lines(topology: Topology, plan: LatencyPlan, expected_s: float) -> list[str]:
+def plan_lines(
+    topology: Topology, plan: LatencyPlan, expected_s: float, seed: int = 1
+) -> list[str]:
     """Return lines with the number of pairs, their expected time and, if long, a shorter plan."""
     lines = [f"{plural(len(plan.pairs), 'pair')} of {plan.of}, about {duration(expected_s)}"]
     if plan.name != ALL:
         lines.append(plan.why)
     elif expected_s > LONG_S:
-        fewer = len(plan_pairs(topology, REPRESENTATIVE).pairs)
+        chosen = replace(topology, allowed=plan.cpus)
+        fewer = len(plan_pairs(chosen, REPRESENTATIVE, seed).pairs)
         shorter_s = expected_s * fewer / len(plan.pairs)
         lines.append(
             f"--pairs {REPRESENTATIVE} is shorter: {plural(fewer, 'pair')}, about "

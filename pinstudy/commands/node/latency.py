@@ -12,7 +12,6 @@ from pinstudy.output import print_json, say, terminal_width, wrap
 
 if TYPE_CHECKING:
     from runners.latency.pairs import LatencyPlan
-    from runners.node.topology import Topology
 
 _NO_PRECISION = "none"
 
@@ -103,10 +102,11 @@ def command(
     node = open_node(sysroot, kinds)
     plan = plan_of(node.topology, which or "all", cpus, seed)
     expected_s = estimate_s(len(plan.pairs), settings)
+    lines = plan_lines(node.topology, plan, expected_s, seed)
     if sysroot != LIVE_ROOT:
-        _show_plan(node.topology, plan, expected_s, as_json)
+        _show_plan(plan, lines, expected_s, as_json)
         return
-    for line in (*end_orphans(), *plan_lines(node.topology, plan, expected_s)):
+    for line in (*end_orphans(), *lines):
         say(line, err=True)
     with PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)
@@ -127,10 +127,8 @@ def command(
         )
 
 
-def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json: bool) -> None:
+def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: bool) -> None:
     """Show what would be measured on a recorded node."""
-    from runners.latency.pairs import plan_lines
-
     if as_json:
         print_json(
             {
@@ -142,7 +140,7 @@ def _show_plan(topology: Topology, plan: LatencyPlan, expected_s: float, as_json
             }
         )
         return
-    for line in plan_lines(topology, plan, expected_s):
+    for line in lines:
         say(wrap(line, ""))
     say("a recorded node: nothing is measured")
 

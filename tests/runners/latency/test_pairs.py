@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
 from base.errors import UserError
+from base.units import duration
 from runners.latency.pairs import (
     ACROSS_PACKAGES,
     PAIRS_OF_A_CLASS,
@@ -23,6 +24,8 @@ from runners.latency.pairs import (
     SIBLINGS,
     classes,
     parse_pairs,
+    plan_lines,
+    plan_of,
     plan_pairs,
     relations,
 )
@@ -176,6 +179,17 @@ def test_a_large_node_needs_few_representative_pairs(tmp_path: Path) -> None:
     expect_representative(of, seed=2)
     assert plan.why.startswith("SMT siblings: ")
     assert f"{ACROSS_PACKAGES}: {PAIRS_OF_A_CLASS} of {128 * 128}" in plan.why
+
+
+def test_the_shorter_plan_that_is_suggested_is_of_the_chosen_cpus(tmp_path: Path) -> None:
+    of = node(tmp_path, BIG)
+    chosen = plan_of(of, "all", "0-60", seed=3)
+    shorter = plan_of(of, "representative", "0-60", seed=3)
+    assert plan_lines(of, chosen, 1830.0, seed=3) == [
+        "1830 pairs of 32640, about 30 min 30 s",
+        f"--pairs representative is shorter: {len(shorter.pairs)} pairs, about "
+        f"{duration(len(shorter.pairs))}; it tells no clusters",
+    ]
 
 
 def test_another_seed_draws_other_pairs(tmp_path: Path) -> None:
