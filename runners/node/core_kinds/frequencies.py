@@ -3,8 +3,9 @@
 One value alone misleads: base_frequency is raised on some CPUs of equal Xeons (Speed Select) and
 equal on the P- and E-cores of Lunar Lake; the highest CPPC performance grades equal cores (AMD
 preferred cores); Lakefield's maximum frequencies lie within 7 %. So two values have to agree on
-which CPUs are the faster ones, unless the node has only one of them. CPUs without a vendor_id (ARM)
-are grouped by the first value with a step.
+which CPUs are the faster ones. CPUs without a vendor_id (ARM) are grouped by the first value that
+they have of capacity, CPPC performance and maximum frequency: capacity and performance include the
+frequency, so a frequency cannot tell apart CPUs of equal performance.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from runners.node.core_kinds.ranking import (
     CAPACITY,
     HIGHEST_PERF,
     MAX_FREQ,
+    RANKING_SIGNS,
     ranked_by,
-    read_sign,
+    telling_values,
 )
 from runners.node.topology import CoreKind
 
@@ -42,14 +44,12 @@ def by_ranks(view: NodeView) -> Finding:
         return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
     signs = {}
     for sign in _SIGNS:
-        values = read_sign(view.tree, sign, view.online)
-        # Equal capacities prove nothing: x86 kernels since 6.16 report 1024 for every CPU.
-        if values and (sign != CAPACITY or len(set(values.values())) > 1):
+        if values := telling_values(view, sign):
             signs[sign] = values
     if not signs:
         return Finding(says="no frequency or performance values tell CPUs apart")
     if not view.vendor:
-        return _by_first_step(view, signs)
+        return _by_first_value(view, signs)
     return _by_agreement(view, signs)
 
 
@@ -60,22 +60,21 @@ def amd_family(view: NodeView) -> int | None:
     return cpuinfo.number(view.first_block, "cpu family")
 
 
-def _by_first_step(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
-    for sign in (CAPACITY, HIGHEST_PERF, MAX_FREQ):
-        if sign in signs and len(clusters(signs[sign])) > 1:
-            return ranked_by(view, sign, signs[sign])
-    return Finding(says=_alike(signs))
+def _by_first_value(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
+    sign = next((sign for sign in RANKING_SIGNS if sign in signs), BASE_FREQ)
+    if len(clusters(signs[sign])) > 1:
+        return ranked_by(view, sign, signs[sign])
+    return Finding(says=_alike({sign: signs[sign]}))
 
 
 def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
-    """Take as P-cores the CPUs that two signs, or the only sign, put above a step."""
+    """Take as P-cores the CPUs that two signs put above a step."""
     votes: dict[tuple[int, ...], list[str]] = {}
     for sign, values in signs.items():
         steps = clusters(values)
         if len(steps) > 1:
             votes.setdefault(tuple(sorted(steps[0])), []).append(sign)
-    needed = min(2, len(signs))
-    agreed = [(fast, by) for fast, by in votes.items() if len(by) >= needed]
+    agreed = [(fast, by) for fast, by in votes.items() if len(by) >= 2]
     if not votes:
         return Finding(says=_alike(signs))
     if len(agreed) != 1:

@@ -13,6 +13,8 @@ from runners.node.topology import KIND_ORDER, CoreKind
 CPUS = "/sys/devices/system/cpu"
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
+# Best evidence first: capacity and performance include the frequency.
+RANKING_SIGNS = (CAPACITY, HIGHEST_PERF, MAX_FREQ)
 _OF_POLICY = frozenset({MAX_FREQ, BASE_FREQ})
 # Firmware reports 255, the field's largest value, for overclocked CPUs (Linux
 # drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
@@ -35,6 +37,16 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
     return values
 
 
+def telling_values(view: NodeView, sign: str) -> dict[int, int]:
+    """Return a sign's values as `read_sign` does, but no capacities that are all equal.
+
+    These prove nothing: kernels that know nothing of the cores, and those for x86 since 6.16,
+    report 1024 for every CPU.
+    """
+    values = read_sign(view.tree, sign, view.online)
+    return {} if sign == CAPACITY and len(set(values.values())) == 1 else values
+
+
 def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
     """Return groups of CPUs as kinds, best first; the keys of `groups` describe them.
 
@@ -43,8 +55,8 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
     less than groups do. Kinds get the three names in the order of rank; while there are more ranks
     than names, the closest two become one kind.
     """
-    for sign in (CAPACITY, HIGHEST_PERF, MAX_FREQ):
-        if values := read_sign(view.tree, sign, view.online):
+    for sign in RANKING_SIGNS:
+        if values := telling_values(view, sign):
             break
     else:
         return Finding(

@@ -285,6 +285,42 @@ def test_one_differing_value_alone_makes_no_kinds_where_another_is_equal(tmp_pat
     assert "no two signs agree" in topology.kinds[0].evidence
 
 
+def test_the_only_value_that_a_node_has_makes_no_kinds(tmp_path: Path) -> None:
+    machine = Machine(
+        singles("0-3"), policies={"0-1": policy(4000000), "2-3": policy(3000000)}, block=INTEL
+    )
+    topology = read_topology(build_tree(tmp_path, machine))
+    assert kinds(topology) == {"P": "0-3"}
+    assert "cpuinfo_max_freq, but no two signs agree" in topology.kinds[0].evidence
+
+
+ARM_STEPS = {"0-1": policy(3000000, driver="cppc_cpufreq"), "2-3": policy(2000000)}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "policies"),
+    [
+        ({"0-1": {"cpu_capacity": 1024}, "2-3": {"cpu_capacity": 512}}, {}),
+        # Kernels that know nothing of the cores report one capacity for all.
+        ({"0-3": {"cpu_capacity": 1024}, "0-1": perf(100), "2-3": perf(50)}, {}),
+        ({"0-3": {"cpu_capacity": 1024}}, ARM_STEPS),
+        ({"0-1": arm_part(0xD0B, 1024), "2-3": arm_part(0xD05, 1024)}, ARM_STEPS),
+        ({}, ARM_STEPS),
+    ],
+)
+def test_without_a_vendor_the_first_value_that_tells_anything_tells_the_kinds(
+    tmp_path: Path, cpus: dict[str, dict[str, object]], policies: dict[str, dict[str, object]]
+) -> None:
+    machine = Machine(singles("0-3"), cpus=cpus, policies=policies)
+    assert kinds_of(tmp_path, machine) == {"P": "0-1", "E": "2-3"}
+
+
+def test_cpus_of_equal_performance_are_one_kind_whatever_their_frequencies(tmp_path: Path) -> None:
+    machine = Machine(singles("0-3"), cpus={"0-3": perf(100)}, policies=ARM_STEPS)
+    (kind,) = read_topology(build_tree(tmp_path, machine)).kinds
+    assert kind.evidence.endswith("; no step of more than 10 % in acpi_cppc/highest_perf 100")
+
+
 def test_the_highest_performance_of_overclocked_cpus_is_no_value(tmp_path: Path) -> None:
     machine = Machine(
         singles("0-3"),
