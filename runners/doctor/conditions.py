@@ -55,10 +55,9 @@ def probe_daemons(node: AskedNode) -> Iterator[Capability]:
         return
     found = find_daemons(node.tree)
     if isinstance(found, Unavailable):
-        yield Capability(_DAEMONS, "limited", f"not known whether any interferes: {found.reason}")
-    elif not found and isinstance(node.tree.text("/proc/1/comm"), Unavailable):
-        hidden = "/proc hides other users' processes (hidepid): daemons cannot be seen"
-        yield Capability(_DAEMONS, "limited", hidden, "sudo mount -o remount,hidepid=0 /proc")
+        grant = "" if found.missing else "sudo mount -o remount,hidepid=0 /proc"
+        reason = f"not known whether any interferes: {found.reason}"
+        yield Capability(_DAEMONS, "limited", reason, grant)
     elif not found:
         yield Capability(
             _DAEMONS, "ok", f"none that interferes runs ({', '.join(UNITS)} and others)"

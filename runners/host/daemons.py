@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from runners.host.processes import NAME_LENGTH
+from runners.host.processes import NAME_LENGTH, parse_task, read_stats
 from runners.host.tree import Tree, Unavailable
 
 # Process name -> the systemd unit that stops it. What each one does:
@@ -35,17 +35,15 @@ _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
 def find_daemons(tree: Tree) -> list[str] | Unavailable:
     """Return the names of the known daemons that run now, sorted.
 
-    They are found by /proc/PID/comm, which the kernel cuts to 15 characters.
+    They are found by their processes' names, which the kernel cuts to 15 characters.
     """
-    names = tree.names("/proc")
-    if isinstance(names, Unavailable):
-        return names
-    found = set()
-    for name in names:
-        if name.isascii() and name.isdigit():
-            command = tree.text(f"/proc/{name}/comm")
-            if isinstance(command, str) and command in _BY_COMM:
-                found.add(_BY_COMM[command])
+    stats = read_stats(tree)
+    if isinstance(stats, Unavailable):
+        return stats
+    tasks = (parse_task(text) for text in stats.values())
+    found = {_BY_COMM[task.command] for task in tasks if task and task.command in _BY_COMM}
+    if not found and 1 not in stats:
+        return Unavailable("/proc hides other users' processes (hidepid)")
     return sorted(found)
 
 

@@ -15,17 +15,20 @@ def stat_line(
     started: int = 50,
     cpu: int = 0,
 ) -> str:
-    """Return a stat file's line with all 52 fields of proc_pid_stat(5); others are 7."""
+    """Return a stat file's line with all 52 fields of proc_pid_stat(5); others are 7.
+
+    The kernel cuts the command to 15 characters (TASK_COMM_LEN).
+    """
     fields = ["7"] * 53
     fields[3], fields[4] = "S", str(parent)
     fields[14], fields[15], fields[22], fields[39] = map(str, (user, system, started, cpu))
-    return f"{pid} ({command}) {' '.join(fields[3:])}\n"
+    return f"{pid} ({command[:15]}) {' '.join(fields[3:])}\n"
 
 
 def process(
     root: Path, pid: int, command: str, threads: tuple[int, ...] = (), **fields: int
 ) -> None:
-    """Write a process and its comm file; `threads` are the CPUs of its threads."""
+    """Write a process; `threads` are the CPUs of its threads."""
     folder = root / "proc" / str(pid)
     for index, cpu in enumerate(threads):
         task = folder / "task" / str(pid + index)
@@ -33,4 +36,3 @@ def process(
         (task / "stat").write_text(stat_line(pid + index, command, cpu=cpu))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stat").write_text(stat_line(pid, command, **fields))
-    (folder / "comm").write_text(command[:15] + "\n")

@@ -15,6 +15,7 @@ from runners.doctor.report import EVERY_NAME, Capability, probe
 from runners.host import software
 from runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
+from tests.runners.proc_trees import process
 from tests.tools import ROOT, need_tool
 from tests.trees import write
 
@@ -158,8 +159,8 @@ def test_virtual_machines_need_a_kvm_device_that_may_be_used(
 
 
 def test_daemons_that_interfere_are_named_with_what_stops_them(tmp_path: Path) -> None:
-    write(tmp_path, "proc/812/comm", "thermald")
-    write(tmp_path, "proc/813/comm", "bash")
+    process(tmp_path, 812, "thermald")
+    process(tmp_path, 813, "bash")
     found = ask("daemons", tmp_path)["daemons"]
     assert found == Capability(
         "daemons",
@@ -168,11 +169,11 @@ def test_daemons_that_interfere_are_named_with_what_stops_them(tmp_path: Path) -
         "sudo systemctl stop thermald",
         "sudo systemctl disable --now thermald",
     )
-    (tmp_path / "proc/812/comm").unlink()
+    (tmp_path / "proc/812/stat").unlink()
     hidden = ask("daemons", tmp_path)["daemons"]
     assert hidden.state == "limited"
     assert "hidepid" in hidden.reason
-    write(tmp_path, "proc/1/comm", "systemd")
+    process(tmp_path, 1, "systemd")
     assert ask("daemons", tmp_path)["daemons"].state == "ok"
 
 

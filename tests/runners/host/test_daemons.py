@@ -7,13 +7,11 @@ from pathlib import Path
 from runners.host.daemons import daemon_warning, find_daemons, stop_commands
 from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process
-from tests.trees import write
 
 
 def test_names_that_the_kernel_cuts_are_known(tmp_path: Path) -> None:
-    # TASK_COMM_LEN: 15 characters.
-    write(tmp_path, "proc/31/comm", "power-profiles-")
     process(tmp_path, 30, "thermald")
+    process(tmp_path, 31, "power-profiles-daemon")
     process(tmp_path, 32, "bash")
     process(tmp_path, 33, "thermald")
     assert find_daemons(Tree(tmp_path)) == ["power-profiles-daemon", "thermald"]
@@ -27,6 +25,7 @@ def test_the_daemons_that_are_known_to_interfere_on_hybrid_nodes_are_found(tmp_p
 
 
 def test_similar_names_are_others(tmp_path: Path) -> None:
+    process(tmp_path, 1, "systemd")
     for pid, command in enumerate(("tuned-gui", "xtuned", "tune", "power-profilesd"), 40):
         process(tmp_path, pid, command)
     assert find_daemons(Tree(tmp_path)) == []
@@ -36,13 +35,21 @@ def test_a_process_that_vanishes_and_garbage_are_passed_over(tmp_path: Path) -> 
     process(tmp_path, 30, "tuned")
     (tmp_path / "proc/31").mkdir()
     (tmp_path / "proc/32").mkdir()
-    (tmp_path / "proc/32/comm").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "proc/32/stat").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "proc/sys").mkdir()
     assert find_daemons(Tree(tmp_path)) == ["tuned"]
 
 
 def test_a_node_without_proc_is_not_called_quiet(tmp_path: Path) -> None:
     assert isinstance(find_daemons(Tree(tmp_path)), Unavailable)
+
+
+def test_a_node_that_hides_the_processes_of_others_is_not_called_quiet(tmp_path: Path) -> None:
+    process(tmp_path, 4711, "pinstudy")
+    hidden = find_daemons(Tree(tmp_path))
+    assert hidden == Unavailable("/proc hides other users' processes (hidepid)")
+    process(tmp_path, 4712, "gamemoded")
+    assert find_daemons(Tree(tmp_path)) == ["gamemoded"]
 
 
 def test_the_warning_is_one_line_that_ends_with_the_command() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from runners.host.privileges import invoking_user, may_be_root, user_of
 from tests.ordinary_user import NOBODY, open_folder
+from tests.tools import missing, need_tool
 from tests.users_pinstudy import users_pinstudy
 
 UNKNOWN = "1987654321"
@@ -225,6 +226,45 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
         extra_groups=(),
     )
     assert done.stdout == f"{kept} {(user, user, user)}\n"
+
+
+# Leaves a daemon of root's behind, and looks for it as nobody's process.
+DAEMONS = """
+import os, signal, sys
+from pathlib import Path
+sys.path[0] = sys.argv[1]
+from runners.host import privileges
+from runners.host.daemons import find_daemons
+from runners.host.tree import Tree
+name = Path("/proc/self/comm")
+name.write_text("irqbalance")
+daemon = os.fork()
+if not daemon:
+    signal.pause()
+name.write_text("python")
+try:
+    privileges.begin()
+    print(os.path.exists("/proc/1"), "irqbalance" in find_daemons(Tree(Path("/"))))
+finally:
+    with privileges.as_root():
+        os.kill(daemon, signal.SIGKILL)
+"""
+
+
+def test_daemons_are_found_where_their_caller_may_not_see_them(command: Path) -> None:
+    root = command.parents[1]
+    hides = 'mount -t proc -o hidepid=2 proc /proc || exit 77; exec "$@"'
+    asking = (str(root / ".venv/bin/python"), "-c", DAEMONS, str(root))
+    done = subprocess.run(
+        [need_tool("unshare"), "--mount", "sh", "-c", hides, "sh", *asking],
+        env={"PATH": os.environ["PATH"], "SUDO_UID": str(NOBODY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 77:
+        missing(f"/proc cannot be mounted here: {done.stderr.strip()}")
+    assert done.stdout == "False True\n", done.stderr
 
 
 def run(command: Path, **variables: str) -> subprocess.CompletedProcess[str]:
