@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,15 @@ class Measuring:
         self._ended = False
         command = [str(program), *arguments, "--json-lines", "--pairs-from", "-"]
         pipe = subprocess.PIPE
-        try:
-            # The program prints one line on stderr, when it ends: that fits into the pipe's buffer.
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
-        except OSError as error:
-            raise StudyError(f"{program}: cannot be started ({error.strerror})") from None
-        self._tell(pairs)
+        # In a file, because a pipe has no room for all pairs of a large node.
+        with os.fdopen(os.memfd_create("pairs"), "w+b") as asked:
+            asked.write("".join(f"{a}:{b}\n" for a, b in pairs).encode())
+            asked.seek(0)
+            try:
+                # The program prints one line on stderr, when it ends: it fits into the pipe.
+                self._process = subprocess.Popen(command, stdin=asked, stdout=pipe, stderr=pipe)
+            except OSError as error:
+                raise StudyError(f"{program}: cannot be started ({error.strerror})") from None
 
     def pairs_done(self) -> Iterator[int]:
         """Yield the number of pairs that are done (measured or left out) after each pair.
@@ -72,14 +75,6 @@ class Measuring:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-
-    def _tell(self, pairs: Sequence[Pair]) -> None:
-        assert self._process.stdin is not None
-        # A program that has ended already has printed the reason.
-        with suppress(BrokenPipeError):
-            self._process.stdin.write("".join(f"{a}:{b}\n" for a, b in pairs).encode())
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
 
     def _take(self, line: bytes) -> bool:
         """Keep the content of a line; return whether the line was about a pair."""

@@ -29,6 +29,7 @@ from runners.node.node import Node, open_node
 from tests.processes import alive
 from tests.tools import missing
 from tests.trees import build_tree
+from tests.wait import HANG_S
 
 QUICK = LatencySettings(samples=10, most=10, precision=None)
 RUN = '{"from":0,"to":1,"address":0,"round_trips":9,"one_way_ns":[61.25,60.5],"switched":1}'
@@ -179,6 +180,25 @@ def test_a_stop_before_the_first_pair_is_a_stop(tmp_path: Path, eight: Node) -> 
     interrupted = fake(tmp_path, "kill -INT $$; exec sleep 60")
     with pytest.raises(KeyboardInterrupt):
         measure(eight, named(eight, (0, 1)), QUICK, Seen(), interrupted)
+
+
+def test_a_program_that_does_not_read_its_pairs_is_stopped_all_the_same(
+    tmp_path: Path, eight: Node
+) -> None:
+    pid = tmp_path / "pid"
+    program = tmp_path / "pingpong-deaf"
+    program.write_text(f"#!/bin/sh\necho $$ > {pid}\necho '{PAIR}'\nexec sleep {HANG_S:.0f}\n")
+    program.chmod(0o755)
+    # Their text does not fit into a pipe.
+    plan = LatencyPlan("given", ((0, 1),) * 40_000, 28, "many")
+
+    def stop(done: int, _of: int, _left_s: float | None) -> None:
+        if done == 1:
+            assert alive(int(pid.read_text()))
+            raise KeyboardInterrupt
+
+    assert measure(eight, plan, QUICK, stop, program)["interrupted"] is True
+    assert not alive(int(pid.read_text()))
 
 
 def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
