@@ -73,8 +73,10 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
     """
     if platform.machine() != "x86_64":
         raise UserError(f"engine vm: guests are x86-64 ones so far, and not {platform.machine()}")
-    if any(blank in str(ROOT) for blank in " \t"):
-        raise UserError(f"{ROOT}: guests cannot start from a folder with blanks in its path")
+    for path in (str(ROOT), sys.executable):
+        # Both are on the kernel's command line, which is read word by word.
+        if any(blank in path for blank in " \t"):
+            raise UserError(f"{path}: guests cannot start from a path with blanks; move it")
     qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
     kernel = next(_kernels(root), None)
     if kernel is None and (closed := _closed_image(root)):

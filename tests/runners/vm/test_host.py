@@ -157,6 +157,14 @@ def test_a_node_of_another_architecture_is_told_which_it_would_have_to_be(
         find_guest_host("", node)
 
 
+def test_an_interpreter_with_blanks_in_its_path_is_refused(
+    node: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/home/a user/.venv/bin/python")
+    with pytest.raises(UserError, match=r"^/home/a user/.venv/bin/python: .* path with blanks"):
+        find_guest_host("", node)
+
+
 def guest_host(node: Path, emulated: str) -> GuestHost:
     install(node, "busybox")
     return GuestHost("qemu", fetch_kernel(node), str(node / "bin" / "busybox"), emulated)
