@@ -84,6 +84,12 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def not_written(path: Path, error: OSError) -> StudyError:
+    """Return the error for a file that cannot be written, with what to do."""
+    help_ = "make room" if is_full(error) else "expected a folder that you may write to"
+    return StudyError(f"{path}: cannot be written ({error.strerror}); {help_}")
+
+
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a folder are on the disk; fsync(2) of new files is not enough.
 
@@ -167,5 +173,4 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         write_whole(path, data)
     except OSError as error:
-        help_ = "make room" if is_full(error) else "expected a folder that you may write to"
-        raise StudyError(f"{path}: cannot be written ({error.strerror}); {help_}") from None
+        raise not_written(path, error) from None

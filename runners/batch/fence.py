@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
+from base.files import not_written
 
 _CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
 # Each failed claim found a newer one; after more failures than this, somebody deletes claims.
@@ -75,7 +76,7 @@ class Fence:
         except FileExistsError:
             return False
         except OSError as error:
-            raise StudyError(f"{path}: cannot be created ({error.strerror}); make room") from None
+            raise not_written(path, error) from None
         # Only the file's existence counts, also on a full disk; its content is for people.
         with suppress(OSError), os.fdopen(descriptor, "wb") as stream:
             stream.write(json.dumps(who).encode())

@@ -22,6 +22,7 @@ from runners.batch.systems.interface import Submitted
 SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
+LOGS = "logs"
 _MAX_SUBMISSIONS = 9999
 # A worker's exit status when all of its runs are made,
 DONE = 0
@@ -69,11 +70,6 @@ class Submission:
         return self.folder / "site" / f"{self.site}.yaml"
 
     @property
-    def logs(self) -> Path:
-        """Where the jobs' output goes."""
-        return self.folder / "logs"
-
-    @property
     def attempts(self) -> Path:
         """The folder of the workers' attempt files."""
         return self.folder / "attempts"
@@ -105,13 +101,17 @@ class Submission:
 
 
 def new_folder(study_results: Path) -> Path:
-    """Make and return the folder of the next submission; raises UserError when that fails."""
+    """Make the folder of the next submission, with that of its jobs' output, and return it.
+
+    Raises UserError when that fails.
+    """
     parent = study_results / FOLDER
     for _ in range(_MAX_SUBMISSIONS):
         folder = parent / f"{next_number(study_results):04d}"
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()
+            (folder / LOGS).mkdir()
         except FileExistsError:
             continue
         except OSError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from base.errors import StudyError, UserError
-from base.files import write_whole
+from base.files import write_atomically
 from base.text import plural
 from base.units import utc_now
 from configs.site import Queue, Site
@@ -31,6 +31,7 @@ from runners.batch.status import live_jobs
 from runners.batch.submission import (
     DONE,
     FOLDER,
+    LOGS,
     REFUSED,
     Submission,
     new_folder,
@@ -146,7 +147,7 @@ class Preparation:
             for job in self._jobs(submission.folder):
                 follows = replace(job, after=after.get(job.first_worker, ()))
                 script = submission.folder / _script_name(job, link, self.spread.how)
-                _write_script(script, self.system.render(self.queue, follows))
+                write_atomically(script, self.system.render(self.queue, follows).encode())
                 taken = self.system.submit(script, self.queue, follows)
                 submission = self._with_job(submission, taken)
                 after[job.first_worker] = taken.ids
@@ -187,12 +188,8 @@ class Preparation:
             arguments=asked.arguments,
             workers=self.workers,
         )
-        try:
-            submission.logs.mkdir()
-            write_whole(submission.site_file, asked.site_data)
-            write_whole(folder / "study.yaml", Path(asked.study.path).read_bytes())
-        except OSError as error:
-            raise StudyError(f"{folder}: cannot be written ({error.strerror}); make room") from None
+        write_atomically(submission.site_file, asked.site_data)
+        write_atomically(folder / "study.yaml", asked.study.source)
         write_submission(submission)
         return submission
 
@@ -207,7 +204,7 @@ class Preparation:
                 *("--submission", str(folder), "--worker", WORKER),
             ),
             folder=folder,
-            logs=folder / "logs",
+            logs=folder / LOGS,
         )
         if self.spread.how == SPLIT:
             return [replace(whole, feature=self.workers[0].feature)] if self.workers else []
@@ -288,10 +285,3 @@ def _by_start(attempt: Attempt) -> tuple[str, int]:
 def _script_name(job: Job, link: int, how: str) -> str:
     which = "" if how == SPLIT else f"-{job.first_worker:03d}"
     return f"job{which}{f'.{link + 1}' if link else ''}.sh"
-
-
-def _write_script(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text.encode())
-    except OSError as error:
-        raise StudyError(f"{path}: cannot be written ({error.strerror}); make room") from None

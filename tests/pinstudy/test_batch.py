@@ -235,6 +235,23 @@ def test_a_job_that_cannot_be_written_down_is_ended(place: Place) -> None:
         assert "submitted: job 42 (2 workers)" in place.split()[0]
 
 
+def test_a_script_that_cannot_be_written_is_not_said_to_want_room(place: Place) -> None:
+    in_the_way = place.folder / "results/naps/submissions/0001/job.2.sh"
+    (place.folder / "slurm/sbatch").write_text(SBATCH + f"mkdir {in_the_way}\n")
+    _, err = place.split("--chain", "2", status=1)
+    assert f"{in_the_way}: cannot be written (Is a directory)" in err
+    assert "make room" not in err
+
+
+def test_the_study_is_kept_as_it_was_read_whatever_became_of_its_file(place: Place) -> None:
+    place.split()
+    study = place.folder / "naps.yaml"
+    before = study.read_text()
+    (place.folder / "slurm/squeue").write_text(f"#!/bin/sh\nrm -f '{study}'\n")
+    place.split()
+    assert (place.folder / "results/naps/submissions/0002/study.yaml").read_text() == before
+
+
 def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
     out, _ = place.split()
     assert "submitted: job 41 (2 workers)" in out

@@ -71,6 +71,12 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
         fence.claim_next("slot", {})
 
 
+def test_a_folder_that_cannot_be_made_does_not_want_room(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StudyError, match="expected a folder that you may write to"):
+        Fence(tmp_path / "file" / "fence").claim("slot", 1, {})
+
+
 def test_a_claim_counts_when_there_is_no_room_for_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
