@@ -23,7 +23,8 @@ SCHEMA = 1
 FOLDER = "submissions"
 FILE = "submission.json"
 LOGS = "logs"
-_MAX_SUBMISSIONS = 9999
+# Others may submit at the same time, and a network file system may list their folders late.
+_MAX_TRIES = 100
 # A worker's exit status when all of its runs are made,
 DONE = 0
 # when all are made but those of cases that this node cannot run,
@@ -106,8 +107,9 @@ def new_folder(study_results: Path) -> Path:
     Raises UserError when that fails.
     """
     parent = study_results / FOLDER
-    for _ in range(_MAX_SUBMISSIONS):
-        folder = parent / f"{next_number(study_results):04d}"
+    first = next_number(study_results)
+    for number in range(first, first + _MAX_TRIES):
+        folder = parent / f"{number:04d}"
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()
@@ -120,7 +122,7 @@ def new_folder(study_results: Path) -> Path:
                 "--results"
             ) from None
         return folder
-    raise UserError(f"{parent}: holds too many submissions; move old ones away")
+    raise UserError(f"{parent}: others make submissions {first} to {number} now; submit again")
 
 
 def next_number(study_results: Path) -> int:
