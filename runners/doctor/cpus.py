@@ -23,6 +23,7 @@ from runners.node.cpufreq import (
     read_cpufreq,
 )
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
+from runners.settings.setting import unwritable_file
 
 # The files that a change of governor writes, and those that have to be put back after it.
 _WRITTEN = (
@@ -116,23 +117,19 @@ def _offered(cpufreq: Cpufreq) -> str:
 
 
 def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
-    closed = [
-        policy.name
-        for policy in cpufreq.policies
-        if not node.tree.writable(f"{POLICIES}/{policy.name}/scaling_governor")
-    ]
-    if not closed:
+    directories = [f"{POLICIES}/{policy.name}" for policy in cpufreq.policies]
+    locked = unwritable_file(node.tree, directories)
+    if locked is None:
         return Capability("governor", "ok", f"{state}; this process may set it")
-    first = f"{POLICIES}/{closed[0]}"
     if may_be_root():
-        reason = f"{state}; not even root may write {first}/scaling_governor here"
+        reason = f"{state}; not even root may write {locked} here"
         return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
-    there = node.tree.names(first)
+    there = node.tree.names(locked.rpartition("/")[0])
     written = [name for name in _WRITTEN if not isinstance(there, Unavailable) and name in there]
     return Capability(
         "governor",
         "limited",
-        f"{state}; no permission to write {first}/scaling_governor",
+        f"{state}; no permission to write {locked}",
         f'sudo chown "$USER" {" ".join(f"{POLICIES}/policy*/{name}" for name in written)}',
         _lasting(written),
     )

@@ -19,7 +19,14 @@ from runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from runners.node.topology import Core, with_siblings
 from runners.settings.journal import STUDY, new_entry, open_journal
 from runners.settings.recovery import Restored, restore
-from runners.settings.setting import EPP, GOVERNOR, Setting, put_in_force, read_scaling
+from runners.settings.setting import (
+    EPP,
+    GOVERNOR,
+    Setting,
+    put_in_force,
+    read_scaling,
+    unwritable_file,
+)
 from runners.settings.site_command import SiteCommand
 
 # Slurm sets it in every job step that was started with --cpu-freq (srun(1)).
@@ -104,9 +111,8 @@ class Governors:
             return f"{problem}; at this site nobody sets it"
         # For a recorded tree, root's permissions on the node itself are assumed.
         if self._rule.by == "pinstudy" and self._tree.live:
-            files = [f"{of}/{GOVERNOR}" for of in now.directories(with_siblings(self._cores, cpus))]
-            locked = next((path for path in files if not self._tree.writable(path)), None)
-            if locked is not None:
+            directories = now.directories(with_siblings(self._cores, cpus))
+            if locked := unwritable_file(self._tree, directories):
                 return f"{problem}; no permission to write {locked}: run as root"
         if not self._saved and self.journal.exists():
             return (

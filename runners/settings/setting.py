@@ -74,6 +74,19 @@ def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[Setting, ...] | Una
     return tuple(found)
 
 
+def unwritable_file(tree: Tree, directories: Iterable[str]) -> str | None:
+    """Return a file of these policies that a change of governor may write and this process not.
+
+    The EPP is one of them: some drivers change it with the governor, and it has to be put back.
+    """
+    for path in (f"{of}/{name}" for of in directories for name in (GOVERNOR, EPP)):
+        found = tree.text(path)
+        there = not (isinstance(found, Unavailable) and found.missing)
+        if there and not tree.writable(path):
+            return path
+    return None
+
+
 # Sets governors by other means than their files; returns the reasons of failures, by path.
 GovernorSetter = Callable[[Sequence[Setting]], dict[str, Unavailable]]
 

@@ -170,6 +170,15 @@ def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> 
     assert found["lasting"].endswith("| sudo tee /etc/tmpfiles.d/pinstudy.conf")
 
 
+def test_a_governor_whose_preference_may_not_be_put_back_may_not_be_set(reachable: Path) -> None:
+    root = build_tree(reachable, "i9-14900k-noht")
+    for file in (root / CPU / "cpufreq").glob("policy*/scaling_governor"):
+        file.chmod(0o666)
+    (found,) = as_nobody(root, "governor")
+    assert found["state"] == "limited"
+    assert f"no permission to write {POLICY}0/energy_performance_preference" in found["why"]
+
+
 def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "kvm-guest")
     found = ask(root, "governor")["governor"]

@@ -12,10 +12,12 @@ import pytest
 from configs.site import GovernorRule
 from runners.host.tree import Tree
 from runners.node.discovery import read_topology
+from runners.node.node import open_node
 from runners.settings.governor import Governors
 from runners.settings.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
-from tests.tools import ROOT
+from tests.ordinary_user import NOBODY, open_folder
+from tests.tools import ROOT, missing
 from tests.trees import CPU, build_tree, write
 
 POLICIES = f"{CPU}/cpufreq"
@@ -225,6 +227,43 @@ def test_powersave_does_not_keep_the_epp_of_performance(root: Path) -> None:
     governors.restore()
     assert in_force(root, "energy_performance_preference") == {"performance": list(ALL)}
     assert in_force(root) == {"performance": list(ALL)}
+
+
+@pytest.mark.parametrize("name", ["scaling_governor", "energy_performance_preference"])
+def test_a_file_that_may_not_be_written_is_a_reason_before_anything_is_saved(name: str) -> None:
+    if os.geteuid() != 0:
+        missing("only root can take a folder for this machine's files: run the tests as root")
+    with open_folder() as folder:
+        root = build_tree(folder, "i9-14900k-noht")
+        for file in (root / POLICIES).glob("policy*/*"):
+            file.chmod(0o666)
+        (root / POLICIES / f"policy1/{name}").chmod(0o644)
+        reason = settled_by_nobody(root, "performance", (0, 1))
+        assert reason.endswith(f"no permission to write /{POLICIES}/policy1/{name}: run as root")
+        assert in_force(root) == {"powersave": list(ALL)}
+        assert not list(folder.rglob("study.json"))
+
+
+def settled_by_nobody(root: Path, governor: str, cpus: tuple[int, ...]) -> str:
+    """Return what `settle` says to a user without rights on a machine whose files are in `root`."""
+    (root / "state").mkdir()
+    (root / "state").chmod(0o777)
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.chroot(root)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            cores = open_node(Path("/")).topology.cores
+            governors = Governors(Path("/"), cores, environment={"PINSTUDY_STATE": "/state"})
+            os.write(writable, str(governors.settle(governor, cpus)).encode())
+        finally:
+            os._exit(0)
+    os.close(writable)
+    with os.fdopen(readable) as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    return said
 
 
 def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:
