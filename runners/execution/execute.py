@@ -172,10 +172,7 @@ def _watch(
         now = time.monotonic()
         if now >= deadline:
             return "timed-out" if process.kill_surely() else "lost"
-        if births.hear() or sampler.grown():
-            pace.born()
-        if pace.due:
-            pace.look(sampler)
+        if pace.step(sampler, born=births.hear()):
             births.met(trace.tid for trace in sampler.threads)
         if meters.sample_if_due(now):
             for stream in streams:

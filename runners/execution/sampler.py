@@ -198,25 +198,24 @@ class Pace:
         """The seconds until the next look or the next check for new threads."""
         return min(TURN_S, max(0.0, self._next_s - self._clock()))
 
-    @property
-    def due(self) -> bool:
-        """Whether it is time to look."""
-        return self._clock() >= self._next_s
+    def step(self, sampler: PlacementSampler, *, born: bool = False) -> bool:
+        """Look if it is time, which is soon and often after a birth; return whether it looked.
 
-    def look(self, sampler: PlacementSampler) -> None:
-        """Make a look, and schedule the next one."""
+        `born` reports a birth that the sampler itself may not have noticed.
+        """
+        if born or sampler.grown():
+            self._gap_s = min(max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE), LAST_LOOK_S)
+            self._next_s = min(self._next_s, self._clock() + self._gap_s)
         began = self._clock()
+        if began < self._next_s:
+            return False
         sampler.sample()
         now = self._clock()
         self._cost_s = now - began
         steady_s = min(max(TURN_S, self._cost_s / COST_SHARE), LAST_LOOK_S)
         self._gap_s = min(self._gap_s * LOOK_GROWTH, steady_s)
         self._next_s = now + self._gap_s
-
-    def born(self) -> None:
-        """Look soon and often, because a thread was born."""
-        self._gap_s = min(max(FIRST_LOOK_S, self._cost_s / BIRTH_SHARE), LAST_LOOK_S)
-        self._next_s = min(self._next_s, self._clock() + self._gap_s)
+        return True
 
 
 def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:

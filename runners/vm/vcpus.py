@@ -73,10 +73,7 @@ class VcpuSampler:
 
     def look(self) -> None:
         """Look at every thread if a look is due."""
-        if self._sampler.grown():
-            self._pace.born()
-        if self._pace.due:
-            self._pace.look(self._sampler)
+        self._pace.step(self._sampler)
 
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""

@@ -225,15 +225,14 @@ def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) 
         until, before = clock.now_s + seconds, sampler.samples
         while clock.now_s < until:
             clock.now_s += pace.pause_s + 1e-9
-            if pace.due:
-                pace.look(sampler)
+            pace.step(sampler)
         return sampler.samples - before
 
     assert looks_within(0.05) >= 8
     # A look that costs nothing is made at every turn.
     assert looks_within(1.0) == pytest.approx(1.0 / TURN_S, abs=2)
     assert pace.pause_s <= TURN_S
-    pace.born()
+    pace.step(sampler, born=True)
     assert looks_within(0.05) >= 7
 
 
@@ -247,7 +246,8 @@ def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
 
     clock = Dear()
     pace = Pace(clock)
-    pace.look(PlacementSampler(10, tmp_path, tmp_path / "online", clock))
+    sampler = PlacementSampler(10, tmp_path, tmp_path / "online", clock)
+    assert pace.step(sampler)
     after_s = clock.now_s
-    while not pace.due:
+    while not pace.step(sampler):
         assert clock.now_s - after_s < LAST_LOOK_S + 2
