@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from base.errors import UserError
 from base.text import as_typed
 from pinstudy.output import print_columns, print_json, say, terminal_width
 from pinstudy.streams import lost_reason
@@ -35,8 +36,9 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     try:
         with TerminalProgress(session.summary, look) as progress:
             session.run(progress)
-    except KeyboardInterrupt:
-        say("Nothing that was measured is lost; the same command continues.", err=True)
+    except (KeyboardInterrupt, UserError) as error:
+        if isinstance(error, KeyboardInterrupt):
+            say("Nothing that was measured is lost; the same command continues.", err=True)
         if session.left_changed:
             say(session.left_changed, err=True)
         raise

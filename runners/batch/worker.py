@@ -196,10 +196,7 @@ class WorkerSession:
         )
 
     def run(self, progress: Progress) -> tuple[int, str]:
-        """Make the worker's runs; return the exit status and its reason.
-
-        Raises UserError or StudyError when the session fails.
-        """
+        """Make the worker's runs; return the exit status and its reason."""
         told = _Told(progress, self.file)
         try:
             self.session.run(told)
@@ -207,11 +204,9 @@ class WorkerSession:
         except StoppedError as error:
             return self._ended(STOPPED, f"{error}; the same study submitted again continues")
         except KeyboardInterrupt:
-            reason = self.session.left_changed or "stopped by a signal"
-            return self._ended(STOPPED, f"{reason}; what was measured is kept")
+            return self._ended(STOPPED, "stopped by a signal; what was measured is kept")
         except UserError as error:
-            self._ended(error.exit_status, str(error))
-            raise
+            return self._ended(error.exit_status, str(error))
         refused = len(told.refused) + len(self.session.summary.plan.skipped)
         self.file.keep(refused=refused)
         if refused:
@@ -219,6 +214,8 @@ class WorkerSession:
         return self._ended(DONE, "all runs of this worker are made")
 
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
+        if self.session.left_changed not in reason:
+            reason = f"{reason}; {self.session.left_changed}"
         self.file.tell(ended=status, reason=reason)
         return status, reason
 

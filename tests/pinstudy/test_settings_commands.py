@@ -70,6 +70,21 @@ def records(node: Namespace) -> list[dict[str, Any]]:
     return [record for folder in folders for record in read_records(folder)]
 
 
+def submit(node: Namespace, name: str) -> Path:
+    """Submit a study to a Slurm that only gives it a number; return the submission's folder."""
+    (node.folder / "there.yaml").write_text("title: A cluster\nengine: slurm\ntime_limit: 1 h\n")
+    commands = node.folder / "slurm"
+    commands.mkdir()
+    for command, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
+        (commands / command).write_text(f"#!/bin/sh\n{does}\n")
+        (commands / command).chmod(0o755)
+    node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
+    _, *asked = study(name)
+    done = node.run("submit", *asked, "--site", "there.yaml")
+    assert done.returncode == 0, done.stderr
+    return node.folder / f"results/{name}/submissions/0001"
+
+
 def hold_a_run(node: Namespace, gate: Gate, running: subprocess.Popen[str], governor: str) -> None:
     """Hold a run under this governor; the first one has been recorded."""
     gate.wait_for_run(running)
@@ -86,6 +101,13 @@ def doctor_on(node: Namespace, name: str) -> dict[str, Any]:
     """Return what the doctor says of one thing."""
     found = json.loads(node.run("doctor", "--json").stdout)
     return next(capability for capability in found if capability["name"] == name)
+
+
+def take_a_setting_away(node: Namespace) -> Path:
+    """Move a file of a policy to `away`, so that it cannot be put back; return its place."""
+    gone = node.cpufreq / f"policy{max(os.sched_getaffinity(0))}" / "scaling_max_freq"
+    gone.rename(node.folder / "away")
+    return gone
 
 
 def test_each_case_runs_under_its_governor_and_all_is_put_back(node: Namespace) -> None:
@@ -211,12 +233,10 @@ def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(
     node: Namespace, gate: Gate
 ) -> None:
     before = node.settings()
-    last = max(os.sched_getaffinity(0))
     gate.close(after=1)
     running = node.start(*study("long"))
     hold_a_run(node, gate, running, "performance")
-    gone = node.cpufreq / f"policy{last}" / "scaling_max_freq"
-    gone.rename(node.folder / "away")
+    gone = take_a_setting_away(node)
     gate.open()
     out, err = running.communicate(timeout=HANG_S)
     assert running.returncode == 1
@@ -233,6 +253,39 @@ def test_a_setting_that_cannot_be_put_back_is_said_and_kept_for_restore(
     assert node.run("restore").returncode == 0
     assert node.settings() == before
     assert list(node.state.iterdir()) == []
+
+
+def test_a_study_that_gives_up_says_too_what_could_not_be_put_back(
+    node: Namespace, gate: Gate
+) -> None:
+    gate.close(after=1)
+    running = node.start(*study("long"))
+    hold_a_run(node, gate, running, "performance")
+    take_a_setting_away(node)
+    (node.folder / "nap.sh").unlink()
+    gate.open()
+    _, err = running.communicate(timeout=HANG_S)
+    assert running.returncode == 1
+    assert "whether it has changed cannot be told" in err
+    assert "could not be put back" in err
+
+
+def test_a_worker_that_stops_says_too_what_could_not_be_put_back(
+    node: Namespace, gate: Gate
+) -> None:
+    submission = submit(node, "long")
+    gate.close(after=1)
+    worker = node.start("worker", "--submission", str(submission), "--worker", "0")
+    hold_a_run(node, gate, worker, "performance")
+    take_a_setting_away(node)
+    worker.send_signal(signal.SIGUSR1)
+    gate.open()
+    _, err = worker.communicate(timeout=HANG_S)
+    assert worker.returncode == 75, err
+    assert "time is up (SIGUSR1)" in err
+    assert err.count("could not be put back") == 1
+    (attempt,) = submission.rglob("attempts/*.json")
+    assert "could not be put back" in json.loads(attempt.read_text())["reason"]
 
 
 def test_what_cannot_be_put_back_can_be_given_up(node: Namespace) -> None:
