@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from dataclasses import asdict, fields, is_dataclass
-from typing import Any
+from dataclasses import is_dataclass
 
-from configs.study import AppChoice, Study
+from configs.study import Study
 
 # These change no run: where the study stands, its names in tables, forecasts, what is done beside
 # its runs, on which nodes they are made, how many of them at most, and how long a race may take.
@@ -17,56 +15,38 @@ _NOT_ASKED_FOR = (
     *("implementation", "algorithm", "obtain", "engine"),
     *("repetitions", "within_s", "runs"),
 )
-# Keys of a study's parts that are left out where unused, so that they change no digest there.
-_LATER = ("placement", "mappings", "oversubscribe", "command", "expect", "vcpu_mappings")
-# The place of an app's text; no text of a file has a NUL.
-_PLACE = re.compile(r'"\\u0000([0-9]+)"')
 
 
 def study_digest(study: Study) -> str:
     """Return the hexadecimal SHA-256 of the study's canonical JSON (sorted keys, no spaces).
 
-    Keys that a study does not use (None) are left out: a new key leaves other digests as they are.
+    Where the study has an app, its JSON has the digest of the app's. Fields that a study does not
+    use (None) are left out: a new one leaves other digests as they are.
     """
-    asked = {key: value for key, value in _fields(study).items() if value is not None}
-    # A thousand entries may name the same app, and one text would have a copy of it for each.
+    # A thousand entries may name the same app, which is hashed once.
     apps = {id(choice.app): choice.app for choice in study.apps}
-    places = {which: f"\0{number}" for number, which in enumerate(apps)}
-    asked["apps"] = [_fields(choice) | {"app": places[id(choice.app)]} for choice in study.apps]
-    texts = [_canonical(asdict(app)).encode() for app in apps.values()]
-    digest = hashlib.sha256()
-    for number, part in enumerate(_PLACE.split(_canonical(asked))):
-        digest.update(texts[int(part)] if number % 2 else part.encode())
-    return digest.hexdigest()
+    digests = {which: _sha256(_asked_for(app)) for which, app in apps.items()}
+    choices = [_asked_for(choice, app=digests[id(choice.app)]) for choice in study.apps]
+    return _sha256(_asked_for(study, apps=choices))
 
 
-def _fields(it: Study | AppChoice) -> dict[str, Any]:
-    """Return the fields as asdict does, without `app` and `apps`."""
-    apps = {"app", "apps"}
+def _asked_for(table: object, **instead: object) -> dict[str, object]:
+    """Return the fields of a dataclass that change its runs, some of them with other values."""
     return {
-        field.name: _plain(getattr(it, field.name))
-        for field in fields(it)
-        if field.name not in apps
+        field: _plain(value)
+        for field, value in (vars(table) | instead).items()
+        if value is not None and field not in _NOT_ASKED_FOR
     }
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(_asked_for(value), sort_keys=True, separators=(",", ":"))
-
-
-def _asked_for(value: object) -> object:
+    if is_dataclass(value):
+        return _asked_for(value)
     if isinstance(value, dict):
-        return {
-            key: _asked_for(inner)
-            for key, inner in value.items()
-            if key not in _NOT_ASKED_FOR and not (key in _LATER and not inner)
-        }
-    if isinstance(value, (list, tuple)):
-        return [_asked_for(inner) for inner in value]
-    return value
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _sha256(asked: dict[str, object]) -> str:
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

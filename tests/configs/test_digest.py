@@ -15,7 +15,7 @@ DIGEST = study_of(STUDY).digest
 def with_app(app: dict[str, Any]) -> dict[str, Any]:
     """Return what the study asks for with another app."""
     (choice,) = ASKED["apps"]
-    return ASKED | {"apps": [choice | {"app": app}]}
+    return ASKED | {"apps": [choice | {"app": sha256(app)}]}
 
 
 def test_a_digest_is_a_sha_256_in_hexadecimal() -> None:
@@ -78,6 +78,16 @@ def test_another_command_of_an_app_changes_the_digest() -> None:
     assert study_of(STUDY, apps).digest != DIGEST
 
 
+def test_a_metric_may_be_named_as_a_key_that_changes_no_digest() -> None:
+    metrics = b"metrics: {runs: {pattern: 'runs: (\\d+)', unit: '1'}}\n"
+    five, six = (
+        {"lu": LU.replace(b"10 ms", b"10 ms, expect: {runs: %d}" % runs) + metrics}
+        for runs in (5, 6)
+    )
+
+    assert study_of(STUDY, five).digest != study_of(STUDY, six).digest
+
+
 def test_how_a_result_is_checked_is_asked_for() -> None:
     by_pattern = {"lu": LU + b"check: {pattern: ^done}\n"}
     by_command = {"lu": LU + b"check: {pattern: ^done, command: [./verify.sh, out.txt]}\n"}
@@ -86,12 +96,11 @@ def test_how_a_result_is_checked_is_asked_for() -> None:
     digests = {study_of(STUDY, apps).digest for apps in (by_pattern, by_command, by_another)}
 
     assert len(digests) == 3
-    # A study without a command asks for what it asked for before there were any.
     check = APP_LU["check"] | {"pattern": "^done"}
     assert study_of(STUDY, by_pattern).digest == sha256(with_app(APP_LU | {"check": check}))
 
 
-def test_keys_that_came_later_leave_older_studies_what_they_were() -> None:
+def test_a_digest_is_that_of_the_canonical_json() -> None:
     assert sha256(ASKED) == DIGEST
 
 

@@ -235,10 +235,6 @@ def test_whatever_the_guest_s_keys_hold_there_is_a_study_or_a_list_of_mistakes(
 GUEST = {"vm": {"cpus": 8, "memory_mib": 16384}, "vcpu_mappings": [SCHEDULER, PCORES_SET]}
 
 
-def test_guests_leave_the_digests_of_other_studies_what_they_were() -> None:
-    assert study_of(STUDY).digest == sha256(ASKED)
-
-
 def test_a_guest_is_part_of_what_its_study_asks_for() -> None:
     assert study_of(IN_A_GUEST).digest == sha256(ASKED | GUEST)
 
