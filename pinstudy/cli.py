@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import click
 
@@ -19,52 +20,86 @@ from base.version import VERSION
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import begin, give_up_root
 
-# name -> the folder of pinstudy.commands with its module, which is loaded on use, and its line in
-# `pinstudy --help`.
+
+class _Command(NamedTuple):
+    """A command: its module below `pinstudy.commands`, and its line in `pinstudy --help`."""
+
+    module: str
+    line: str
+    # It reads the kernel's files, sets governors or starts perf. No other needs root's rights.
+    uses_node: bool = False
+    # It goes on measuring when stdout cannot be written.
+    measures: bool = False
+    # A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
+    runs_in_job: bool = False
+
+
 COMMANDS = {
-    "topology": (
-        "node",
+    "topology": _Command(
+        "node.topology",
         "Show this node's core kinds, cores and caches, and the evidence for them.",
+        uses_node=True,
     ),
-    "plan": ("study", "Show what a study would run here, without running anything."),
-    "run": ("study", "Run a study, or continue it."),
-    "advise": ("study", "Find how a program of your own is run best on this node."),
-    "submit": ("batch", "Submit a study to a batch system, or what is missing of it."),
-    "status": ("batch", "Show how a submitted study stands."),
-    "cancel": ("batch", "End the jobs of a submitted study."),
-    "tables": ("results", "Print and write the tables of results."),
-    "figures": ("results", "Draw the figures of results."),
-    "report": ("results", "Write the report of results: one file to read in a browser."),
-    "verdict": ("results", "Say which mappings are better, worse or equivalent, and what to do."),
-    "compare": ("results", "Put two results side by side, and say where their conclusions agree."),
-    "import": ("results", "Import results that were measured without pinstudy."),
-    "tune": ("node", "Put this node into a quiet state for measuring."),
-    "restore": ("node", "Put back the settings that a study or `tune` has changed."),
-    "apps": ("study", "List the programs that can be studied."),
-    "latency": (
-        "node",
+    "plan": _Command(
+        "study.plan", "Show what a study would run here, without running anything.", uses_node=True
+    ),
+    "run": _Command("study.run", "Run a study, or continue it.", uses_node=True, measures=True),
+    "advise": _Command(
+        "study.advise",
+        "Find how a program of your own is run best on this node.",
+        uses_node=True,
+        measures=True,
+    ),
+    "submit": _Command(
+        "batch.submit", "Submit a study to a batch system, or what is missing of it."
+    ),
+    "status": _Command("batch.status", "Show how a submitted study stands."),
+    "cancel": _Command("batch.cancel", "End the jobs of a submitted study."),
+    "tables": _Command("results.tables", "Print and write the tables of results."),
+    "figures": _Command("results.figures", "Draw the figures of results."),
+    "report": _Command(
+        "results.report", "Write the report of results: one file to read in a browser."
+    ),
+    "verdict": _Command(
+        "results.verdict", "Say which mappings are better, worse or equivalent, and what to do."
+    ),
+    "compare": _Command(
+        "results.compare", "Put two results side by side, and say where their conclusions agree."
+    ),
+    "import": _Command("results.import_", "Import results that were measured without pinstudy."),
+    "tune": _Command(
+        "node.tune", "Put this node into a quiet state for measuring.", uses_node=True
+    ),
+    "restore": _Command(
+        "node.restore", "Put back the settings that a study or `tune` has changed.", uses_node=True
+    ),
+    "apps": _Command("study.apps", "List the programs that can be studied."),
+    "latency": _Command(
+        "node.latency",
         "Measure and draw the latency between CPUs, and say which belong together.",
+        uses_node=True,
+        measures=True,
     ),
-    "mappings": ("study", "List the mappings and what they mean on this node."),
-    "doctor": ("node", "Tell what can be measured here, what cannot, why, and what grants it."),
-    "worker": ("batch", "Make the runs of one worker of a submission; what its job starts."),
-    "snapshot": ("node", "Pack what --sysroot reads of this node into one file."),
+    "mappings": _Command(
+        "study.mappings", "List the mappings and what they mean on this node.", uses_node=True
+    ),
+    "doctor": _Command(
+        "node.doctor",
+        "Tell what can be measured here, what cannot, why, and what grants it.",
+        uses_node=True,
+    ),
+    "worker": _Command(
+        "batch.worker",
+        "Make the runs of one worker of a submission; what its job starts.",
+        measures=True,
+        runs_in_job=True,
+    ),
+    "snapshot": _Command(
+        "node.snapshot", "Pack what --sysroot reads of this node into one file.", uses_node=True
+    ),
 }
 
-# Commands whose module cannot have their name.
-_MODULES = {"import": "import_"}
-
-# Commands that read the kernel's files, set governors or start perf. No other needs root's rights.
-_OF_THE_NODE = frozenset(
-    (
-        *("topology", "plan", "run", "advise", "tune", "restore", "latency", "mappings", "doctor"),
-        "snapshot",
-    )
-)
-# Commands that go on measuring when stdout cannot be written.
-_MEASURES = frozenset(("run", "advise", "worker", "latency"))
-# A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
-_OF_A_JOB = "worker"
+_UNKNOWN = _Command("", "")
 
 INTERRUPTED_STATUS = 130
 
@@ -80,9 +115,8 @@ class LazyGroup(click.Group):
         """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
-        folder, _ = COMMANDS[cmd_name]
-        module = f"pinstudy.commands.{folder}.{_MODULES.get(cmd_name, cmd_name)}"
-        command = importlib.import_module(module).command
+        module = importlib.import_module(f"pinstudy.commands.{COMMANDS[cmd_name].module}")
+        command = module.command
         assert isinstance(command, click.Command)
         return command
 
@@ -99,7 +133,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, told) for name, (_, told) in COMMANDS.items()])
+            formatter.write_dl([(name, command.line) for name, command in COMMANDS.items()])
 
 
 @click.command(
@@ -120,7 +154,7 @@ def group(ctx: click.Context) -> None:
 
         for line in restore_after_crash(Path("/")):
             click.echo(f"pinstudy: {printable(line)}", err=True)
-    if ctx.invoked_subcommand not in _OF_THE_NODE:
+    if not COMMANDS.get(ctx.invoked_subcommand or "", _UNKNOWN).uses_node:
         give_up_root()
 
 
@@ -155,7 +189,7 @@ def main() -> None:
 
     The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
     """
-    prepare_streams(measuring=not _MEASURES.isdisjoint(sys.argv[1:2]))
+    prepare_streams(_typed().measures)
     sys.unraisablehook = _stop_later
     try:
         for number in _STOPPING:
@@ -175,9 +209,13 @@ def main() -> None:
         exec("")
 
 
+def _typed() -> _Command:
+    return COMMANDS.get("".join(sys.argv[1:2]), _UNKNOWN)
+
+
 def _run() -> None:
     try:
-        begin({} if sys.argv[1:2] == [_OF_A_JOB] else os.environ)
+        begin({} if _typed().runs_in_job else os.environ)
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(
