@@ -19,8 +19,8 @@ from base.errors import StudyError
 from base.files import not_written
 
 _CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
-# Each failed claim found a newer one; after more failures than this, somebody deletes claims.
-_ATTEMPTS = 1000
+# A network file system may list the newest claims late: so many later generations are tried.
+_MAX_TRIES = 1000
 
 
 class Fence:
@@ -32,10 +32,10 @@ class Fence:
     def claim_next(self, slot: str, who: dict[str, Any]) -> int:
         """Claim and return the next generation of a slot, from 1; the claim's file holds `who`.
 
-        Raises StudyError when the folder cannot be written.
+        Raises StudyError when the folder cannot be read or written.
         """
-        for _ in range(_ATTEMPTS):
-            generation = self.newest(slot) + 1
+        first = self.newest_of_all().get(slot, 0) + 1
+        for generation in range(first, first + _MAX_TRIES):
             if self._create(slot, generation, who):
                 return generation
         raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")
@@ -43,10 +43,6 @@ class Fence:
     def claim(self, slot: str, generation: int, who: dict[str, Any]) -> None:
         """Claim a generation of a slot that other workers may share."""
         self._create(slot, generation, who)
-
-    def newest(self, slot: str) -> int:
-        """Return the newest generation of a slot; 0 when none is claimed."""
-        return self.newest_of_all().get(slot, 0)
 
     def newest_of_all(self) -> dict[str, int]:
         """Return the newest generation of each claimed slot.

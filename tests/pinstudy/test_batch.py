@@ -448,7 +448,7 @@ def test_a_later_submission_takes_over_from_all_workers_of_an_earlier_one(place:
     place.split("--again")
     older = place.start_and_hold(*place.worker(1, submission=1))
     newer = place.start(*place.worker(0, submission=2))
-    until(lambda: place.fence.newest("split-there-submission") == 2, newer)
+    until(lambda: place.fence.newest_of_all().get("split-there-submission") == 2, newer)
     place.gate.open()
     # Both stand on one node here: the newer waits until the older has seen it and ended.
     _, err = older.communicate(timeout=HANG_S)
