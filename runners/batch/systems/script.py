@@ -48,8 +48,8 @@ def log_file(job: Job, program: str, number: str, refused: str = "") -> str:
 
     Raises UserError as `directive_path` does.
     """
-    logs = directive_path(job.logs / f"{program}-N.log", refused)
-    return logs.replace(f"{program}-N.log", f"{program}-{number}.log")
+    path, _, quote = directive_path(job.logs / f"{program}-N.log", refused).rpartition("N.log")
+    return f"{path}{number}.log{quote}"
 
 
 def clock_time(seconds: float) -> str:

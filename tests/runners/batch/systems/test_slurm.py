@@ -103,6 +103,11 @@ def test_logs_in_a_folder_with_blanks_are_one_word_of_the_directive() -> None:
     assert '--output="/my results/logs/worker-0.log"' in options(job)
 
 
+def test_a_folder_that_is_called_as_a_log_stays_what_it_is() -> None:
+    job = job_of(Path("/shared"), logs=Path("/shared/worker-N.log"))
+    assert "--output=/shared/worker-N.log/worker-0.log" in options(job)
+
+
 def test_a_submitted_job_has_the_id_that_slurm_tells(commands: Path, tmp_path: Path) -> None:
     told = install_recorder(commands, "sbatch", "echo '42;here'")
     job = job_of(tmp_path, first_worker=1, workers=3)
