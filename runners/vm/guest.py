@@ -25,7 +25,7 @@ from runners.plan.case import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
 from runners.vm.protocol import BrokenLineError, Line
-from runners.vm.qmp import QmpError, start_cpus
+from runners.vm.qmp import start_cpus
 from runners.vm.vcpus import Placing, place
 
 BOOT_LIMIT_S = 120.0
@@ -160,9 +160,9 @@ class Guest:
             if not said:
                 raise self.lost("QEMU did not start")
             self.pid = int(said)
-            start_cpus(protocol, self._place_first)
-        except QmpError as error:
-            raise self.lost(str(error)) from error
+            start_cpus(Line(protocol.fileno()), self._place_first)
+        except BrokenLineError as error:
+            raise self.lost(f"QEMU did not start its CPUs: it {error}") from error
         finally:
             qemus.close()
             protocol.close()

@@ -10,7 +10,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 from base.errors import UserError
@@ -86,17 +85,7 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
         if found is None:
             raise UserError(f"engine vm: {what} is missing; {for_guests().sentence}")
     assert qemu and busybox and kernel
-    if not _has_qmp():
-        raise UserError(
-            "engine vm: the Python package qemu.qmp is missing; put it where the interpreter finds "
-            "it (an environment of Spack has none, see docs/spack.md)"
-        )
     return GuestHost(qemu, kernel, busybox, without_kvm)
-
-
-def _has_qmp() -> bool:
-    # find_spec("qemu.qmp") would raise without its parent.
-    return find_spec("qemu") is not None and find_spec("qemu.qmp") is not None
 
 
 def check_memory(wanted_mib: int, root: Path) -> None:

@@ -1,48 +1,47 @@
 """Reads the threads of QEMU's CPUs over QEMU's own protocol (QMP), and starts the CPUs.
 
-The socket is one end of a pair; QEMU inherits the other end, so no socket is in the file system.
+QMP is JSON objects, one per line: QEMU greets, answers each command, and reports events at any time
+(QEMU documentation, QEMU Machine Protocol Specification).
 """
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import Callable, Mapping
+from typing import Any
+
+from base.text import one_line
+from runners.vm.protocol import BrokenLineError, Line
 
 ANSWER_LIMIT_S = 60.0
 
 
-class QmpError(Exception):
-    """QEMU gave no answer or a wrong one; the message says what happened."""
-
-
-def start_cpus(line: socket.socket, place: Callable[[Mapping[int, int]], None]) -> None:
+def start_cpus(line: Line, place: Callable[[Mapping[int, int]], None]) -> None:
     """Start the CPUs of a QEMU that waits (-S), after `place` has placed their threads.
 
-    `place` gets the host's threads by number of the virtual CPU. The socket cannot be used again.
+    `place` gets the host's threads by number of the virtual CPU. Raises BrokenLineError when QEMU
+    is gone, or says anything else than the answers.
     """
-    from qemu.qmp import QMPError
-
+    _hear(line, "QMP")
+    _ask(line, "qmp_capabilities")
+    cpus = _ask(line, "query-cpus-fast")
     try:
-        asyncio.run(asyncio.wait_for(_start_cpus(line, place), ANSWER_LIMIT_S))
-    except asyncio.TimeoutError:
-        raise QmpError(f"QEMU did not answer within {ANSWER_LIMIT_S:g} s") from None
-    # Disconnecting from a QEMU that has died raises EOFError.
-    except (QMPError, OSError, EOFError, KeyError, TypeError) as error:
-        raise QmpError(f"QEMU did not start its CPUs: {error}") from error
+        threads = {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in cpus}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenLineError(f"told no threads of its CPUs: {error!r}") from error
+    place(threads)
+    _ask(line, "cont")
 
 
-async def _start_cpus(line: socket.socket, place: Callable[[Mapping[int, int]], None]) -> None:
-    from qemu.qmp import QMPClient
+def _ask(line: Line, command: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    line.say({"execute": command})
+    return _hear(line, "return")
 
-    client = QMPClient("pinstudy")
-    # The log only serves to debug the protocol.
-    client.logger.disabled = True
-    await client.connect(line)
-    try:
-        cpus = await client.execute("query-cpus-fast")
-        assert isinstance(cpus, list)
-        place({int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in cpus})
-        await client.execute("cont")
-    finally:
-        await client.disconnect()
+
+def _hear(line: Line, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    """Return the value of `key` in QEMU's next message that is no event."""
+    while message := line.hear(ANSWER_LIMIT_S):
+        if key in message:
+            return message[key]
+        if "event" not in message:
+            raise BrokenLineError(f"said {one_line(str(message), 200)}")
+    raise BrokenLineError(f"did not answer within {ANSWER_LIMIT_S:g} s")

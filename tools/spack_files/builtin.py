@@ -52,9 +52,6 @@ PACKAGES = {
     "python": _package("3.14.5"),
 }
 
-# Requirements that Spack does not package: an installation does without, and says so when asked.
-NOT_PACKAGED = frozenset({"qemu-qmp"})
-
 # What a recipe must depend on when CMake looks for a package; the compiler brings the others.
 OF_CMAKE = {"CLI11": "cli11", "GTest": "googletest", "benchmark": "benchmark"}
 OF_COMPILERS = frozenset({"OpenMP", "Threads"})

@@ -7,7 +7,7 @@ from itertools import chain
 
 from base.errors import Problem
 from base.text import unknown_word
-from tools.spack_files.builtin import NOT_PACKAGED, OF_CMAKE, OF_COMPILERS, PACKAGES
+from tools.spack_files.builtin import OF_CMAKE, OF_COMPILERS, PACKAGES
 from tools.spack_files.cmake import CMake
 from tools.spack_files.layout import class_name
 from tools.spack_files.project import Bounds, Project
@@ -74,7 +74,6 @@ def _python(recipe: Recipe, project: Project) -> Iterator[tuple[int, str]]:
     wanted = {}
     if _options_given(recipe).get(PYTHON_OPTION) is True:
         wanted = {f"py-{name}": bounds for name, bounds in project.requirements.items()}
-        wanted = {name: wanted[name] for name in wanted if name[3:] not in NOT_PACKAGED}
         wanted["python"] = project.python
     for name in sorted(wanted.keys() - _depended_on(recipe).keys()):
         yield recipe.class_line, f"pyproject.toml requires {name}: depends_on is missing"

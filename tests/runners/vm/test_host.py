@@ -109,18 +109,6 @@ def test_what_is_missing_is_named_with_what_helps(
         find_guest_host("", node)
 
 
-def test_without_the_package_that_talks_to_qemu_no_guest_is_tried(
-    node: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for tool in (QEMU, "busybox"):
-        install(node, tool)
-    fetch_kernel(node)
-    # As in an environment of Spack, which does not package it.
-    monkeypatch.setitem(sys.modules, "qemu", None)
-    with pytest.raises(UserError, match=r"engine vm: the Python package qemu\.qmp is missing"):
-        find_guest_host("", node)
-
-
 def test_a_kernel_without_its_modules_is_none(node: Path) -> None:
     install(node, QEMU)
     install(node, "busybox")

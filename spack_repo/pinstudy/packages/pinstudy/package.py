@@ -9,8 +9,7 @@ class Pinstudy(PinstudyApps):
     Installs the programs under study, and the command line that studies them.
     """
 
-    # The bounds are those of pyproject.toml. qemu.qmp, which the engine vm alone needs, is not
-    # packaged: docs/spack.md.
+    # The bounds are those of pyproject.toml.
     with default_args(type=("build", "run")):
         depends_on("python@3.10:")
         depends_on("py-click@8.1:")
