@@ -416,6 +416,13 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
     assert "8 vCPUs and 16384 MiB, booted 7 times" in said
 
 
+def test_topology_shows_small_caches_of_a_level_before_large_ones(folder: Path) -> None:
+    done = pinstudy(folder, "topology", "--sysroot", str(build_tree(folder, "gb10")))
+    caches = done.stdout.partition("Caches\n")[2].partition("NUMA nodes")[0].splitlines()
+    sizes = [" ".join(line.split()[:3]) for line in caches]
+    assert sizes == ["L2 512 KiB", "L2 2048 KiB", "L3 8192 KiB", "L3 16384 KiB"]
+
+
 def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     done = pinstudy(folder, "topology", "--sysroot", str(node), "--json")

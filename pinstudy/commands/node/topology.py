@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,16 +40,18 @@ def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         say(wrap(note, "Note: "))
 
 
-def cache_rows(caches: list[dict[str, object]]) -> list[tuple[str, str, str]]:
+def cache_rows(caches: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Return level, size and the groups of CPUs that share such a cache, one row a size."""
-    groups: dict[tuple[object, object], list[str]] = {}
+    groups: dict[tuple[int, int | None], list[str]] = {}
     for cache in caches:
-        groups.setdefault((cache["level"], cache["size_bytes"]), []).append(str(cache["cpus"]))
+        groups.setdefault((cache["level"], cache["size_bytes"]), []).append(cache["cpus"])
+    # Caches of unknown size come last.
+    in_order = sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or math.inf))
     return [
         (
             f"L{level}",
-            f"{size // 1024} KiB" if isinstance(size, int) else "size unknown",
+            "size unknown" if size is None else f"{size // 1024} KiB",
             " ".join(dict.fromkeys(cpus)),
         )
-        for (level, size), cpus in sorted(groups.items(), key=lambda item: str(item[0]))
+        for (level, size), cpus in in_order
     ]
