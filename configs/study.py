@@ -23,7 +23,7 @@ from base.structure import (
 from base.text import shown
 from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
-from configs.repetitions import Precision, Race, RepetitionsKind
+from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
 from configs.schema.values import Count, Duration, Flag, Name, Text, Word
 from configs.site import ScriptWord
 
@@ -72,8 +72,6 @@ MAX_THREADS = 4096
 MAX_VCPUS = 255
 # A Debian kernel does not boot with less; no node of today has more.
 MIN_MIB, MAX_MIB = 128, 64 * 1024 * 1024
-# No study has more repetitions, so that further workers would have nothing to do.
-MAX_WORKERS = 10000
 # RAPL's counters are updated about once a millisecond: below this the edges are more than 1%.
 MIN_IDLE_S = 0.1
 # The node idles meanwhile: a longer time is a typing error.
@@ -236,7 +234,8 @@ class Spread:
     ] = ()
     workers: Annotated[
         int | None,
-        Count("how many nodes share the study", 1, MAX_WORKERS),
+        # A worker without a repetition would have nothing to do.
+        Count("how many nodes share the study", 1, MAX_REPETITIONS),
         "how many nodes share the study",
     ] = None
 

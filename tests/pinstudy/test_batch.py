@@ -278,6 +278,11 @@ def test_workers_divide_a_study_and_the_result_is_one(place: Place) -> None:
     assert not (place.folder / "results/naps/submissions/0002").exists()
 
 
+def test_more_workers_may_be_named_than_there_are_blocks(place: Place) -> None:
+    out, _ = place.submit("--spread", "split", "--workers", "20000", "--dry-run")
+    assert "split: 4 blocks divided over 4 nodes" in out
+
+
 def test_what_is_missing_is_submitted_again_and_nothing_else(place: Place) -> None:
     place.split()
     place.run(*place.worker(1))

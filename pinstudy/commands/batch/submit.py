@@ -30,7 +30,7 @@ _NAMES = "n1,n2"
 )
 @click.option("--nodes", metavar=_NAMES, help="per-node: the nodes, by their names.")
 @click.option("--features", metavar="hybrid,…", help="per-node: one node with each; split: which.")
-@click.option("--workers", type=click.IntRange(1, 1000), metavar="N", help="split: how many nodes.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="split: how many nodes.")
 @click.option("--time-limit", metavar="TIME", help="How long each job may take, such as 2 h.")
 @click.option(
     "--chain",
