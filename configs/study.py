@@ -37,9 +37,11 @@ ENGINES = {
     "batch": "on nodes that a batch system gives",
 }
 # How a study is spread over the nodes of a site.
+PER_NODE = "per-node"
+SPLIT = "split"
 SPREADS = {
-    "per-node": "the whole study on each node, to compare nodes",
-    "split": "its blocks divided over interchangeable nodes",
+    PER_NODE: "the whole study on each node, to compare nodes",
+    SPLIT: "its blocks divided over interchangeable nodes",
 }
 DEFAULT_COLLECTORS = ("perf", "energy")
 # `c2c` costs one more execution of each case of an app with `c2c: true`, so it is no default.
@@ -223,7 +225,7 @@ class Spread:
         Called("spread"),
         Word("way to spread a study", SPREADS),
         "`per-node`: the whole study on each node; `split`: its blocks divided over nodes",
-    ] = "per-node"
+    ] = PER_NODE
     nodes: Annotated[
         tuple[str, ...], OneOrMore(ScriptWord("the name of a node")), "nodes to compare"
     ] = ()
@@ -245,16 +247,16 @@ class Spread:
     ) -> Iterator[tuple[Path, str]]:
         """Refuse keys that the way to spread the study does not use."""
         how = values.get("how", None if "spread" in given else Spread.how)
-        if how == "split" and "nodes" in given:
+        if how == SPLIT and "nodes" in given:
             message = "split takes any interchangeable nodes: name a feature that they share"
             yield ("nodes",), AtKey(message)
-        if how == "split" and len(values.get("features", ())) > 1:
+        if how == SPLIT and len(values.get("features", ())) > 1:
             message = "split takes nodes with one feature; `spread: per-node` compares nodes"
             yield ("features",), message
-        if how == "per-node" and "workers" in given:
+        if how == PER_NODE and "workers" in given:
             message = "per-node has one worker for each node; `spread: split` shares a study"
             yield ("workers",), AtKey(message)
-        if how == "per-node" and {"nodes", "features"} <= set(given):
+        if how == PER_NODE and {"nodes", "features"} <= set(given):
             message = "nodes and features are both given; expected one of them"
             yield ("features",), AtKey(message)
 

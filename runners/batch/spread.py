@@ -8,11 +8,8 @@ from dataclasses import dataclass, replace
 from base.errors import UserError
 from base.text import plural
 from configs.site import Queue, Site
-from configs.study import Spread, Study
+from configs.study import SPLIT, Spread, Study
 from runners.node.node import safe_name
-
-PER_NODE = "per-node"
-SPLIT = "split"
 
 
 @dataclass(frozen=True)

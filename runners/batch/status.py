@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from base.text import plural
+from configs.study import SPLIT
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import Blocks, CompletedRuns, read_completed
-from runners.batch.spread import SPLIT, Worker
+from runners.batch.spread import Worker
 from runners.batch.submission import Submission
 from runners.batch.systems.interface import ENDED, LIVE, RUNNING, UNKNOWN, JobState
 from runners.batch.systems.registry import open_system

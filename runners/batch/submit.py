@@ -13,12 +13,10 @@ from base.files import write_atomically
 from base.text import plural
 from base.units import utc_now
 from configs.site import Queue, Site
-from configs.study import Spread, Study
+from configs.study import PER_NODE, SPLIT, Spread, Study
 from runners.batch.attempt import Attempt, read_attempts
 from runners.batch.completed import read_completed
 from runners.batch.spread import (
-    PER_NODE,
-    SPLIT,
     Wanted,
     Worker,
     blocks_left,

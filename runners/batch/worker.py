@@ -23,9 +23,10 @@ from base.errors import StoppedError, StudyError, UserError
 from base.text import plural
 from base.units import duration, utc_now
 from configs.library import load_site, load_study
+from configs.study import SPLIT
 from runners.batch.attempt import Attempt, AttemptFile, job_of
 from runners.batch.fence import Fence
-from runners.batch.spread import SPLIT, Worker
+from runners.batch.spread import Worker
 from runners.batch.submission import DONE, REFUSED, STOPPED, Submission, read_submission
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun

@@ -146,7 +146,8 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the first script, the other nodes, and the jobs, node-hours and expected time."""
     from base.text import plural
     from base.units import duration
-    from runners.batch.spread import PER_NODE, said
+    from configs.study import PER_NODE
+    from runners.batch.spread import said
 
     study, chain = prepared.asked.study, prepared.asked.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
@@ -168,7 +169,7 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and the --chain that it needs if its jobs are short."""
     from base.units import duration
-    from runners.batch.spread import SPLIT
+    from configs.study import SPLIT
     from runners.study.machine import open_machine
 
     if sysroot is None:

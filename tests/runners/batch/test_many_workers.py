@@ -8,8 +8,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from configs.study import SPLIT
 from runners.batch.attempt import Attempt, AttemptFile
-from runners.batch.spread import SPLIT, Worker
+from runners.batch.spread import Worker
 from runners.batch.status import SubmissionStatus, status_of
 from runners.batch.submission import Submission
 from runners.records.line import line_of
