@@ -18,7 +18,7 @@ from base.errors import StudyError, UserError
 from base.text import printable
 from base.version import VERSION
 from pinstudy.streams import lost_reason, prepare_streams
-from runners.host.privileges import begin, give_up_root
+from runners.host.privileges import drop_privileges, give_up_root
 
 
 class _Command(NamedTuple):
@@ -215,7 +215,7 @@ def _typed() -> _Command:
 
 def _run() -> None:
     try:
-        begin({} if _typed().runs_in_job else os.environ)
+        drop_privileges({} if _typed().runs_in_job else os.environ)
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(

@@ -83,7 +83,7 @@ def user_of(uid: int, gid: str | None = None) -> User:
     return User(uid, account.pw_gid, tuple(groups), account.pw_name, account.pw_dir)
 
 
-def begin(environment: Mapping[str, str] = os.environ) -> None:
+def drop_privileges(environment: Mapping[str, str] = os.environ) -> None:
     """Take the invoking user's rights, if there is one; set a umask that stops others from writing.
 
     Raises UserError when the invoking user is not clear, or may not read this pinstudy.
@@ -150,7 +150,7 @@ def give_up_root() -> None:
         os.setresuid(_invoker.uid, _invoker.uid, _invoker.uid)
 
 
-def give(*paths: Path) -> None:
+def chown_to_invoker(*paths: Path) -> None:
     """Make the invoking user the owner of what root's programs wrote; skip what is missing."""
     if _invoker is not None:
         with as_root():

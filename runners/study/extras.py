@@ -25,7 +25,7 @@ from runners.execution.execute import Harness, Observation, execute, execute_unl
 from runners.execution.outcome import classify, proof_of
 from runners.execution.placement import hotplug_problem
 from runners.execution.witness import LaunchError
-from runners.host.privileges import give
+from runners.host.privileges import chown_to_invoker
 from runners.host.software import ask_version, for_tools
 from runners.latency.measure import (
     FILE_NAME,
@@ -157,7 +157,7 @@ class ContendedLines:
             if problem := _problem_of(seen, case):
                 return said | {"unavailable": {"lines": problem}}
             # The recording is data of the user's program, which root must not parse.
-            give(recording, folder)
+            chown_to_invoker(recording, folder)
             found = read_recording(perf, recording, bytes_of_line)
         if isinstance(found, str):
             return said | {"unavailable": {"lines": found}}
@@ -215,7 +215,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
 
     try:
         settings = LatencySettings()
-        plan = plan_pairs(node.topology, which, settings.seed)
+        plan = plan_pairs(node.topology, which, seed=settings.seed)
         content = measure_locked(node, plan, settings, tell)
     except (StudyError, UserError) as error:
         progress.warned(f"the latency between CPUs is not measured: {error}")

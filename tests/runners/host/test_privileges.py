@@ -89,7 +89,7 @@ def test_without_a_caller_rights_are_those_of_the_process() -> None:
     assert may_be_root() == (os.geteuid() == 0)
 
 
-# Tells by what a process is after `begin`, what it can do, and what it cannot.
+# Tells by what a process is after `drop_privileges`, what it can do, and what it cannot.
 SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
@@ -98,7 +98,7 @@ from runners.measure.perf.c2c import recording_folder
 from runners.host.tree import Tree
 from pathlib import Path
 os.umask(0)
-privileges.begin()
+privileges.drop_privileges()
 ids = lambda: [os.getresuid(), os.getresgid()]
 child = lambda: subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip()
 def opens(path):
@@ -124,7 +124,7 @@ with recording_folder() as folder:
     said["recording"] = [found.st_uid, found.st_mode & 0o777, str(folder.parent)]
     with privileges.as_root():
         (folder / "perf.data").touch(mode=0o600)
-    privileges.give(folder / "perf.data", folder, folder / "missing")
+    privileges.chown_to_invoker(folder / "perf.data", folder, folder / "missing")
     said["given"] = [os.stat(path).st_uid for path in (folder, folder / "perf.data")]
 said["removed"] = not folder.exists()
 said["umask"] = os.umask(0)
@@ -214,9 +214,13 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
     command: Path, user: int, kept: int
 ) -> None:
     root = command.parents[1]
-    script = "import os; from runners.host import privileges; os.umask(0); privileges.begin({}); "
+    script = "import os; from runners.host.privileges import drop_privileges; os.umask(0); "
     done = subprocess.run(
-        [root / ".venv/bin/python", "-c", f"{script} print(os.umask(0), os.getresuid())"],
+        [
+            root / ".venv/bin/python",
+            "-c",
+            f"{script}drop_privileges({{}}); print(os.umask(0), os.getresuid())",
+        ],
         cwd=root,
         capture_output=True,
         text=True,
@@ -243,7 +247,7 @@ if not daemon:
     signal.pause()
 name.write_text("python")
 try:
-    privileges.begin()
+    privileges.drop_privileges()
     print(os.path.exists("/proc/1"), "irqbalance" in find_daemons(Tree(Path("/"))))
 finally:
     with privileges.as_root():
