@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from base.files import (
-    UnsafeError,
-    check_roots_folder,
-    closed_to_others,
-    read_own,
-    sync_folder,
-    write_synced,
-)
+from base.files import sync_folder
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.host.tree import BOOT_ID, Tree, Unavailable
+from runners.settings.root_files import (
+    UnsafeError,
+    check_roots_folder,
+    closed_to_others,
+    read_own,
+    write_synced,
+)
 from runners.settings.setting import Setting
 
 SCHEMA = 1
