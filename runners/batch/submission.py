@@ -16,8 +16,10 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.json_files import read_object, structured
+from base.text import shown
 from runners.batch.spread import Worker
-from runners.batch.systems.interface import Submitted
+from runners.batch.systems.interface import Submitted, ids_of
+from runners.batch.systems.registry import open_system
 
 SCHEMA = 1
 FOLDER = "submissions"
@@ -182,4 +184,10 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
         raise ValueError("its workers are not numbered from 0")
     if any(job.first_worker + job.workers > len(found.workers) for job in found.jobs):
         raise ValueError("a job has more workers than it")
+    if any(len(job.ids) not in (1, job.workers) for job in found.jobs):
+        raise ValueError("a job has neither one id nor one for each worker")
+    # Ids become arguments of the system's commands.
+    known = open_system(found.system).job_id
+    if odd := [job_id for job_id in ids_of(found.jobs) if not known.fullmatch(job_id)]:
+        raise ValueError(f"{shown(odd[0])} is no id of a job of {found.system}")
     return found

@@ -33,6 +33,7 @@ from runners.batch.systems.interface import (
     JobState,
     Submitted,
     all_unknown,
+    ids_of,
     not_told,
     run_client,
     workers_of,
@@ -58,12 +59,13 @@ _GONE = re.compile("unknown job id|job is inactive|already inactive", re.IGNOREC
 _NOT_KNOWN = re.compile(r"JobID (\S+) unknown")
 # Flux RFC 19: Bitcoin's base 58 after ƒ, or after f where ƒ cannot be shown.
 _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_ID = re.compile(rf"[ƒf]([{_DIGITS}]{{1,12}})")
-_NOT_OURS = "its id is none of Flux"
+_ID = re.compile(rf"[ƒf][{_DIGITS}]{{1,12}}")
 
 
 class Flux:
     """Flux; each worker is a job with an id of its own."""
+
+    job_id = _ID
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that each job runs; a comment in it has the command that submits it.
@@ -87,20 +89,18 @@ class Flux:
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = run_client(command, SUBMIT_LIMIT_S)
             # The ids are printed in any order, and grow in the order of the workers.
-            taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_order))
+            taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_number))
             ids += taken
             if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
-                left = self.cancel([Submitted(tuple(ids), job.first_worker, len(ids))])
-                raise _refused(answer, queue, job, left)
+                accepted = [Submitted(tuple(ids), job.first_worker, len(ids))]
+                raise _refused(answer, queue, job, self.cancel(accepted) if ids else "")
             after = taken
         return Submitted(tuple(ids), job.first_worker, job.workers)
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
-        numbers = _numbers(jobs)
-        if not numbers:
-            return all_unknown(jobs, _NOT_OURS)
-        answer = run_client(("flux", "jobs", "--json", *numbers), POLL_LIMIT_S, settings=PLAIN)
+        command = ("flux", "jobs", "--json", *_numbers(jobs))
+        answer = run_client(command, POLL_LIMIT_S, settings=PLAIN)
         if answer.problem:
             return all_unknown(jobs, answer.error)
         told = read_flux_jobs(answer.stdout)
@@ -108,10 +108,7 @@ class Flux:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        numbers = _numbers(jobs)
-        if not numbers:
-            return ""
-        answer = run_client(("flux", "cancel", *numbers), SUBMIT_LIMIT_S, settings=PLAIN)
+        answer = run_client(("flux", "cancel", *_numbers(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
         return not_cancelled(answer, _GONE)
 
 
@@ -165,25 +162,17 @@ def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyE
     return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
 
 
-def _number(job_id: str) -> int | None:
-    """Return the number of an id, None when it is no id of Flux."""
-    match = _ID.fullmatch(job_id)
-    if match is None:
-        return None
+def _number(job_id: str) -> int:
+    """Return the number of an id."""
     number = 0
-    for digit in match[1]:
+    for digit in job_id[1:]:
         number = number * len(_DIGITS) + _DIGITS.index(digit)
     return number
 
 
-def _order(job_id: str) -> int:
-    return _number(job_id) or 0
-
-
 def _numbers(jobs: Sequence[Submitted]) -> list[str]:
     """Return the decimal ids of these jobs, which all commands accept in any locale."""
-    numbers = [_number(job_id) for job in jobs for job_id in job.ids]
-    return [str(number) for number in numbers if number is not None]
+    return [str(_number(job_id)) for job_id in ids_of(jobs)]
 
 
 def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
@@ -200,8 +189,6 @@ def _state(
     worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: CommandResult
 ) -> JobState:
     number = _number(job_id)
-    if number is None:
-        return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
     if number not in told:
         gone = str(number) in _NOT_KNOWN.findall(answer.stderr)
         return not_told(worker, job_id, "Flux", answer, gone)

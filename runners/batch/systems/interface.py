@@ -83,7 +83,9 @@ class JobState:
 
 
 class BatchSystem(Protocol):
-    """Slurm, PBS, LSF or Flux, through its command line."""
+    """Slurm, PBS, LSF or Flux, through its command line; `job_id` matches the ids of its jobs."""
+
+    job_id: re.Pattern[str]
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the job's script, which is shown, kept and submitted unchanged."""
@@ -105,18 +107,17 @@ class BatchSystem(Protocol):
 def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
     """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
 
-    A job has one id for all its workers, or one for each; a missing id is empty.
+    A job has one id for all its workers, or one for each.
     """
     for job in jobs:
         shared = len(job.ids) == 1 and job.workers > 1
         for number in range(job.workers):
-            own = job.ids[number : number + 1] or ("",)
-            yield job.ids[0] if shared else own[0], job.first_worker + number, shared
+            yield job.ids[0 if shared else number], job.first_worker + number, shared
 
 
-def ids_like(pattern: re.Pattern[str], jobs: Sequence[Submitted]) -> list[str]:
-    """Return those of the jobs' ids that match a batch system's pattern."""
-    return [job_id for job in jobs for job_id in job.ids if pattern.fullmatch(job_id)]
+def ids_of(jobs: Sequence[Submitted]) -> list[str]:
+    """Return the ids of these jobs."""
+    return [job_id for job in jobs for job_id in job.ids]
 
 
 def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:

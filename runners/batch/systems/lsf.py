@@ -26,7 +26,7 @@ from runners.batch.systems.interface import (
     JobState,
     Submitted,
     all_unknown,
-    ids_like,
+    ids_of,
     not_told,
     run_client,
     workers_of,
@@ -60,11 +60,12 @@ _TAKEN = re.compile(r"^Job <(\d{1,18})> is submitted", re.MULTILINE | re.ASCII)
 _GONE = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
 _ID = re.compile(r"\d{1,18}", re.ASCII)
 _ID_IN_TEXT = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
-_NOT_OURS = "its id is no number of a job of LSF"
 
 
 class Lsf:
     """LSF; each worker is an element of an array, a single worker a plain job."""
+
+    job_id = _ID
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -90,11 +91,8 @@ class Lsf:
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return all_unknown(jobs, _NOT_OURS)
         answer = run_client(
-            ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids),
+            ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids_of(jobs)),
             POLL_LIMIT_S,
             settings=PLAIN,
             leave_out=_OVERRIDES,
@@ -109,10 +107,8 @@ class Lsf:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return ""
-        return not_cancelled(run_client(("bkill", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+        answer = run_client(("bkill", *ids_of(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
+        return not_cancelled(answer, _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -165,8 +161,6 @@ def _state(
     answer: CommandResult,
 ) -> JobState:
     shown = job_id if index == "0" else f"{job_id}[{index}]"
-    if not _ID.fullmatch(job_id):
-        return JobState(worker, shown, UNKNOWN, _NOT_OURS)
     if (job_id, index) not in told:
         gone = gone_ids(answer, _GONE, _ID_IN_TEXT)
         return not_told(worker, shown, "LSF", answer, job_id in gone)

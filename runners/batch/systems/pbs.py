@@ -27,7 +27,7 @@ from runners.batch.systems.interface import (
     JobState,
     Submitted,
     all_unknown,
-    ids_like,
+    ids_of,
     not_told,
     run_client,
     workers_of,
@@ -63,11 +63,12 @@ _FORMAT = ("-f", "-F", "dsv", "-D", "|", "-t")
 _FIELD = re.compile(r"(?:[^|\\]|\\.)+")
 _NO_HISTORY = "not configured to maintain job history"
 _ID = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
-_NOT_OURS = "its id is none of PBS"
 
 
 class Pbs:
     """PBS; each worker is a subjob of an array, a single worker a plain job."""
+
+    job_id = _ID
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -92,9 +93,7 @@ class Pbs:
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return all_unknown(jobs, _NOT_OURS)
+        ids = ids_of(jobs)
         answer = _ask(("-x", *_FORMAT, *ids))
         if _NO_HISTORY in answer.stderr:
             answer = _ask((*_FORMAT, *ids))
@@ -108,10 +107,8 @@ class Pbs:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return ""
-        return not_cancelled(run_client(("qdel", *ids), SUBMIT_LIMIT_S, settings=PLAIN), _GONE)
+        answer = run_client(("qdel", *ids_of(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
+        return not_cancelled(answer, _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -169,8 +166,6 @@ def _plain(value: str) -> str:
 def _state(
     worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: CommandResult
 ) -> JobState:
-    if not _ID.fullmatch(job_id):
-        return JobState(worker, own_id, UNKNOWN, _NOT_OURS)
     job = told.get(own_id, told.get(job_id))
     if job is None:
         return not_told(worker, own_id, "PBS", answer, job_id in gone_ids(answer, _GONE, _ID))

@@ -26,7 +26,7 @@ from runners.batch.systems.interface import (
     JobState,
     Submitted,
     all_unknown,
-    ids_like,
+    ids_of,
     not_told,
     run_client,
     workers_of,
@@ -80,12 +80,13 @@ _BLAMES = (
     ("after", "dependency"),
 )
 _NO_SUCH_JOB = re.compile("Invalid job id|already completing or completed", re.IGNORECASE)
-_NOT_OURS = "its id is no number of a job of Slurm"
 _ID = re.compile(r"\d{1,18}", re.ASCII)
 
 
 class Slurm:
     """Slurm; each worker is a task of an array, a single worker a plain job."""
+
+    job_id = _ID
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -116,11 +117,8 @@ class Slurm:
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return all_unknown(jobs, _NOT_OURS)
         answer = run_client(
-            ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids)),
+            ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids_of(jobs))),
             POLL_LIMIT_S,
             settings=PLAIN,
             leave_out=_FILTERS,
@@ -135,10 +133,8 @@ class Slurm:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        ids = ids_like(_ID, jobs)
-        if not ids:
-            return ""
-        answer = run_client(("scancel", *ids), SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
+        command = ("scancel", *ids_of(jobs))
+        answer = run_client(command, SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
         return not_cancelled(answer, _NO_SUCH_JOB)
 
 
@@ -201,8 +197,6 @@ def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
 def _state(
     worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: CommandResult
 ) -> JobState:
-    if not _ID.fullmatch(job_id.partition("_")[0]):
-        return JobState(worker, job_id, UNKNOWN, _NOT_OURS)
     if job_id not in told:
         return not_told(worker, job_id, "Slurm", answer, gone=True)
     word, reason, nodes = told[job_id]

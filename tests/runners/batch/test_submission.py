@@ -163,6 +163,31 @@ def test_numbers_that_no_submission_has_are_refused(
         read_submission(path.parent)
 
 
+@pytest.mark.parametrize(
+    ("system", "job_id"),
+    [
+        *(("slurm", job_id) for job_id in ("", "1;rm", "-j", "1_2", "x" * 99)),
+        *(("pbs", job_id) for job_id in ("", "-Wforce", "$(id)", "../24.vm")),
+        *(("lsf", job_id) for job_id in ("", "0x1", "-u", "17[1]")),
+        *(("flux", job_id) for job_id in ("--all", "ƒ", "ƒ0", "12", "ƒ" + "z" * 99)),
+    ],
+)
+def test_ids_that_are_none_of_the_batch_system_are_refused(
+    tmp_path: Path, system: str, job_id: str
+) -> None:
+    written = replace(submission(new_folder(tmp_path)), system=system)
+    written.with_job(Submitted((job_id,), 0, 2))
+    with pytest.raises(UserError, match=f"is no id of a job of {system}"):
+        read_submission(written.folder)
+
+
+@pytest.mark.parametrize("ids", [(), ("12", "13", "14")])
+def test_a_job_has_one_id_or_one_for_each_worker(tmp_path: Path, ids: tuple[str, ...]) -> None:
+    written = submission(new_folder(tmp_path)).with_job(Submitted(ids, 0, 2))
+    with pytest.raises(UserError, match="neither one id nor one for each worker"):
+        read_submission(written.folder)
+
+
 def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
     first = AttemptFile(tmp_path, ATTEMPT)
     first.tell()

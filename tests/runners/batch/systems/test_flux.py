@@ -228,14 +228,6 @@ def test_what_cannot_be_asked_or_read_is_unknown(commands: Path, script: str, re
     assert reason in found.reason
 
 
-def test_ids_that_are_none_of_flux_are_asked_and_cancelled_by_nobody(commands: Path) -> None:
-    install(commands, "flux", f"touch {commands}/asked")
-    odd = Submitted(("--all", "ƒ", "ƒ0", "12", "ƒ" + "z" * 99), 0, 5)
-    assert [state.state for state in Flux().poll([odd])] == ["unknown"] * 5
-    assert Flux().cancel([odd]) == ""
-    assert not (commands / "asked").exists()
-
-
 def test_jobs_that_have_ended_are_no_reason_against_cancelling(commands: Path) -> None:
     told = install_recorder(
         commands, "flux", "echo 'flux-cancel: ERROR: ƒ2i: unknown job id' >&2; exit 1"

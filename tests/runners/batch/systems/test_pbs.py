@@ -234,15 +234,6 @@ def test_what_cannot_be_asked_or_read_is_unknown(commands: Path, script: str, re
     assert reason in found.reason
 
 
-def test_ids_that_are_none_of_pbs_are_asked_and_cancelled_by_nobody(commands: Path) -> None:
-    for name in ("qstat", "qdel"):
-        install(commands, name, f"touch {commands}/asked")
-    odd = Submitted(("-Wforce", "$(id)", "../24.vm"), 0, 3)
-    assert [state.state for state in Pbs().poll([odd])] == ["unknown"] * 3
-    assert Pbs().cancel([odd]) == ""
-    assert not (commands / "asked").exists()
-
-
 def test_jobs_that_have_ended_are_no_reason_against_cancelling(commands: Path) -> None:
     told = install_recorder(commands, "qdel", "echo 'qdel: Unknown Job Id 24.vm' >&2; exit 153")
     assert Pbs().cancel([ONE, ARRAY]) == ""

@@ -301,18 +301,6 @@ def test_while_the_controller_is_away_nothing_is_known(commands: Path) -> None:
     assert all("Unable to contact slurm controller" in state.reason for state in found)
 
 
-@pytest.mark.parametrize("ids", [(), ("",), ("1;rm",), ("-j",), ("1_2",), ("x" * 99,)])
-def test_ids_that_are_none_of_slurm_are_asked_and_cancelled_by_nobody(
-    commands: Path, ids: tuple[str, ...]
-) -> None:
-    for name in ("squeue", "scancel"):
-        install(commands, name, f"touch {commands}/asked")
-    (found,) = Slurm().poll([Submitted(ids, 0, 1)])
-    assert found.state == "unknown"
-    assert Slurm().cancel([Submitted(ids, 0, 1)]) == ""
-    assert not (commands / "asked").exists()
-
-
 def test_all_jobs_are_cancelled_by_one_command(commands: Path) -> None:
     told = install_recorder(commands, "scancel", "")
     assert Slurm().cancel([Submitted(("4",), 0, 9), Submitted(("5",), 0, 1)]) == ""
