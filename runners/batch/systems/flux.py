@@ -23,7 +23,6 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    PLAIN,
     POLL_LIMIT_S,
     QUEUED,
     RUNNING,
@@ -34,7 +33,7 @@ from runners.batch.systems.interface import (
     Submitted,
     all_unknown,
     ids_of,
-    not_told,
+    missing_state,
     run_client,
     workers_of,
 )
@@ -100,7 +99,7 @@ class Flux:
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
         command = ("flux", "jobs", "--json", *_numbers(jobs))
-        answer = run_client(command, POLL_LIMIT_S, settings=PLAIN)
+        answer = run_client(command, POLL_LIMIT_S, plain=True)
         if answer.problem:
             return all_unknown(jobs, answer.error)
         told = read_flux_jobs(answer.stdout)
@@ -108,7 +107,7 @@ class Flux:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("flux", "cancel", *_numbers(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
+        answer = run_client(("flux", "cancel", *_numbers(jobs)), SUBMIT_LIMIT_S, plain=True)
         return not_cancelled(answer, _GONE)
 
 
@@ -191,7 +190,7 @@ def _state(
     number = _number(job_id)
     if number not in told:
         gone = str(number) in _NOT_KNOWN.findall(answer.stderr)
-        return not_told(worker, job_id, "Flux", answer, gone)
+        return missing_state(worker, job_id, "Flux", answer, gone)
     job = told[number]
     word = job.get("state")
     state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,8 +21,6 @@ from configs.site import Queue
 # minute or more.
 SUBMIT_LIMIT_S = 60.0
 POLL_LIMIT_S = 30.0
-# Not for commands that submit: jobs inherit their environment.
-PLAIN = {"LC_ALL": "C"}
 # Stands for the worker's number, from 0, in the arguments of a job's command.
 WORKER = "{worker}"
 
@@ -125,7 +123,9 @@ def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
     return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
 
 
-def not_told(worker: int, job_id: str, system: str, answer: CommandResult, gone: bool) -> JobState:
+def missing_state(
+    worker: int, job_id: str, system: str, answer: CommandResult, gone: bool
+) -> JobState:
     """Return the state of a worker's job that is missing from an answer.
 
     With `gone` the system has forgotten the job, so it has ended.
@@ -140,16 +140,19 @@ def run_client(
     command: Sequence[str],
     limit_s: float,
     *,
-    settings: Mapping[str, str] | None = None,
+    plain: bool = False,
     leave_out: Sequence[str] = (),
     read: Path | None = None,
 ) -> CommandResult:
     """Run a command of a batch system, as base.command.run does.
 
-    Its environment is this process's, without variables whose names begin with one of `leave_out`,
-    and with `settings`.
+    Its environment is this process's, without variables whose names begin with one of `leave_out`.
+    With `plain` its messages are in English: not for commands that submit, since jobs inherit their
+    environment.
     """
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(tuple(leave_out))
     }
-    return run(command, limit_s, environment=environment | dict(settings or {}), read=read)
+    if plain:
+        environment["LC_ALL"] = "C"
+    return run(command, limit_s, environment=environment, read=read)

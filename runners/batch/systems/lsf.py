@@ -16,7 +16,6 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    PLAIN,
     POLL_LIMIT_S,
     QUEUED,
     RUNNING,
@@ -27,7 +26,7 @@ from runners.batch.systems.interface import (
     Submitted,
     all_unknown,
     ids_of,
-    not_told,
+    missing_state,
     run_client,
     workers_of,
 )
@@ -94,7 +93,7 @@ class Lsf:
         answer = run_client(
             ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids_of(jobs)),
             POLL_LIMIT_S,
-            settings=PLAIN,
+            plain=True,
             leave_out=_OVERRIDES,
         )
         if answer.problem:
@@ -107,7 +106,7 @@ class Lsf:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("bkill", *ids_of(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
+        answer = run_client(("bkill", *ids_of(jobs)), SUBMIT_LIMIT_S, plain=True)
         return not_cancelled(answer, _GONE)
 
 
@@ -163,7 +162,7 @@ def _state(
     shown = job_id if index == "0" else f"{job_id}[{index}]"
     if (job_id, index) not in told:
         gone = gone_ids(answer, _GONE, _ID_IN_TEXT)
-        return not_told(worker, shown, "LSF", answer, job_id in gone)
+        return missing_state(worker, shown, "LSF", answer, job_id in gone)
     word, host, reason = told[job_id, index]
     state = _STATES.get(word, UNKNOWN)
     if state not in (QUEUED, RUNNING):

@@ -17,7 +17,6 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    PLAIN,
     POLL_LIMIT_S,
     QUEUED,
     RUNNING,
@@ -28,7 +27,7 @@ from runners.batch.systems.interface import (
     Submitted,
     all_unknown,
     ids_of,
-    not_told,
+    missing_state,
     run_client,
     workers_of,
 )
@@ -107,7 +106,7 @@ class Pbs:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("qdel", *ids_of(jobs)), SUBMIT_LIMIT_S, settings=PLAIN)
+        answer = run_client(("qdel", *ids_of(jobs)), SUBMIT_LIMIT_S, plain=True)
         return not_cancelled(answer, _GONE)
 
 
@@ -144,7 +143,7 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
 
 
 def _ask(options: Sequence[str]) -> CommandResult:
-    return run_client(("qstat", *options), POLL_LIMIT_S, settings=PLAIN)
+    return run_client(("qstat", *options), POLL_LIMIT_S, plain=True)
 
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:
@@ -168,7 +167,7 @@ def _state(
 ) -> JobState:
     job = told.get(own_id, told.get(job_id))
     if job is None:
-        return not_told(worker, own_id, "PBS", answer, job_id in gone_ids(answer, _GONE, _ID))
+        return missing_state(worker, own_id, "PBS", answer, job_id in gone_ids(answer, _GONE, _ID))
     state = _STATES.get(job.get("job_state", ""), UNKNOWN)
     # A job that waits for another one has a hold of PBS itself (s).
     if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:

@@ -54,13 +54,11 @@ def not_cancelled(answer: CommandResult, gone: re.Pattern[str]) -> str:
 
     Lines that match `gone` are about jobs that had already ended, which is no error.
     """
-    if answer.problem or not answer.failed:
-        return answer.error if answer.problem else ""
+    if not answer.failed:
+        return ""
     lines = (answer.stderr or answer.stdout).splitlines()
     wrong = [line for line in lines if line.strip() and not gone.search(line)]
-    if lines and not wrong:
-        return ""
-    return replace(answer, stderr="\n".join(wrong)).error
+    return "" if lines and not wrong else replace(answer, stderr="\n".join(wrong)).error
 
 
 def gone_ids(answer: CommandResult, gone: re.Pattern[str], job_id: re.Pattern[str]) -> set[str]:

@@ -16,7 +16,6 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    PLAIN,
     POLL_LIMIT_S,
     QUEUED,
     RUNNING,
@@ -27,7 +26,7 @@ from runners.batch.systems.interface import (
     Submitted,
     all_unknown,
     ids_of,
-    not_told,
+    missing_state,
     run_client,
     workers_of,
 )
@@ -120,7 +119,7 @@ class Slurm:
         answer = run_client(
             ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids_of(jobs))),
             POLL_LIMIT_S,
-            settings=PLAIN,
+            plain=True,
             leave_out=_FILTERS,
         )
         if answer.failed and not _knows_none(answer):
@@ -134,7 +133,7 @@ class Slurm:
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
         command = ("scancel", *ids_of(jobs))
-        answer = run_client(command, SUBMIT_LIMIT_S, settings=PLAIN, leave_out=_FILTERS)
+        answer = run_client(command, SUBMIT_LIMIT_S, plain=True, leave_out=_FILTERS)
         return not_cancelled(answer, _NO_SUCH_JOB)
 
 
@@ -198,7 +197,7 @@ def _state(
     worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: CommandResult
 ) -> JobState:
     if job_id not in told:
-        return not_told(worker, job_id, "Slurm", answer, gone=True)
+        return missing_state(worker, job_id, "Slurm", answer, gone=True)
     word, reason, nodes = told[job_id]
     state = _STATES.get(word, UNKNOWN)
     reason = "" if reason == "None" else reason

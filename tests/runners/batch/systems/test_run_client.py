@@ -8,7 +8,7 @@ import pytest
 
 from base.command import MAX_BYTES
 from base.text import one_line
-from runners.batch.systems.interface import PLAIN, run_client
+from runners.batch.systems.interface import run_client
 from tests.processes import wait_until_gone
 from tests.runners.fake_commands import install
 
@@ -97,7 +97,7 @@ def test_variables_are_left_out_and_added(commands: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("SQUEUER", "stays")
     monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
     install(commands, "squeue", "env")
-    plain = run_client(("squeue",), 10, settings=PLAIN, leave_out=("SQUEUE_",)).stdout.splitlines()
+    plain = run_client(("squeue",), 10, plain=True, leave_out=("SQUEUE_",)).stdout.splitlines()
     assert "LC_ALL=C" in plain
     assert "SQUEUER=stays" in plain
     assert not any(line.startswith("SQUEUE_") for line in plain)
