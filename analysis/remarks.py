@@ -49,12 +49,12 @@ def _placement(case: Mapping[str, Any], row: str) -> Iterator[str]:
     ):
         reasons = joined(case["reasons"].get(of, ()))
         if count:
-            told = PlacedRuns(case["n"] - count, count).told.removeprefix("placement ")
+            told = PlacedRuns(case["n"] - count, count).summary.removeprefix("placement ")
             yield one_line(f"{row}: {what} {told}, which are averaged: {reasons}")
         elif placed.unseen and of == "placement":
-            yield one_line(f"{row}: {placed.told}: {reasons}")
+            yield one_line(f"{row}: {placed.summary}: {reasons}")
     if not placed.usable:
-        told = f"{placed.told}; a tenth at most may lack it"
+        told = f"{placed.summary}; a tenth at most may lack it"
         yield f"{row}: not compared, nor to be recommended: {told}"
 
 

@@ -73,7 +73,7 @@ def _with_care(advice: Advice) -> Iterator[str]:
         )
     cases = [case for case in (advice.best, advice.reference) if case and case.placed.lost]
     if cases:
-        told = "; ".join(f"{case.name}: {case.placed.told}" for case in cases)
+        told = "; ".join(f"{case.name}: {case.placed.summary}" for case in cases)
         kept = any(case.placed.unproved for case in cases)
         note = ". Runs of which it is not provable are averaged" if kept else ""
         yield f"What is known of where threads ran: {told}{note}."

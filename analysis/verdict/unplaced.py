@@ -38,5 +38,5 @@ def rests_on(cases: Sequence[CaseFinding]) -> str:
 
 
 def _counts(cases: Sequence[CaseFinding]) -> str:
-    shown = [f"{name(case)} ({case.placed.told})" for case in cases[:MAX_NAMED]]
+    shown = [f"{name(case)} ({case.placed.summary})" for case in cases[:MAX_NAMED]]
     return listed([*shown, *and_others(cases)])

@@ -32,17 +32,15 @@ _MAX_UNMET = 4096
 
 
 class Births:
-    """Counts new threads and processes among a program's descendants.
-
-    `told` is False if the kernel sends no events, has dropped some, or too many are unmet.
-    """
+    """Counts new threads and processes among a program's descendants."""
 
     def __init__(self, pids: Collection[int]) -> None:
         """Follow these processes and all their future descendants."""
         self._followed = set(pids)
         self._unmet: set[int] = set()
         self._socket = _connect()
-        self.told = self._socket is not None
+        # False when the kernel sends no events, has dropped some, or too many are unmet.
+        self._complete = self._socket is not None
 
     def __enter__(self) -> Births:
         return self
@@ -59,13 +57,13 @@ class Births:
     def hear(self) -> bool:
         """Read the pending events; return whether the program has started a thread."""
         born = False
-        while self.told and self._socket:
+        while self._complete and self._socket:
             try:
                 message = self._socket.recv(4096)
             except BlockingIOError:
                 break
             except OSError:  # ENOBUFS: events were lost
-                self.told = False
+                self._complete = False
                 break
             born = self._take(message) or born
         return born
@@ -77,7 +75,7 @@ class Births:
     @property
     def unmet(self) -> int | None:
         """How many new threads no look has met; None where births are not reported."""
-        return len(self._unmet) if self.told else None
+        return len(self._unmet) if self._complete else None
 
     def _take(self, message: bytes) -> bool:
         if len(message) < _HEAD.size + _EVENT.size:
@@ -88,7 +86,7 @@ class Births:
             return False
         self._followed.add(process)
         self._unmet.add(thread)
-        self.told = len(self._unmet) <= _MAX_UNMET
+        self._complete = len(self._unmet) <= _MAX_UNMET
         return True
 
 

@@ -59,7 +59,7 @@ class Race:
         self._margin = log1p(rule.margin)
         self._samples = RaceSamples(rule.higher)
         self._decision = "unfinished"
-        self._eliminated: list[Eliminated] = []
+        self.eliminated: list[Eliminated] = []
         self._best: str | None = None
         # The block after which the best was taken, and the p of the latest interim analysis.
         self._taken_after = 0
@@ -78,7 +78,7 @@ class Race:
         if len(warmups) > 1 and not any(is_placed(run) for run in warmups):
             self._decision = "no reference"
         one_s = self._samples.one_s(self.reference)
-        self._most_runs = most_runs(rule, len(entrants), one_s)
+        self.most_runs = most_runs(rule, len(entrants), one_s)
         self._leave_out_what_has_no_room()
 
     def next_block(self) -> list[Key]:
@@ -119,7 +119,7 @@ class Race:
             decision=self._decision,
             reference=self.reference,
             best=self._best,
-            eliminated=tuple(self._eliminated),
+            eliminated=tuple(self.eliminated),
             confirmation={
                 case_id: tuple(value.repetition for value in self._tried(case_id))
                 for case_id in ([self._best, self.reference] if self._best else [])
@@ -128,7 +128,7 @@ class Race:
             looks=self._looks,
             blocks=self._blocks,
             runs=self._samples.runs,
-            most_runs=self._most_runs,
+            most_runs=self.most_runs,
             spent_s=self._samples.spent_s,
             noise=self._samples.noise(),
         )
@@ -152,7 +152,7 @@ class Race:
         elif run.value is None and run.reason:
             self._lose(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
         elif (placed := self._samples.placed(case_id)).lost > 1 and not placed.usable:
-            self._lose(Eliminated(case_id, self._blocks, "not placed", reason=placed.told))
+            self._lose(Eliminated(case_id, self._blocks, "not placed", reason=placed.summary))
 
     def _see_team(self, run: RaceRun) -> None:
         if run.placed == PROVED and run.started:
@@ -182,14 +182,14 @@ class Race:
             self._decision = "no reference"
         elif out.case_id in self._alive:
             self._alive.remove(out.case_id)
-            self._eliminated.append(out)
+            self.eliminated.append(out)
             if out.case_id == self._best:
                 self._best = None
 
     def _look_at_race(self) -> None:
         first = self._samples.first_values(self._running, self._blocks)
         # When there are runs enough for all cases, one run of each decides nothing.
-        if first and self._most_runs < self._cases * RACE_REPETITIONS:
+        if first and self.most_runs < self._cases * RACE_REPETITIONS:
             behind = far_behind(first)
             self._eliminate(one for one in behind if one.case_id not in self._in_doubt)
         field = self._samples.field(self._alive)
@@ -289,7 +289,7 @@ class Race:
 
     def _has_room_for_race(self) -> bool:
         """Return whether one more block of all running cases leaves enough for a confirmation."""
-        left = self._most_runs - self._samples.runs - len(self._running)
+        left = self.most_runs - self._samples.runs - len(self._running)
         one_s = self._samples.one_s
         confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
         block_s = sum(map(one_s, self._running))
@@ -297,13 +297,13 @@ class Race:
 
     def _reserved(self) -> int:
         """Return how many runs are reserved for the confirmation."""
-        share = ceil(CONFIRMATION_SHARE * (self._most_runs - self._first_runs))
+        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
         return max(2 * RESERVED_RUNS, share)
 
     def _has_room_for(self, counts: Mapping[str, int]) -> bool:
         needed_s = sum(count * self._samples.one_s(case_id) for case_id, count in counts.items())
         runs = self._samples.runs + sum(counts.values())
-        return runs <= self._most_runs and self._fits(needed_s)
+        return runs <= self.most_runs and self._fits(needed_s)
 
     def _fits(self, seconds: float) -> bool:
         within_s = self._rule.within_s
@@ -311,7 +311,7 @@ class Race:
 
     def _leave_out_what_has_no_room(self) -> None:
         """Eliminate the last, least promising cases until there is room for a confirmation."""
-        room = self._most_runs
+        room = self.most_runs
         one_s = self._samples.one_s(self.reference)
         if self._rule.within_s is not None and one_s:
             room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))

@@ -48,7 +48,7 @@ class PlacedRuns:
         return self.lost <= MAX_LOST * (self.proved + self.lost)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The counts in words: `placement proved in 88 of 90 runs, 2 not provable`."""
         if self.unseen and not self.proved + self.lost:
             return f"placement not looked at in {plural(self.unseen, 'run')}"

@@ -28,7 +28,7 @@ def test_more_than_a_tenth_is_too_much(placed: PlacedRuns, usable: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("placed", "told"),
+    ("placed", "summary"),
     [
         (PlacedRuns(88, 2), "placement proved in 88 of 90 runs, 2 not provable"),
         (PlacedRuns(5, 0, 28), "placement proved in 5 of 33 runs, violated in 28"),
@@ -36,8 +36,8 @@ def test_more_than_a_tenth_is_too_much(placed: PlacedRuns, usable: bool) -> None
         (PlacedRuns(unseen=1), "placement not looked at in 1 run"),
     ],
 )
-def test_the_counts_are_told(placed: PlacedRuns, told: str) -> None:
-    assert placed.told == told
+def test_the_counts_are_told(placed: PlacedRuns, summary: str) -> None:
+    assert placed.summary == summary
 
 
 def test_of_an_imported_log_nobody_looked() -> None:
