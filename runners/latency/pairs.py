@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import comb
 
 from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from base.errors import UserError
@@ -61,50 +62,42 @@ class LatencyPlan:
         return tuple(sorted({cpu for pair in self.pairs for cpu in pair}))
 
 
-def plan_pairs(topology: Topology, which: str | Sequence[Pair] = ALL, seed: int = 1) -> LatencyPlan:
-    """Return the pairs of allowed CPUs to measure: `all`, `representative`, or those named.
+def plan_pairs(
+    topology: Topology, which: str = ALL, cpus: str | None = None, seed: int = 1
+) -> LatencyPlan:
+    """Return the pairs of allowed CPUs to measure: `all`, `representative`, or such as `0:1,0:2`.
 
-    The same seed draws the same representative pairs. Raises UserError when there are fewer than
-    two CPUs, and for named pairs that cannot be measured here.
+    `cpus` is a CPU list that limits the pairs. The same seed draws the same representative pairs.
+    Raises UserError when there are fewer than two CPUs, and for pairs or CPUs that are none or
+    cannot be measured here.
     """
-    cpus = topology.allowed
-    if len(cpus) < 2:
+    allowed = topology.allowed
+    if len(allowed) < 2:
         raise UserError(
             "the latency between CPUs needs two of them, and this process may use only CPU "
-            f"{format_cpulist(cpus)}; allow it more (taskset, cpuset of the batch job)"
+            f"{format_cpulist(allowed)}; allow it more (taskset, cpuset of the batch job)"
         )
-    every = _pairs_of(cpus)
+    if cpus is not None:
+        topology = replace(topology, allowed=_chosen(cpus, allowed))
     if which == ALL:
-        return LatencyPlan(ALL, tuple(combinations(cpus, 2)), every, "every pair of CPUs")
-    if which == REPRESENTATIVE:
+        pairs, why = tuple(combinations(topology.allowed, 2)), "every pair of CPUs"
+    elif which == REPRESENTATIVE:
         pairs, why = _representative(topology, random.Random(seed))
-        return LatencyPlan(REPRESENTATIVE, pairs, every, why)
-    if isinstance(which, str):
-        raise UserError(
-            f"pairs {shown(which)}: expected all, representative, or pairs such as 0:1,0:2"
-        )
-    pairs = _checked(which, cpus)
-    return LatencyPlan(GIVEN, pairs, every, f"the {plural(len(pairs), 'pair')} that were named")
+    else:
+        pairs = _checked(parse_pairs(which), topology.allowed)
+        why = f"the {plural(len(pairs), 'pair')} that were named"
+    name = which if which in (ALL, REPRESENTATIVE) else GIVEN
+    return LatencyPlan(name, pairs, comb(len(allowed), 2), why)
 
 
-def plan_of(topology: Topology, which: str, cpus: str | None = None, seed: int = 1) -> LatencyPlan:
-    """Return the plan that a text names: `all`, `representative`, or pairs such as `0:1,0:2`.
-
-    `cpus` is a CPU list that limits the pairs; None means all allowed CPUs. Raises UserError for a
-    text that is no plan, and for CPUs that cannot be measured here.
-    """
-    chosen = which if which in (ALL, REPRESENTATIVE) else parse_pairs(which)
-    if cpus is None:
-        return plan_pairs(topology, chosen, seed)
-    allowed = topology.allowed
+def _chosen(cpus: str, allowed: Sequence[int]) -> tuple[int, ...]:
     try:
         some = parse_cpulist(cpus)
     except ValueError as error:
         raise UserError(f"--cpus: {error}") from None
     if len(some) < 2 or not set(some) <= set(allowed):
         raise UserError(f"--cpus {cpus}: expected two or more of CPUs {format_cpulist(allowed)}")
-    plan = plan_pairs(replace(topology, allowed=some), chosen, seed)
-    return replace(plan, of=_pairs_of(allowed))
+    return some
 
 
 def plan_lines(
@@ -116,7 +109,7 @@ def plan_lines(
         lines.append(plan.why)
     elif expected_s > LONG_S:
         chosen = replace(topology, allowed=plan.cpus)
-        fewer = len(plan_pairs(chosen, REPRESENTATIVE, seed).pairs)
+        fewer = len(plan_pairs(chosen, REPRESENTATIVE, seed=seed).pairs)
         shorter_s = expected_s * fewer / len(plan.pairs)
         lines.append(
             f"--pairs {REPRESENTATIVE} is shorter: {plural(fewer, 'pair')}, about "
@@ -125,17 +118,16 @@ def plan_lines(
     return lines
 
 
-def _pairs_of(cpus: Sequence[int]) -> int:
-    return len(cpus) * (len(cpus) - 1) // 2
-
-
 def parse_pairs(text: str) -> list[Pair]:
     """Return the pairs of a list such as `0:1,0:2`; raises UserError for anything else."""
     pairs = []
     for part in text.split(","):
         ends = part.strip().split(":")
         if len(ends) != 2 or not all(map(_CPU.fullmatch, ends)):
-            raise UserError(f"pairs: {shown(part)} is no pair of CPUs; expected such as 0:1,0:2")
+            raise UserError(
+                f"pairs: {shown(part)} is no pair of CPUs; expected all, representative, or pairs "
+                "such as 0:1,0:2"
+            )
         pairs.append((int(ends[0]), int(ends[1])))
     return pairs
 
@@ -197,8 +189,13 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
             pairs[pair] = None
             met.update(pair)
     # A CPU in too few pairs gets more with its nearest CPUs, which include its best partner.
+    relation_of = relations(topology)
     for cpu in draw.sample(topology.allowed, len(topology.allowed)):
-        for partner in _nearest(cpu, topology, met, draw):
+        others = [other for other in topology.allowed if other != cpu]
+        draw.shuffle(others)
+        # Of equally near ones first those in fewest pairs.
+        others.sort(key=lambda other: (RELATIONS.index(relation_of(cpu, other)), met[other]))
+        for partner in others:
             if met[cpu] >= PAIRS_OF_A_CPU:
                 break
             pair = (min(cpu, partner), max(cpu, partner))
@@ -226,18 +223,8 @@ def _drawn(
         yield chosen
 
 
-def _nearest(cpu: int, topology: Topology, met: Counter[int], draw: random.Random) -> list[int]:
-    """Return the other CPUs, nearest first; of equally near ones first those in fewest pairs."""
-    relation = relations(topology)
-    others = [other for other in topology.allowed if other != cpu]
-    draw.shuffle(others)
-    return sorted(others, key=lambda other: (RELATIONS.index(relation(cpu, other)), met[other]))
-
-
 def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
     """Return named pairs with the lower CPU first; raises UserError for invalid pairs."""
-    if not pairs:
-        raise UserError("pairs: there is none; expected pairs such as 0:1,0:2")
     checked: dict[Pair, None] = {}
     for a, b in pairs:
         name = f"pair {a}:{b}"

@@ -87,7 +87,7 @@ def command(
     from runners.host.orphans import end_orphans
     from runners.host.privileges import give_up_root
     from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency
-    from runners.latency.pairs import plan_lines, plan_of
+    from runners.latency.pairs import plan_lines, plan_pairs
     from runners.node.node import open_node
     from runners.study.machine import LIVE_ROOT
 
@@ -100,7 +100,7 @@ def command(
     share = None if precision == _NO_PRECISION else share_option("--precision", precision)
     settings = LatencySettings(method, samples, share, seed=seed)
     node = open_node(sysroot, kinds)
-    plan = plan_of(node.topology, which or "all", cpus, seed)
+    plan = plan_pairs(node.topology, which or "all", cpus, seed)
     expected_s = estimate_s(len(plan.pairs), settings)
     lines = plan_lines(node.topology, plan, expected_s, seed)
     if sysroot != LIVE_ROOT:

@@ -82,7 +82,7 @@ def says(*lines: str) -> str:
 
 
 def named(node: Node, *pairs: tuple[int, int]) -> LatencyPlan:
-    return plan_pairs(node.topology, list(pairs))
+    return plan_pairs(node.topology, ",".join(f"{a}:{b}" for a, b in pairs))
 
 
 @pytest.mark.parametrize("method", ["cas", "store"])
@@ -208,7 +208,7 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
         "import sys\nfrom pathlib import Path\nfrom runners.latency.measure import *\n"
         "from runners.latency.pairs import plan_pairs\n"
         "from runners.node.node import open_node\nnode = open_node(Path(sys.argv[1]))\n"
-        "plan = plan_pairs(node.topology, [(0, 1), (0, 2)])\n"
+        "plan = plan_pairs(node.topology, '0:1,0:2')\n"
         "say = lambda done, of, left: print(done, flush=True)\n"
         "content = measure(node, plan, LatencySettings(), say, Path(sys.argv[2]))\n"
         "print(content['interrupted'])\n"
