@@ -21,7 +21,7 @@ from base.text import one_line
 from base.units import utc_now
 
 # The environment variables with a job's id, which is for people only.
-_JOB_NAMES = (*("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"),)
+_JOB_NAMES = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
 _MAX_CHARACTERS = 80
 _MAX_EXIT_STATUS = 255
 # The time between writes: a killed worker's `left` may be so old, but the records have its runs.
@@ -41,7 +41,6 @@ class Attempt:
     worker: int
     generation: int
     node_id: str
-    node_digest: str
     job: str
     folder: str
     started_at: str
@@ -50,7 +49,6 @@ class Attempt:
     runs: int = 0
     left: int = 0
     left_s: float | None = None
-    refused: int = 0
     ended: int | None = None
     reason: str = ""
 

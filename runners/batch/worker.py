@@ -160,7 +160,6 @@ class WorkerSession:
             worker=number,
             generation=generation,
             node_id=node.node_id,
-            node_digest=node.digest,
             job=job_of(os.environ),
             folder=str(target),
             started_at=utc_now(),
@@ -209,7 +208,6 @@ class WorkerSession:
         except UserError as error:
             return self._ended(error.exit_status, str(error))
         refused = len(told.refused) + len(self.session.summary.plan.skipped)
-        self.file.keep(refused=refused)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
         return self._ended(DONE, "all runs of this worker are made")

@@ -226,9 +226,9 @@ _SUBMISSION = {
     "jobs": [{"ids": ["41"], "first_worker": 0, "workers": 1}],
 }  # fmt: skip
 _ATTEMPT = {
-    "worker": 0, "generation": 1, "node_id": "n1", "node_digest": "d", "job": "41_0",
+    "worker": 0, "generation": 1, "node_id": "n1", "job": "41_0",
     "folder": "/s/results", "started_at": "", "updated_at": "", "case_ids": ["a"], "runs": 4,
-    "left": 2, "left_s": 3.5, "refused": 0, "ended": None, "reason": "",
+    "left": 2, "left_s": 3.5, "ended": None, "reason": "",
 }  # fmt: skip
 _JOURNAL = {
     "schema": 1, "pid": 1, "boot_id": "b", "started_at": "", "command": ["pinstudy"],

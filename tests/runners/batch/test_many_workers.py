@@ -62,9 +62,7 @@ def submission_of(folder: Path, workers: int) -> Submission:
         warm = run("a", 1, warmup=True)
         shard = pool / "records" / f"n{number:03d}-{number + 1:04d}.jsonl"
         shard.write_bytes(b"".join(map(line_of, [warm, *runs])))
-        attempt = Attempt(
-            number, 1, f"n{number}", "n", "", str(pool), NOW, NOW, CASES, len(CASES), 0
-        )
+        attempt = Attempt(number, 1, f"n{number}", "", str(pool), NOW, NOW, CASES, len(CASES), 0)
         AttemptFile(submission.attempts, attempt).tell(ended=0)
     return submission
 
@@ -94,7 +92,7 @@ def test_each_of_many_workers_has_the_runs_of_its_blocks(tmp_path: Path) -> None
 
 
 def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
-    attempt = Attempt(0, 1, "n1", "n", "", "", NOW, NOW, CASES, 100, 100)
+    attempt = Attempt(0, 1, "n1", "", "", NOW, NOW, CASES, 100, 100)
     file = AttemptFile(tmp_path, attempt)
     file.tell_soon(left=100)
     (path,) = tmp_path.iterdir()

@@ -131,7 +131,6 @@ ATTEMPT = Attempt(
     worker=0,
     generation=1,
     node_id="n1",
-    node_digest="a" * 64,
     job="12",
     folder="/home/me/results/mine/n1",
     started_at="2026-11-21T10:00:00+00:00",
@@ -218,7 +217,7 @@ def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
     [
         *(("left_s", value) for value in ("nan", "1_0", "3.5", True, math.nan, math.inf, -1)),
         *(("left_s", value) for value in (1e308, 10**400)),
-        *((name, -1) for name in ("worker", "generation", "runs", "left", "refused", "ended")),
+        *((name, -1) for name in ("worker", "generation", "runs", "left", "ended")),
         ("runs", 10**30),
         ("ended", 256),
     ],
