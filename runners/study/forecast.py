@@ -24,19 +24,12 @@ class RemainingWork:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self._governors = {case.case_id: case.governor for case in schedule.plan.cases}
-        self._block = 0
-        self._expect()
+        self.expect(list(schedule.pending()))
 
-    def _expect(self) -> None:
-        most = list(self._schedule.pending())
-        self._ahead = forecast_of(self._schedule, most)
-        self._under = Counter(self._governors[planned.case_id] for planned in most)
-
-    def begins(self, planned: PlannedRun) -> None:
-        """Note that this run begins; each new block of a race brings a new forecast."""
-        if self._schedule.known_by_block and planned.block != self._block:
-            self._block = planned.block
-            self._expect()
+    def expect(self, left: list[PlannedRun]) -> None:
+        """Begin anew with these pending runs."""
+        self._ahead = forecast_of(self._schedule, left)
+        self._under = Counter(self._governors[planned.case_id] for planned in left)
 
     @property
     def under(self) -> Mapping[str, int]:

@@ -28,8 +28,9 @@ class History:
 
     `good` has the figures of each good run by case and repetition, without warm-up runs, and only
     where the study asks for a `precision`. `race_runs` has the runs of a `race` by case and
-    repetition; warm-up runs count from -1 downwards. `skipped` are the runs that cannot be made in
-    this attempt. `programs` has the digests of the programs that each case ran.
+    repetition, where warm-up runs count from -1 downwards; together they took `race_spent_s`.
+    `skipped` are the runs that cannot be made in this attempt. `programs` has the digests of the
+    programs that each case ran.
     """
 
     precision: Precision | None = None
@@ -41,6 +42,7 @@ class History:
     temperature_reference_c: dict[str, float] | None = None
     race: Race | None = None
     race_runs: dict[tuple[str, int], RaceRun] = field(default_factory=dict)
+    race_spent_s: float = 0.0
     programs: dict[str, set[str]] = field(default_factory=dict)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
@@ -68,7 +70,8 @@ class History:
             self._add_good(case_id, repetition, figures_of(record))
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
-            self.race_runs[of_race] = race_run(record, self.race)
+            run = self.race_runs[of_race] = race_run(record, self.race)
+            self.race_spent_s += run.elapsed_s + OVERHEAD_S
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
@@ -93,8 +96,7 @@ class History:
         """Return `seconds`, but at most the time that the race has left."""
         if self.race is None or self.race.within_s is None:
             return seconds
-        spent_s = sum(run.elapsed_s + OVERHEAD_S for run in self.race_runs.values())
-        left_s = max(0.0, self.race.within_s - spent_s)
+        left_s = max(0.0, self.race.within_s - self.race_spent_s)
         return left_s if seconds is None else min(seconds, left_s)
 
     def known(self, case_id: str) -> CasePrecision:

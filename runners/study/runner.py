@@ -135,8 +135,7 @@ class Runner:
         def eliminated(one: Eliminated) -> None:
             self.progress.eliminated(cases[one.case_id], one)
 
-        for planned in self.schedule.pending(Listener(ended, eliminated)):
-            remaining.begins(planned)
+        for planned in self.schedule.pending(Listener(ended, eliminated, remaining.expect)):
             self._make(planned, cases[planned.case_id], remaining)
             remaining.made(planned)
         self._look_at_clocks()

@@ -34,26 +34,23 @@ def _unheard(_: Any) -> None:  # noqa: ANN401 - a case or what became of it
 
 @dataclass(frozen=True)
 class Listener:
-    """Callbacks for cases that make no more runs.
+    """Callbacks for changes of what is pending.
 
     `ended` gets a case that has reached its precision, `eliminated` one that is out of a race.
+    `expected` gets the pending runs as each block of a race begins: only that block is certain, the
+    runs after it are a forecast, which the next block corrects.
     """
 
     ended: Callable[[str], None] = _unheard
     eliminated: Callable[[Eliminated], None] = _unheard
+    expected: Callable[[list[PlannedRun]], None] = _unheard
 
 
 NOBODY = Listener()
 
 
 class Schedule(ABC):
-    """The runs of a plan that are not in its history.
-
-    With `known_by_block`, only the next block is certain: the runs after it are a forecast, which
-    each block corrects.
-    """
-
-    known_by_block = False
+    """The runs of a plan that are not in its history."""
 
     def __init__(self, plan: Plan, history: History) -> None:
         self.plan, self.history = plan, history
@@ -138,8 +135,6 @@ class PrecisionSchedule(Schedule):
 class RaceSchedule(Schedule):
     """A race: reliably worse cases end early, and fresh runs try the best against the reference."""
 
-    known_by_block = True
-
     def __init__(self, plan: Plan, history: History, rule: Rule) -> None:
         """Raises StudyError when the reference, or all others, cannot run here."""
         super().__init__(plan, history)
@@ -157,25 +152,24 @@ class RaceSchedule(Schedule):
         race = Race(
             self._entrants, self._rule, warmup_runs(self._entrants[0], self.history.race_runs)
         )
+        most = race.most_runs + self.plan.study.warmup
         number = told = 0
         while block := race.next_block():
             number += 1
-            made = True
-            for case_id, repetition in shuffled(block, self.plan.study.seed, number):
-                planned = PlannedRun(order, number, case_id, repetition, False)
-                order += 1
-                if planned.key not in done:
-                    yield planned
-                    made = made and (planned.key in done or planned.key in skipped)
-            if not made:
-                most = race.state().most_runs + self.plan.study.warmup
-                yield from self._placeholders(order, most, number + 1)
-                return
+            keys = shuffled(block, self.plan.study.seed, number)
+            runs = [PlannedRun(order + n, number, *key, False) for n, key in enumerate(keys)]
+            order += len(runs)
+            if left := [planned for planned in runs if planned.key not in done]:
+                after = list(self._placeholders(order, most, number + 1))
+                listener.expected(left + after)
+                yield from left
+                if not all(planned.key in done or planned.key in skipped for planned in left):
+                    yield from after
+                    return
             race.take(block, self.history.race_runs)
-            eliminated = race.state().eliminated
-            for one in eliminated[told:]:
+            for one in race.eliminated[told:]:
                 listener.eliminated(one)
-            told = len(eliminated)
+            told = len(race.eliminated)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending warm-up runs and the next block."""
@@ -200,12 +194,14 @@ class RaceSchedule(Schedule):
         In a race for time, the first run of a case other than the reference is ended when it takes
         much longer than the shortest run of all.
         """
-        limit_s = case.app.limit_s
+        is_reference = (case.table, case.number) == REFERENCE
+        if self._rule.of != "time" or planned.repetition != 1 or is_reference:
+            return case
         runs = self.history.race_runs.values()
         known = [run.elapsed_s for run in runs if run.value is not None]
-        is_reference = (case.table, case.number) == REFERENCE
-        if self._rule.of == "time" and planned.repetition == 1 and known and not is_reference:
-            limit_s = min(limit_s, max(MIN_LIMIT_S, CUT_AFTER * min(known)))
+        if not known:
+            return case
+        limit_s = min(case.app.limit_s, max(MIN_LIMIT_S, CUT_AFTER * min(known)))
         return replace(case, app=replace(case.app, limit_s=limit_s))
 
     def _warmups(self) -> Iterator[PlannedRun]:
