@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -127,19 +128,17 @@ class Collectors:
     def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism), "perf"]
         used = {name: self._versions[name] for name in launchers if name in self._versions}
-        return Reading({"versions": {"pinstudy": VERSION} | used}, {})
+        return Reading({"versions": {"pinstudy": VERSION} | used})
 
     def _counters(self, case: Case, seen: Observation) -> Reading:
         if seen.perf_problem:
-            reading = no_counters(seen.perf_problem, self._counter_fields)
-        else:
-            reading = read_counters(
-                parse_perf_output(seen.perf_output),
-                kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
-                self._unsupported_reason,
-                seen.ending.system_share,
-            )
-        return Reading(reading.fields, reading.unavailable)
+            return no_counters(seen.perf_problem, self._counter_fields)
+        return read_counters(
+            parse_perf_output(seen.perf_output),
+            kinds_of_pmus(self._pmus, self._node.topology.kinds, case.host_mask),
+            self._unsupported_reason,
+            seen.ending.system_share,
+        )
 
     def _energy_of_run(self, case: Case, seen: Observation) -> Reading:
         energy = self._energy.reading()
@@ -151,7 +150,7 @@ class Collectors:
 def _implementation(case: Case) -> Reading:
     """Return whose implementation of its algorithm a case runs, if its app names it."""
     told = case.app.implementation
-    return Reading({"implementation": told} if told else {}, {})
+    return Reading({"implementation": told} if told else {})
 
 
 def _program_facts(program: Path) -> Reading:
@@ -161,7 +160,7 @@ def _program_facts(program: Path) -> Reading:
     if isinstance(found, str):
         unavailable["runtime"] = found
     else:
-        fields["runtime"] = found.fields()
+        fields["runtime"] = asdict(found)
     build = build_of(program)
     if build is None:
         unavailable["build"] = "the program is not one of pinstudy's own; it was not asked"

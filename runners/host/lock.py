@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import socket
 import stat
 import struct
@@ -230,9 +231,7 @@ def _locker(path: Path) -> tuple[int, int] | None:
 
 
 def _user(uid: int) -> str:
-    with suppress(KeyError, ImportError):
-        import pwd
-
+    with suppress(KeyError):
         return pwd.getpwuid(uid).pw_name
     return str(uid)
 

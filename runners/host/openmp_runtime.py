@@ -19,15 +19,14 @@ RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
 
 @dataclass(frozen=True)
 class OpenMPRuntime:
-    """The runtime as loaded: its family, its file, and the file's package and version."""
+    """The runtime as loaded: its family, its file, and the file's package and version.
+
+    These are the fields of the record's `runtime`.
+    """
 
     name: str
     path: str
     version: str
-
-    def fields(self) -> dict[str, str]:
-        """Return the record's `runtime` entry."""
-        return {"name": self.name, "path": self.path, "version": self.version}
 
 
 def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime | str:

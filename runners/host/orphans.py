@@ -25,44 +25,45 @@ _PAUSE_S = 0.01
 _NAME = f"({WITNESS[:NAME_LENGTH]})"
 _MAX_BYTES = 4096
 _MAX_SHOWN = 5
+_PROC = Path("/proc")
 
 
-def end_orphans(proc: Path = Path("/proc")) -> list[str]:
+def end_orphans() -> list[str]:
     """Kill what killed pinstudies of this user have left; return a message for the user on each.
 
     Raises StudyError when this process cannot end something: it is another user's, or the kernel
     does not let it go.
     """
     own = os.geteuid()
-    return [line for orphan in _orphans(proc) if (line := _end(orphan, own))]
+    return [line for orphan in _orphans() if (line := _end(orphan, own))]
 
 
-def _orphans(proc: Path) -> list[Task]:
+def _orphans() -> list[Task]:
     """Return the witnesses whose pinstudy is gone."""
     stats = _stats()
     found = [parse_task(text) for text in stats.values() if _NAME in text and not has_ended(text)]
     with as_root():
-        return [task for task in found if task and _is_orphan(task, stats, proc)]
+        return [task for task in found if task and _is_orphan(task, stats)]
 
 
-def _is_orphan(witness: Task, stats: Mapping[int, str], proc: Path) -> bool:
+def _is_orphan(witness: Task, stats: Mapping[int, str]) -> bool:
     """Return whether a witness has lost its pinstudy: its command pipe has no other end."""
     try:
-        arguments = (proc / str(witness.pid) / "cmdline").read_bytes()[:_MAX_BYTES].split(b"\0")
-        pipe = (proc / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
+        arguments = (_PROC / str(witness.pid) / "cmdline").read_bytes()[:_MAX_BYTES].split(b"\0")
+        pipe = (_PROC / str(witness.pid) / "fd" / arguments[1].decode("ascii")).readlink()
     except PermissionError:
         # Of another user's only the parent can be seen; init adopts a process that lost its parent.
-        return witness.parent == 1 and not _is_pinstudy(proc / "1")
+        return witness.parent == 1 and not _is_pinstudy(_PROC / "1")
     except (OSError, ValueError, IndexError):
         return False  # it has just ended, or is another program of this name
     if not str(pipe).startswith("pipe:"):
         return False
     family = {witness.pid, *_family(witness, stats)}
-    parent = proc / str(witness.parent)
+    parent = _PROC / str(witness.parent)
     # The descriptors of a runner under sudo are hidden from the user for whom it works.
     if not os.access(parent / "fd", os.R_OK) and _is_pinstudy(parent):
         return False
-    return not any(_has_open(proc / str(pid), pipe) for pid in stats if pid not in family)
+    return not any(_has_open(_PROC / str(pid), pipe) for pid in stats if pid not in family)
 
 
 def _is_pinstudy(process: Path) -> bool:
@@ -101,20 +102,20 @@ def _end(witness: Task, own: int) -> str:
             return ""
         if problem or time.monotonic() >= deadline:
             raise StudyError(
-                f"a pinstudy that was killed has left running: {_told(names, witness)}; it would "
+                f"a pinstudy that was killed has left running: {_listed(names, witness)}; it would "
                 f"disturb what is measured, and {problem or 'does not end'}: end it "
                 f"(sudo kill -9 {' '.join(map(str, [*family, witness.pid]))}) and start the same "
                 "command again"
             )
         time.sleep(_PAUSE_S)
-    return f"ended what a pinstudy that was killed had left running: {_told(names, witness)}"
+    return f"ended what a pinstudy that was killed had left running: {_listed(names, witness)}"
 
 
 def _kill(pids: list[int], own: int) -> str:
     """Kill processes of this user; return why one of them cannot be killed."""
     for pid in pids:
         try:
-            owner = Path(f"/proc/{pid}").stat().st_uid
+            owner = (_PROC / str(pid)).stat().st_uid
             if owner != own:
                 return f"belongs to user {owner}"
             os.kill(pid, signal.SIGKILL)
@@ -146,7 +147,7 @@ def _stats() -> Mapping[int, str]:
     return {} if isinstance(stats, Unavailable) else stats
 
 
-def _told(names: Mapping[int, str], witness: Task) -> str:
+def _listed(names: Mapping[int, str], witness: Task) -> str:
     shown = [f"{name} ({pid})" for pid, name in names.items()] or [f"{WITNESS} ({witness.pid})"]
     more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
     return f"{', '.join(shown[:_MAX_SHOWN])}{more}"

@@ -70,9 +70,9 @@ def find_emulated_program(name: str) -> Path | None:
     return None if found and found.parent in program_folders() else found
 
 
-def find_tools(names: Iterable[str] = LAUNCHERS) -> dict[str, str]:
+def find_tools() -> dict[str, str]:
     """Return the paths of the launchers that this machine has, by name."""
-    found = ((name, shutil.which(name)) for name in names)
+    found = ((name, shutil.which(name)) for name in LAUNCHERS)
     return {name: path for name, path in found if path}
 
 
