@@ -12,7 +12,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from base.shortage import ShortageError, shortage_in, shortage_of
@@ -63,7 +63,7 @@ class Harness:
     witness: Path
     perf_command: CommandBuilder | None
     perf_problem: str = ""
-    meters: tuple[Meter, ...] = field(default=())
+    meters: tuple[Meter, ...] = ()
     cores: tuple[tuple[int, ...], ...] = ()
 
 

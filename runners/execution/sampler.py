@@ -15,6 +15,7 @@ from pathlib import Path
 from base.cpulist import parse_cpulist
 from base.shortage import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
+from runners.host.processes import tick_s
 
 ONLINE = "/sys/devices/system/cpu/online"
 # The limit for programs that keep starting threads; a trace takes about 1 kB.
@@ -33,8 +34,8 @@ COST_SHARE = 0.002
 # The share of one CPU that looks may take after a birth.
 BIRTH_SHARE = 0.02
 
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# Positions after the command's name, which ends with the last bracket: field 3 is the first.
+# Positions after the command's name, which ends with the last bracket: field 3 is the first. These
+# few are parsed here, because with host.processes.parse_task a look would take a sixth longer.
 _USER, _SYSTEM, _START, _CPU = (field - 3 for field in (14, 15, 22, 39))
 
 
@@ -167,7 +168,7 @@ class PlacementSampler:
         if allowed is None or numbers is None:
             return None
         user, system, started, cpu = numbers
-        return _Sight(allowed, cpu, (user + system) * _TICK_S, started)
+        return _Sight(allowed, cpu, (user + system) * tick_s(), started)
 
     def _usable(self, listed: str | None) -> Mask | None:
         """Return the online CPUs of a mask.
