@@ -260,19 +260,23 @@ class CpuList(Kind):
         return {"anyOf": [{"type": "integer", "minimum": 0}, text]}
 
 
-def share_option(option: str, text: str) -> float:
-    """Return the share of a command's percentage option; raises UserError when it is none."""
+def option_value(option: str, text: str | None, kind: Kind) -> Any:  # noqa: ANN401
+    """Return what the text of a command's option means, None for None; raises UserError."""
+    if text is None:
+        return None
     try:
-        return Percentage("a percentage, such as 1%").decode(text)
+        return kind.decode(text)
     except InvalidError as error:
         raise UserError(f"{option}: {error.message}") from None
 
 
+def share_option(option: str, text: str) -> float:
+    """Return the share of a command's percentage option; raises UserError when it is none."""
+    share: float = option_value(option, text, Percentage("a percentage, such as 1%"))
+    return share
+
+
 def time_option(option: str, text: str | None) -> float | None:
     """Return the seconds of a command's time option; raises UserError when it is no time."""
-    if text is None:
-        return None
-    try:
-        return Duration("a time, such as 10 min").decode(text)
-    except InvalidError as error:
-        raise UserError(f"{option} {error.message}") from None
+    seconds: float | None = option_value(option, text, Duration("a time, such as 10 min"))
+    return seconds

@@ -14,7 +14,16 @@ from base.structure import InvalidError, Kind
 from base.text import shown, unknown_word
 from configs.app import Schedule
 from configs.repetitions import BETTER, MAX_RACE_RUNS, MIN_RACE_RUNS, RACE_OF
-from configs.schema.values import Arguments, Count, Pattern, Text, Word, share_option, time_option
+from configs.schema.values import (
+    Arguments,
+    Count,
+    Pattern,
+    Text,
+    Word,
+    option_value,
+    share_option,
+    time_option,
+)
 from configs.study import GOVERNORS, MAX_THREADS
 from runners.host.software import find_program
 
@@ -108,7 +117,9 @@ def make_request(options: Options, command: Sequence[str]) -> Request:
         pattern=_pattern("--metric", options.metric, picks=True),
         margin=share_option("--margin", options.margin),
         within_s=time_option("--within", options.within),
-        runs=_one("--runs", options.runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)),
+        runs=option_value(
+            "--runs", options.runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)
+        ),
         limit_s=time_option("--limit", options.limit) or 0.0,
         threads=_list("--threads", options.threads, Count("a thread count", 1, MAX_THREADS)),
         schedules=_schedules(options.schedules),
@@ -127,7 +138,7 @@ def _program(command: Sequence[str]) -> Path:
     if found is None:
         raise UserError(_not_found(name))
     path = str(found)
-    _one("the program", path, Text("a path that a study can name"))
+    option_value("the program", path, Text("a path that a study can name"))
     return found
 
 
@@ -183,7 +194,7 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _pattern(option: str, text: str | None, *, picks: bool) -> str | None:
-    pattern: str | None = _one(option, text, Pattern("a regular expression", picks=picks))
+    pattern: str | None = option_value(option, text, Pattern("a regular expression", picks=picks))
     return pattern
 
 
@@ -202,18 +213,8 @@ def _list(
         return None
     found: list[Any] = []
     for item in map(str.strip, re.split(separator, text)):
-        value = _one(option, item, each)
+        value = option_value(option, item, each)
         if value in found:
             raise UserError(f"{option} {shown(text)}: {shown(item)} is repeated")
         found.append(value)
     return tuple(found)
-
-
-def _one(option: str, text: str | None, kind: Kind) -> Any:  # noqa: ANN401 - as the field has it
-    """Return a text decoded as a kind of value, None for None; raises UserError."""
-    if text is None:
-        return None
-    try:
-        return kind.decode(text)
-    except InvalidError as error:
-        raise UserError(f"{option}: {error.message}") from None
