@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners.host.software import find_program
-from runners.latency.measure import LatencySettings
+from runners.latency.measure import ADDRESSES, LatencySettings
 from runners.latency.program import PROGRAM
 
 Array = NDArray[np.float64]
@@ -172,7 +172,7 @@ def make_rounds(ours: str, peer: str, cpus: tuple[int, int], rounds: int) -> Rou
     # The peer makes 1000 round trips a sample; a sample of pingpong takes 50 us, and there are runs
     # in two directions for each address.
     peer_ns = PEER_SAMPLES * 1000 * 2 * run_peer(peer, cpus, FEW_SAMPLES).mean_ns
-    fill = round(peer_ns / (50e3 * 2 * default.addresses))
+    fill = round(peer_ns / (50e3 * 2 * ADDRESSES))
     long = replace(default, samples=min(max(fill, default.samples), MAX_SAMPLES))
     for number in range(rounds):
         order = [0, 1, 2, 3] if number % 2 == 0 else [3, 2, 1, 0]

@@ -29,8 +29,9 @@ METHODS = ("cas", "store")
 
 # The minimum and maximum that the program accepts (apps/pingpong/main.cpp).
 SAMPLES = (10, 10_000)
-ADDRESSES = (1, 32)
 SEEDS = (0, 2**32)
+# The lines that each direction of a pair is measured with.
+ADDRESSES = 2
 
 # Seconds of a sample (sample_ns in apps/pingpong/sampling.hpp), seconds that a pair needs besides
 # its samples (threads, pages), and samples of a run's warm-up (apps/pingpong/sampling.cpp).
@@ -44,24 +45,21 @@ Progress = Callable[[int, int, float | None], None]
 
 @dataclass(frozen=True)
 class LatencySettings:
-    """How each pair is measured: two directions x `addresses` runs of `samples` or more.
+    """How each pair is measured: two directions x ADDRESSES runs of `samples` or more.
 
     A run goes on until half the 95 % interval of its median is at most the share `precision` of
-    the median, or it has `most` samples; with None it ends after `samples`.
+    the median, or it has as many samples as the program takes; with None it ends after `samples`.
     """
 
     method: str = "cas"
     samples: int = 30
     precision: float | None = 0.01
-    most: int = 300
-    addresses: int = 2
     seed: int = 1
 
     def __post_init__(self) -> None:
         """Raise UserError for values that the program would refuse."""
         for name, value, least, most in (
             ("samples", self.samples, *SAMPLES),
-            ("addresses", self.addresses, *ADDRESSES),
             ("seed", self.seed, *SEEDS),
         ):
             if not least <= value <= most:
@@ -79,15 +77,14 @@ class LatencySettings:
             *("--method", self.method),
             *("--samples", str(self.samples)),
             *("--precision", str(self.precision or 0)),
-            *("--most", str(max(self.most, self.samples))),
-            *("--addresses", str(self.addresses)),
+            *("--addresses", str(ADDRESSES)),
             *("--seed", str(self.seed)),
         ]
 
 
 def estimate_s(pairs: int, settings: LatencySettings) -> float:
     """Return the expected seconds for so many pairs when the fewest samples are enough."""
-    runs = 2 * settings.addresses
+    runs = 2 * ADDRESSES
     return pairs * (_PAIR_S + runs * (settings.samples + _SAMPLES_OF_WARM_UP) * _SAMPLE_S)
 
 
@@ -181,7 +178,7 @@ def _identity(
         "samples_least": settings.samples,
         "precision": settings.precision,
         "seed": settings.seed,
-        "addresses": settings.addresses,
+        "addresses": ADDRESSES,
         "topology": topology_json(node.topology),
         "versions": {"pinstudy": VERSION},
         **{name: value for name, value in known.items() if value is not None},

@@ -31,7 +31,7 @@ from tests.tools import missing
 from tests.trees import build_tree
 from tests.wait import HANG_S
 
-QUICK = LatencySettings(samples=10, most=10, precision=None)
+QUICK = LatencySettings(samples=10, precision=None)
 RUN = '{"from":0,"to":1,"address":0,"round_trips":9,"one_way_ns":[61.25,60.5],"switched":1}'
 PAIR = f'{{"cpus":[0,1],"runs":[{RUN}]}}'
 END = '{"end":true,"measured":1,"left_out":0,"elapsed_s":0.1}'
@@ -90,7 +90,7 @@ def test_this_machine_is_measured_in_both_directions(real: Path, method: str) ->
     node = open_node(Path("/"))
     a, b = node.topology.allowed[:2]
     seen = Seen()
-    settings = LatencySettings(method, samples=12, most=20, precision=0.5, addresses=3)
+    settings = LatencySettings(method, samples=12, precision=0.5)
     # Without the lock: somebody's study may be at work here, and no times are asserted.
     content = measure_locked(node, named(node, (b, a)), settings, seen, real)
     assert [(done, of) for done, of, _ in seen.calls] == [(0, 1), (1, 1)]
@@ -98,9 +98,9 @@ def test_this_machine_is_measured_in_both_directions(real: Path, method: str) ->
     (pair,) = content["pairs"]
     assert pair["cpus"] == [a, b]
     runs = {(run["from"], run["to"], run["address"]) for run in pair["runs"]}
-    assert runs == {(*ends, address) for ends in ((a, b), (b, a)) for address in range(3)}
+    assert runs == {(*ends, address) for ends in ((a, b), (b, a)) for address in range(2)}
     for run in pair["runs"]:
-        assert 12 <= len(run["one_way_ns"]) <= 20
+        assert 12 <= len(run["one_way_ns"]) <= 300
         # Between what light needs across a chip and what a disturbed hand-over takes.
         assert all(0.1 < value < 1e8 for value in run["one_way_ns"])
         assert run["round_trips"] > 0
@@ -112,7 +112,7 @@ def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
     node = open_node(Path("/"))
 
     def order(seed: int) -> list[tuple[int, int]]:
-        settings = LatencySettings(samples=10, most=10, precision=None, addresses=8, seed=seed)
+        settings = LatencySettings(samples=10, precision=None, seed=seed)
         plan = named(node, node.topology.allowed[:2])  # type: ignore[arg-type]
         (pair,) = measure_locked(node, plan, settings, Seen(), real)["pairs"]
         return [(run["from"], run["address"]) for run in pair["runs"]]
@@ -122,7 +122,7 @@ def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
 
 
 def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None:
-    settings = LatencySettings("store", samples=20, precision=0.02, addresses=4, seed=7)
+    settings = LatencySettings("store", samples=20, precision=0.02, seed=7)
     program = fake(tmp_path, says('{"pingpong":1}', PAIR, END))
     content = measure(eight, named(eight, (0, 1)), settings, Seen(), program)
     expected = {
@@ -136,7 +136,7 @@ def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None
         "samples_least": 20,
         "precision": 0.02,
         "seed": 7,
-        "addresses": 4,
+        "addresses": 2,
         "governor": "powersave",
         "left_out": [],
     }
@@ -147,8 +147,8 @@ def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None
     assert "build" in content["unavailable"]
     assert (tmp_path / "asked").read_text() == "0:1\n"
     arguments = (tmp_path / "arguments").read_text().split()
-    asked = {"--method": "store", "--samples": "20", "--precision": "0.02", "--most": "300",
-             "--addresses": "4", "--seed": "7"}  # fmt: skip
+    asked = {"--method": "store", "--samples": "20", "--precision": "0.02", "--addresses": "2",
+             "--seed": "7"}  # fmt: skip
     assert {name: arguments[arguments.index(name) + 1] for name in asked} == asked
 
 
@@ -294,7 +294,6 @@ def test_the_estimate_grows_with_pairs_and_samples() -> None:
     [
         ({"samples": 9}, "samples 9: expected a whole number from 10 to 10000"),
         ({"samples": 10001}, "samples 10001: expected"),
-        ({"addresses": 0}, "addresses 0: expected a whole number from 1 to 32"),
         ({"seed": -1}, "seed -1: expected"),
         ({"method": "cast"}, "method 'cast' is not known; did you mean 'cas'"),
         ({"precision": 0.0}, "precision 0.0: expected a share"),
@@ -311,7 +310,7 @@ def test_settings_that_the_program_would_refuse_are_a_mistake(
 
 @pytest.mark.parametrize("samples", [10, 10_000])
 def test_the_program_takes_what_settings_take(real: Path, samples: int) -> None:
-    settings = LatencySettings(samples=samples, most=10, precision=0.999, addresses=1, seed=2**32)
+    settings = LatencySettings(samples=samples, precision=0.999, seed=2**32)
     arguments = [*settings.arguments(), "--pairs", "65534:65535"]
     ended = subprocess.run([real, *arguments], capture_output=True, text=True, check=False)
     assert ended.stderr == "pingpong: none of the pairs could be measured\n"
