@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.errors import UserError
+from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.output import print_columns, print_json, say, terminal_width
 from pinstudy.streams import lost_reason
@@ -56,26 +56,32 @@ def show_outcome(folder: Path, report: bool) -> None:
             return write_outcome(folder, terminal_width())
         return write_tables_only(folder)
 
-    show(folder, write)
+    _show(folder, write)
 
 
 def show_advice(folder: Path, report: bool, as_json: bool) -> None:
-    """Show and write what a race advises, as `show_outcome` does for other studies."""
+    """Show and write what a race advises, as `show_outcome` does for other studies.
+
+    Raises StudyError when JSON is asked for and a library that it needs is missing.
+    """
     try:
         from analysis.advice.outcome import advice_data, write_advice, write_advice_only
     except ImportError as error:
         again = (
             f"numpy, pandas, scipy and matplotlib are installed: pinstudy report {as_typed(folder)}"
         )
-        _say_missing("advice", error, again)
+        missing = _missing("advice", error, again)
+        if as_json:
+            raise StudyError(missing) from error
+        say(missing, err=True)
         return
     write = write_advice if report else write_advice_only
-    show(folder, lambda: write(folder, terminal_width()), quiet=as_json)
+    _show(folder, lambda: write(folder, terminal_width()), quiet=as_json)
     if as_json:
         print_json(advice_data(folder))
 
 
-def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
+def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> None:
     """Show the outcome that `write` returns; where a library is missing, the tables alone.
 
     With `quiet` it is written only.
@@ -88,13 +94,13 @@ def show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> Non
         from analysis.outcome import write_tables_only
     except ImportError as error:
         again = f"numpy, pandas and tabulate are installed: pinstudy tables {as_typed(folder)}"
-        _say_missing("tables", error, again)
+        say(_missing("tables", error, again), err=True)
         return
     try:
         outcome = write()
     except ImportError as error:
         again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {as_typed(folder)}"
-        _say_missing("verdict and no report", error, again)
+        say(_missing("verdict and no report", error, again), err=True)
         outcome = write_tables_only(folder)
     if quiet:
         return
@@ -113,6 +119,6 @@ def _say_what_will_be_done(session: Session) -> None:
         say(f"  {line}")
 
 
-def _say_missing(what: str, error: ImportError, again: str) -> None:
+def _missing(what: str, error: ImportError, again: str) -> str:
     reason = " ".join(str(error).split())[:200]
-    say(f"no {what}: {reason}; where {again}", err=True)
+    return f"no {what}: {reason}; where {again}"

@@ -126,6 +126,32 @@ def test_a_program_that_does_not_work_ends_the_search_at_once(
     assert len(records(folder)) == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--runs", "10", "./busy.sh"), "no advice: no pandas here; where numpy, pandas"),
+        (("./busy.sh", "broken"), "exit status 3 (it said: no such mesh)"),
+    ],
+)
+def test_json_that_cannot_be_made_is_a_failure(
+    folder: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    (folder / "lacking").mkdir()
+    (folder / "lacking" / "pandas.py").write_text("raise ImportError('no pandas here')")
+    done = subprocess.run(
+        argv("advise", "--json", "--threads", "1", "--metric", r"takes: (\S+)", *arguments),
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder / "lacking")},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert told in done.stderr.splitlines()[-1]
+    assert records(folder)
+
+
 def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     root = build_tree(folder, "i9-14900k-noht")
     before = set(folder.iterdir())

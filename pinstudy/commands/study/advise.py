@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,7 +109,7 @@ def command(
     pinstudy, until one is reliably better or none is. {threads} in an argument stands for the
     thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
     """
-    from base.errors import UserError
+    from base.errors import StudyError, UserError
     from configs.library import load_site
     from pinstudy.study_run import show_advice
     from runners.advise.prepare import make_search
@@ -142,7 +143,9 @@ def command(
         problem = reference_problem(session.summary, session.folder)
     if problem:
         if as_json:
-            show_advice(session.folder, False, as_json)
+            # Why the program did not run says more than which library is missing.
+            with suppress(StudyError):
+                show_advice(session.folder, False, as_json)
         raise_problem(search.request, problem)
     show_advice(session.folder, report, as_json)
     session.raise_if_failed()
