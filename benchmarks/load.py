@@ -159,7 +159,7 @@ def submit(study: Path, results: Path, case_ids: Sequence[str], runs: int) -> No
         worker=0, generation=1, node_id=node.name, job="", folder=str(node),
         started_at=utc_now(), updated_at=utc_now(), case_ids=tuple(case_ids), runs=runs, left=0,
     )  # fmt: skip
-    AttemptFile(folder / "attempts", attempt).tell(ended=0, reason="all runs are made")
+    AttemptFile(folder / "attempts", attempt).write(ended=0, reason="all runs are made")
 
 
 def divide(records: Path, into: Path, shards: int) -> None:

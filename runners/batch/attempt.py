@@ -24,8 +24,8 @@ from base.units import utc_now
 _JOB_NAMES = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
 _MAX_CHARACTERS = 80
 _MAX_EXIT_STATUS = 255
-# The time between writes: a killed worker's `left` may be so old, but the records have its runs.
-TOLD_EVERY_S = 5.0
+# A killed worker's `left` may be so old, but the records have its runs.
+WRITE_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -59,25 +59,25 @@ class AttemptFile:
     def __init__(self, folder: Path, attempt: Attempt) -> None:
         self._path = folder / f"w{attempt.worker:03d}.g{attempt.generation:04d}.json"
         self.attempt = attempt
-        self._told_s = -inf
+        self._written_s = -inf
 
-    def tell_soon(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
-        """Keep these changes, and write the file if the last write is TOLD_EVERY_S seconds old.
+    def write_if_due(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
+        """Keep these changes, and write the file if the last write is WRITE_EVERY_S seconds old.
 
         A write may take longer than a run: the file holds all of the study's cases.
         """
         self.keep(**changes)
-        if time.monotonic() - self._told_s >= TOLD_EVERY_S:
-            self.tell()
+        if time.monotonic() - self._written_s >= WRITE_EVERY_S:
+            self.write()
 
     def keep(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Keep these changes for the next write."""
         self.attempt = replace(self.attempt, **changes)
 
-    def tell(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
+    def write(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Write the file with these changes; a write that fails is ignored."""
         self.attempt = replace(self.attempt, updated_at=utc_now(), **changes)
-        self._told_s = time.monotonic()
+        self._written_s = time.monotonic()
         with suppress(StudyError):
             write_atomically(self._path, json.dumps(asdict(self.attempt)).encode() + b"\n")
 

@@ -120,7 +120,7 @@ def pool_of(site: Site) -> str:
     return f"split-{safe_name(site.name)}"
 
 
-def said(spread: Spread, workers: Sequence[Worker]) -> str:
+def describe_spread(spread: Spread, workers: Sequence[Worker]) -> str:
     """Return in a line how the study is spread."""
     if spread.how == SPLIT:
         blocks = plural(sum(len(worker.blocks) for worker in workers), "block")

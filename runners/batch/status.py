@@ -203,7 +203,7 @@ def _worker_json(worker: WorkerStatus) -> dict[str, Any]:
     }
 
 
-def said_of(worker: WorkerStatus) -> str:
+def describe_jobs(worker: WorkerStatus) -> str:
     """Return in words the states of a worker's jobs, and how its newest attempt ended."""
     parts = []
     shown = [job for job in worker.jobs if job.state != ENDED] or list(worker.jobs[-1:])

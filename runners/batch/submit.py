@@ -124,22 +124,22 @@ class Preparation:
         jobs = self._jobs(folder)
         return self.system.render(self.queue, jobs[0]) if jobs else ""
 
-    def submit(self, told: Callable[[str], None]) -> Submission:
-        """Submit everything; `told` is called with a line for each accepted job.
+    def submit(self, report: Callable[[str], None]) -> Submission:
+        """Submit everything; `report` is called with a line for each accepted job.
 
         Raises StudyError with the batch system's answer when it refuses a job; the submission then
         holds the jobs that it accepted before, for `pinstudy cancel`.
         """
         submission = self._write(new_folder(self.study_results))
         try:
-            return self._submit(submission, told)
+            return self._submit(submission, report)
         except StudyError:
             if not read_submission(submission.folder).jobs:
                 # No job uses the folder.
                 rmtree(submission.folder, ignore_errors=True)
             raise
 
-    def _submit(self, submission: Submission, told: Callable[[str], None]) -> Submission:
+    def _submit(self, submission: Submission, report: Callable[[str], None]) -> Submission:
         after: dict[int, tuple[str, ...]] = {}
         for link in range(self.asked.chain):
             for job in self._jobs(submission.folder):
@@ -149,7 +149,9 @@ class Preparation:
                 taken = self.system.submit(script, self.queue, follows)
                 submission = self._with_job(submission, taken)
                 after[job.first_worker] = taken.ids
-                told(f"submitted: job {', '.join(taken.ids)} ({self._of(taken.first_worker, job)})")
+                report(
+                    f"submitted: job {', '.join(taken.ids)} ({self._of(taken.first_worker, job)})"
+                )
         return submission
 
     def _with_job(self, submission: Submission, taken: Submitted) -> Submission:

@@ -72,7 +72,7 @@ class Deadline:
         self._usable_s = limit_s - min(RESERVE_S, limit_s / 10)
         self._end_s = time.monotonic() + self._usable_s
         self._signals = signals
-        self._lanes = slots
+        self._slots = slots
 
     def may_start(self, expected_s: float | None) -> None:
         """Raise StoppedError when a run of `expected_s` seconds (None: unknown) must not start.
@@ -81,7 +81,7 @@ class Deadline:
         """
         if self._signals.warned:
             raise StoppedError(f"the batch system says that time is up ({self._signals.warned})")
-        if why := self._lanes.fenced_reason():
+        if why := self._slots.fenced_reason():
             raise StoppedError(why)
         left_s = self._end_s - time.monotonic()
         if expected_s is not None and expected_s > self._usable_s:
@@ -96,7 +96,7 @@ class Deadline:
             )
 
 
-class _Told:
+class _AttemptProgress:
     """Keeps the attempt's file up to date, and passes every event on to another Progress."""
 
     def __init__(self, shown: Progress, file: AttemptFile) -> None:
@@ -105,7 +105,7 @@ class _Told:
         self.refused: set[str] = set()
 
     def starting(self, case: Case, planned: PlannedRun, left_s: float | None) -> None:
-        self._file.tell_soon(left_s=left_s)
+        self._file.write_if_due(left_s=left_s)
         self._shown.starting(case, planned, left_s)
 
     def finished(self, record: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ class WorkerSession:
         node = self.machine.node
         who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
         fence = Fence(self.submission.fence)
-        self._lanes, generation = claim_lanes(self.submission, self.worker, fence, who)
+        self._slots, generation = claim_slots(self.submission, self.worker, fence, who)
         results = Path(self.submission.results)
         pool = self.submission.pool
         target = results / study.name / pool if pool else results_folder(results, study, node)
@@ -166,15 +166,15 @@ class WorkerSession:
             updated_at=utc_now(),
         )
         self.file = AttemptFile(self.submission.attempts, attempt)
-        self.file.tell()
+        self.file.write()
         assignment = Assignment(
             folder=target,
             blocks=frozenset(self.worker.blocks) if pool else None,
             pool=pool,
             # Numbered over all nodes of the pool: runs are paired by their attempt's number.
             attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
-            may_start=Deadline(self.submission.time_limit_s, self._signals, self._lanes).may_start,
-            fenced=self._lanes.fenced_reason,
+            may_start=Deadline(self.submission.time_limit_s, self._signals, self._slots).may_start,
+            fenced=self._slots.fenced_reason,
             wait_for_node_s=WAIT_FOR_OLDER_S if generation > 1 or self.submission.number > 1 else 0,
         )
         emulation = self.submission.allow_emulation
@@ -185,10 +185,10 @@ class WorkerSession:
                 fence.claim(_slot_of_all(self.submission), self.submission.number, who)
             self.session = Session.begin(self.machine, study, results, False, emulation, assignment)
         except UserError as error:
-            self.file.tell(ended=error.exit_status, reason=str(error))
+            self.file.write(ended=error.exit_status, reason=str(error))
             raise
         summary = self.session.summary
-        self.file.tell(
+        self.file.write(
             case_ids=tuple(case.case_id for case in summary.plan.cases),
             runs=summary.runs,
             left=summary.left,
@@ -197,9 +197,9 @@ class WorkerSession:
 
     def run(self, progress: Progress) -> tuple[int, str]:
         """Make the worker's runs; return the exit status and its reason."""
-        told = _Told(progress, self.file)
+        reported = _AttemptProgress(progress, self.file)
         try:
-            self.session.run(told)
+            self.session.run(reported)
             self.session.raise_if_failed()
         except StoppedError as error:
             return self._ended(STOPPED, f"{error}; the same study submitted again continues")
@@ -207,7 +207,7 @@ class WorkerSession:
             return self._ended(STOPPED, "stopped by a signal; what was measured is kept")
         except UserError as error:
             return self._ended(error.exit_status, str(error))
-        refused = len(told.refused) + len(self.session.summary.plan.skipped)
+        refused = len(reported.refused) + len(self.session.summary.plan.skipped)
         if refused:
             return self._ended(REFUSED, f"{plural(refused, 'case')} cannot be run on this node")
         return self._ended(DONE, "all runs of this worker are made")
@@ -215,11 +215,11 @@ class WorkerSession:
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
         if self.session.left_changed not in reason:
             reason = f"{reason}; {self.session.left_changed}"
-        self.file.tell(ended=status, reason=reason)
+        self.file.write(ended=status, reason=reason)
         return status, reason
 
 
-def claim_lanes(
+def claim_slots(
     submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
 ) -> tuple[Slots, int]:
     """Claim the worker's slot; return the slots that it holds, and its generation in that one.

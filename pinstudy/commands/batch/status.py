@@ -54,7 +54,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
 def _show(status: SubmissionStatus) -> None:
     from base.text import plural
     from base.units import duration
-    from runners.batch.status import said_of
+    from runners.batch.status import describe_jobs
 
     submission = status.submission
     say(
@@ -74,7 +74,7 @@ def _show(status: SubmissionStatus) -> None:
                 str(worker.failed),
                 left,
                 time_left,
-                said_of(worker),
+                describe_jobs(worker),
             )
         )
     print_columns(rows)

@@ -147,7 +147,7 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
     from base.text import plural
     from base.units import duration
     from configs.study import PER_NODE
-    from runners.batch.spread import said
+    from runners.batch.spread import describe_spread
 
     study, chain = prepared.asked.study, prepared.asked.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
@@ -157,7 +157,7 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
         others = ", ".join(worker.target for worker in prepared.workers[1:])
         say(f"and the same for {others}\n")
-    say(f"study {study.name}{missing}: {said(prepared.spread, prepared.workers)}")
+    say(f"study {study.name}{missing}: {describe_spread(prepared.spread, prepared.workers)}")
     jobs = plural(len(prepared.workers) * chain, "job")
     in_turn = f" ({chain} in turn)" if chain > 1 else ""
     limit = duration(prepared.queue.time_limit_s)

@@ -63,7 +63,7 @@ def submission_of(folder: Path, workers: int) -> Submission:
         shard = pool / "records" / f"n{number:03d}-{number + 1:04d}.jsonl"
         shard.write_bytes(b"".join(map(line_of, [warm, *runs])))
         attempt = Attempt(number, 1, f"n{number}", "", str(pool), NOW, NOW, CASES, len(CASES), 0)
-        AttemptFile(submission.attempts, attempt).tell(ended=0)
+        AttemptFile(submission.attempts, attempt).write(ended=0)
     return submission
 
 
@@ -94,12 +94,12 @@ def test_each_of_many_workers_has_the_runs_of_its_blocks(tmp_path: Path) -> None
 def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
     attempt = Attempt(0, 1, "n1", "", "", NOW, NOW, CASES, 100, 100)
     file = AttemptFile(tmp_path, attempt)
-    file.tell_soon(left=100)
+    file.write_if_due(left=100)
     (path,) = tmp_path.iterdir()
     first = path.read_bytes()
     for left in range(100):
-        file.tell_soon(left=left)
+        file.write_if_due(left=left)
     assert file.attempt.left == 99
     assert path.read_bytes() == first
-    file.tell(ended=0)
+    file.write(ended=0)
     assert b'"left": 99' in path.read_bytes()

@@ -189,9 +189,9 @@ def test_a_job_has_one_id_or_one_for_each_worker(tmp_path: Path, ids: tuple[str,
 
 def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
     first = AttemptFile(tmp_path, ATTEMPT)
-    first.tell()
-    first.tell(left=11, left_s=3.0)
-    AttemptFile(tmp_path, replace(ATTEMPT, generation=2)).tell(ended=75, reason="SIGTERM")
+    first.write()
+    first.write(left=11, left_s=3.0)
+    AttemptFile(tmp_path, replace(ATTEMPT, generation=2)).write(ended=75, reason="SIGTERM")
     told = read_attempts(tmp_path)
     assert [(each.generation, each.left, each.ended) for each in told] == [
         (1, 11, None),
@@ -202,12 +202,12 @@ def test_an_attempt_tells_what_it_does(tmp_path: Path) -> None:
 
 def test_an_attempt_that_cannot_be_told_of_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    AttemptFile(tmp_path / "file", ATTEMPT).tell(left=3)
+    AttemptFile(tmp_path / "file", ATTEMPT).write(left=3)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"worker": "x"}', "[" * 100_000, "\0"])
 def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
-    AttemptFile(tmp_path, ATTEMPT).tell()
+    AttemptFile(tmp_path, ATTEMPT).write()
     (tmp_path / "w000.g0002.json").write_text(text)
     assert [attempt.generation for attempt in read_attempts(tmp_path)] == [1]
 
@@ -225,7 +225,7 @@ def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
 def test_an_attempt_with_numbers_that_none_has_is_passed_over(
     tmp_path: Path, name: str, value: object
 ) -> None:
-    AttemptFile(tmp_path, ATTEMPT).tell()
+    AttemptFile(tmp_path, ATTEMPT).write()
     (path,) = tmp_path.iterdir()
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
 
