@@ -24,7 +24,6 @@ CHECKSUM = "crc32"
 # In a JSON string the quotes would be escaped, so this is always the key of an object.
 _MARK = b',"' + CHECKSUM.encode() + b'":"'
 _DIGITS = 8
-_DECODER = json.JSONDecoder()
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:
@@ -52,11 +51,10 @@ def head_of(line: bytes) -> dict[str, Any] | None:
         return None
     head = line[: line.find(_MARK)]
     try:
-        text = str(head, "utf-8") + "}"
-        fields, end = _DECODER.raw_decode(text)
+        fields = json.loads(str(head, "utf-8") + "}")
     except (ValueError, RecursionError):
         return None
-    return fields if isinstance(fields, dict) and end == len(text) else None
+    return fields if isinstance(fields, dict) else None
 
 
 def _json(fields: Mapping[str, Any]) -> bytes:

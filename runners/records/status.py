@@ -15,6 +15,6 @@ BASELINE = "baseline"
 
 # A run with one of these is part of the study; an interrupted one is made again.
 FINAL = (
-    *(OK, FAILED, TIMEOUT, CHECK_FAILED),
-    *(PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED, SUSPENDED),
-)
+    OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED,
+    SUSPENDED,
+)  # fmt: skip

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from base.errors import StoppedError, StudyError, UserError
 from runners.records.reader import (
     LONGEST_LINE,
+    Line,
     Part,
     parts_of,
-    read_lines,
     read_part,
     read_records,
 )
@@ -31,6 +31,10 @@ from tests.ordinary_user import open_folder, ordinary_user
 
 def record(**fields: object) -> dict[str, object]:
     return {"schema": SCHEMA, **fields}
+
+
+def lines_of(folder: Path, most_bytes: int | None = None) -> list[Line]:
+    return [line for part in parts_of(folder, most_bytes) for line in read_part(part)]
 
 
 def test_records_are_read_back_in_the_order_of_attempts(tmp_path: Path) -> None:
@@ -142,8 +146,7 @@ def test_parts_have_every_line_once_wherever_they_are_cut(
     folder = tmp_path_factory.mktemp("parts")
     (folder / "n-0001.jsonl").write_bytes(b"\n".join(lines) + (b"\n" if ends else b""))
     (folder / "n-0002.jsonl").write_bytes(b'{"schema":1,"n":2}')
-    whole = list(read_lines(folder))
-    assert [line for part in parts_of(folder, most_bytes) for line in read_part(part)] == whole
+    assert lines_of(folder, most_bytes) == lines_of(folder)
 
 
 def test_a_folder_that_cannot_be_made_is_a_users_error(tmp_path: Path) -> None:
@@ -298,7 +301,7 @@ def test_what_is_no_file_has_no_records(
     tmp_path: Path, put: Callable[[Path], None], at_end: ExitStack
 ) -> None:
     put(tmp_path / "n-0001.jsonl")
-    assert list(read_lines(tmp_path)) == []
+    assert lines_of(tmp_path) == []
     assert list(read_part(Part(tmp_path / "n-0001.jsonl", 0, 0))) == []
     assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 2
 
@@ -340,7 +343,7 @@ def test_an_empty_shard_of_a_killed_attempt_keeps_its_number(
     tmp_path: Path, at_end: ExitStack
 ) -> None:
     (tmp_path / "n-0007.jsonl").touch()
-    assert list(read_lines(tmp_path)) == []
+    assert lines_of(tmp_path) == []
     assert at_end.enter_context(closing(Shard(tmp_path, "n"))).attempt == 8
 
 
@@ -363,7 +366,7 @@ def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> N
 def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: bytes) -> None:
     lines = [b'{"schema":3,"number":1}\n', damage, b'{"schema":3,"number":3}\n']
     (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines) + b'{"schema":3,"number":4}\n')
-    found = [line["number"] if isinstance(line, dict) else None for line in read_lines(tmp_path)]
+    found = [line["number"] if isinstance(line, dict) else None for line in lines_of(tmp_path)]
     glued = not damage.endswith(b"\n")
     assert found == ([1, None, 4] if glued else [1, None, 3, 4])
 
