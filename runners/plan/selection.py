@@ -16,7 +16,7 @@ from base.text import plural
 from configs.mapping import PAIRS, Mapping
 from runners.node.topology import Core, Topology, sharing
 
-NO_CLUSTERS = "no cores share a cache that others do not"
+_NO_CLUSTERS = "no cores share a cache that others do not"
 _KIND_OF_SELECTION = {
     "pcores": "P",
     "ecores": "E",
@@ -31,17 +31,16 @@ class CannotMapError(Exception):
     """The node, the thread count or the program's build rules this mapping out; says why."""
 
 
-def usable(core: Core, topology: Topology) -> tuple[int, ...]:
-    """Return the CPUs of a core that this process may use, ascending."""
+def _usable(core: Core, topology: Topology) -> tuple[int, ...]:
     return tuple(sorted(cpu for cpu in core.cpus if cpu in topology.allowed))
 
 
-def ranked_cores(topology: Topology) -> list[Core]:
+def _ranked_cores(topology: Topology) -> list[Core]:
     """Return the cores, best kind first, then by first CPU; cores without a kind come last."""
     return sorted(topology.cores, key=lambda core: (core.rank, core.cpus))
 
 
-def clusters_of(topology: Topology) -> list[list[Core]]:
+def _clusters_of(topology: Topology) -> list[list[Core]]:
     """Return the groups of cores that share a cache which not all cores share.
 
     These are cores with one L2 (a module of E-cores), or with one L3 where no cores share an L2.
@@ -49,15 +48,15 @@ def clusters_of(topology: Topology) -> list[list[Core]]:
     return _sharing(topology, 2) or _sharing(topology, 3)
 
 
-def cores_of_half_the_clusters(topology: Topology) -> list[Core]:
-    """Return the usable cores of the first half of each kind's clusters, best kind first.
+def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
+    """One CPU of each core in the first half of each kind's clusters, best kind first.
 
     The clusters of a kind are its cores with one L2, or with one L3 where no two share an L2; a
     cache that all cores of the node share does not count. Any other core is a cluster of its own.
     Clusters are sorted by package, then by CPU; half of an odd number is rounded up. A kind without
     clusters keeps all its cores. Raises CannotMapError when no core would be left out.
     """
-    cores = [core for core in ranked_cores(topology) if usable(core, topology)]
+    cores = [core for core in _ranked_cores(topology) if _usable(core, topology)]
     kept: list[Core] = []
     clustered = False
     for kind in dict.fromkeys(core.kind for core in cores):
@@ -70,9 +69,9 @@ def cores_of_half_the_clusters(topology: Topology) -> list[Core]:
         raise CannotMapError(
             "no core kind has two clusters, of which one could be left out"
             if clustered
-            else NO_CLUSTERS
+            else _NO_CLUSTERS
         )
-    return kept
+    return tuple(_firsts(kept, topology))
 
 
 def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core]]:
@@ -87,33 +86,30 @@ def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core
 
 
 def _sharing(topology: Topology, level: int) -> list[list[Core]]:
-    cores = ranked_cores(topology)
+    cores = _ranked_cores(topology)
     shared = sharing(topology.caches, level)
     groups = [[core for core in cores if core.cpus[0] in cpus] for cpus in shared]
     groups = [group for group in groups if 1 < len(group) < len(cores)]
     return sorted(groups, key=lambda group: cores.index(group[0]))
 
 
-def siblings(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return two SMT siblings of each core that has two, best kind first."""
-    cores = [usable(core, topology) for core in ranked_cores(topology)]
+def _siblings(topology: Topology, threads: int) -> tuple[int, ...]:
+    cores = [_usable(core, topology) for core in _ranked_cores(topology)]
     with_two = [cpus[:2] for cpus in cores if len(cpus) > 1]
     if not with_two:
         raise CannotMapError("no core has two usable CPUs (SMT is off or absent)")
     return _enough("siblings", with_two, threads)
 
 
-def same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return one CPU of each core, twice, best kind first."""
-    firsts = _firsts(ranked_cores(topology), topology)
+def _same_cpu(topology: Topology, threads: int) -> tuple[int, ...]:
+    firsts = _firsts(_ranked_cores(topology), topology)
     return _enough("same-cpu", list(zip(firsts, firsts, strict=True)), threads)
 
 
-def same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return pairs of neighbouring cores of each cluster, best kind first."""
-    clusters = clusters_of(topology)
+def _same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
+    clusters = _clusters_of(topology)
     if not clusters:
-        raise CannotMapError(NO_CLUSTERS)
+        raise CannotMapError(_NO_CLUSTERS)
     pairs: list[tuple[int, int]] = []
     for cluster in clusters:
         firsts = _firsts(cluster, topology)
@@ -121,23 +117,21 @@ def same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
     return _enough("same-cluster", pairs, threads)
 
 
-def across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return a core of the best kind and a core of the next, in turn."""
+def _across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
     if not topology.hybrid:
         raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
     fast, slow = (kind.name for kind in topology.kinds[:2])
-    cores = ranked_cores(topology)
+    cores = _ranked_cores(topology)
     of_fast = _firsts([core for core in cores if core.kind == fast], topology)
     of_slow = _firsts([core for core in cores if core.kind == slow], topology)
     return _enough("across-kinds", list(zip(of_fast, of_slow, strict=False)), threads)
 
 
-def across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
-    """Return a core of the first package and a core of the next, in turn."""
+def _across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
     packages = sorted({core.package for core in topology.cores})
     if len(packages) < 2:
         raise CannotMapError("the node has one package")
-    cores = ranked_cores(topology)
+    cores = _ranked_cores(topology)
     here = _firsts([core for core in cores if core.package == packages[0]], topology)
     there = _firsts([core for core in cores if core.package == packages[1]], topology)
     return _enough("across-packages", list(zip(here, there, strict=False)), threads)
@@ -145,7 +139,7 @@ def across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
 
 def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
     """Return one usable CPU of each core that has one."""
-    return [cpus[0] for core in cores if (cpus := usable(core, topology))]
+    return [cpus[0] for core in cores if (cpus := _usable(core, topology))]
 
 
 def _enough(selection: str, pairs: Sequence[Sequence[int]], threads: int) -> tuple[int, ...]:
@@ -216,7 +210,7 @@ def _all_cpus(topology: Topology, kind: str) -> list[int]:
 
 def _cores_of(topology: Topology, kind: str) -> list[tuple[int, ...]]:
     """Return the usable CPUs of each core of a kind, cores in the order of their first CPU."""
-    cores = (usable(core, topology) for core in topology.cores if core.kind == kind)
+    cores = (_usable(core, topology) for core in topology.cores if core.kind == kind)
     return sorted(cpus for cpus in cores if cpus)
 
 
@@ -227,16 +221,6 @@ def _one_per_core(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
 def _every_cpu(kind: str) -> Callable[[Topology, int], tuple[int, ...]]:
     """One CPU of each core first, their SMT siblings after them."""
     return lambda topology, _threads: _siblings_last(_cores_of(topology, kind))
-
-
-def _cores(topology: Topology, _threads: int) -> tuple[int, ...]:
-    """One CPU of each core, best kind first."""
-    cores = (usable(core, topology) for core in ranked_cores(topology))
-    return tuple(cpus[0] for cpus in cores if cpus)
-
-
-def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
-    return tuple(usable(core, topology)[0] for core in cores_of_half_the_clusters(topology))
 
 
 def _siblings_last(cores: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
@@ -269,9 +253,12 @@ def _group_keys(topology: Topology, core: Core) -> tuple[int, ...]:
 
 def _near_order(topology: Topology) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return (group keys, usable CPUs) of each core, neighbours beside each other, P first."""
-    cores = [core for core in topology.cores if usable(core, topology)]
-    cores.sort(key=lambda core: (core.rank, _group_keys(topology, core), core.cpus))
-    return [(_group_keys(topology, core), usable(core, topology)) for core in cores]
+    cores = sorted(
+        (core.rank, _group_keys(topology, core), core.cpus, cpus)
+        for core in topology.cores
+        if (cpus := _usable(core, topology))
+    )
+    return [(keys, cpus) for _, keys, _, cpus in cores]
 
 
 def _compact(topology: Topology, _threads: int) -> tuple[int, ...]:
@@ -296,13 +283,6 @@ def _in_turn(
     return [cpus for one_each in rounds for cpus in one_each if cpus is not None]
 
 
-PAIR_SELECTIONS: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
-    "siblings": siblings,
-    "same-cpu": same_cpu,
-    "same-cluster": same_cluster,
-    "across-kinds": across_kinds,
-    "across-packages": across_packages,
-}
 _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "all": lambda topology, _threads: topology.allowed,
     "pcores": _one_per_core("P"),
@@ -312,11 +292,15 @@ _SELECT: dict[str, Callable[[Topology, int], tuple[int, ...]]] = {
     "ecpus": _every_cpu("E"),
     "lpecpus": _every_cpu("LP-E"),
     "mixed": _mixed,
-    "cores": _cores,
+    "cores": lambda topology, _threads: tuple(_firsts(_ranked_cores(topology), topology)),
     "half-clusters": _half_clusters,
     "compact": _compact,
     "spread": _spread,
-    **PAIR_SELECTIONS,
+    "siblings": _siblings,
+    "same-cpu": _same_cpu,
+    "same-cluster": _same_cluster,
+    "across-kinds": _across_kinds,
+    "across-packages": _across_packages,
 }
 
 
