@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,6 @@ from runners.vm.qmp import start_cpus
 from runners.vm.vcpus import Placing, place
 
 BOOT_LIMIT_S = 120.0
-# A failed boot is tried once more: of some 45 boots of QEMU 7.2 one died.
-BOOTS = 2
 # Time that the agent may take besides the program; an emulated agent needs seconds.
 ANSWER_LIMIT_S = 120.0
 _END_LIMIT_S = 10.0
@@ -90,20 +89,25 @@ class Guest:
             raise self.lost(f"it has died ({error})") from error
 
     def hear(self, timeout_s: float) -> dict[str, Any] | None:
-        """Return the agent's next message, or None after `timeout_s`; raises GuestLostError."""
+        """Return the agent's next message, or None after `timeout_s`.
+
+        Raises GuestLostError when it is gone, LaunchError when it refuses the run.
+        """
         try:
-            return self._line.hear(timeout_s)
+            message = self._line.hear(timeout_s)
         except BrokenLineError as error:
             raise self.lost(f"it has died ({error})") from error
+        if message and message.get("say") == "refused":
+            raise LaunchError(str(message.get("reason")))
+        return message
 
-    def expect(self, *words: str, timeout_s: float = ANSWER_LIMIT_S) -> dict[str, Any]:
-        """Return the next message; raises GuestLostError when none of `words` comes in time."""
-        message = self.hear(timeout_s)
+    def expect(self, word: str) -> dict[str, Any]:
+        """Return the next message; raises GuestLostError when it is another, or does not come."""
+        message = self.hear(ANSWER_LIMIT_S)
         if message is None:
-            raise self.hanging(timeout_s)
-        if message.get("say") not in words:
-            said = repr(message.get("say"))
-            raise self.lost(f"it said {said}, expected {' or '.join(words)}")
+            raise self.hanging(ANSWER_LIMIT_S)
+        if message.get("say") != word:
+            raise self.lost(f"it said {message.get('say')!r}, expected {word}")
         return message
 
     def hanging(self, silent_s: float) -> GuestLostError:
@@ -192,11 +196,9 @@ def _without_links(path: str, flags: int) -> int:
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
     """Return a running guest; a failed boot is tried once more."""
-    for _ in range(BOOTS - 1):
-        try:
-            return Guest(plan, vcpus, console)
-        except GuestLostError:
-            continue
+    # Of some 45 boots of QEMU 7.2 one died.
+    with suppress(GuestLostError):
+        return Guest(plan, vcpus, console)
     return Guest(plan, vcpus, console)
 
 

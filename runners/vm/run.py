@@ -10,7 +10,6 @@ from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
 from runners.execution.placement import Proof
-from runners.execution.witness import LaunchError
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.measure.conditions.overhead import CostClock, HarnessCost
 from runners.measure.meter import METER_S, Meter
@@ -101,9 +100,9 @@ class GuestRun:
                 guest.vcpus.cpus if placing.apart else (), cores
             ) as own_cpus:
                 guest.say(_request(case, launch))
-                self._expect("starting")
+                guest.expect("starting")
                 elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)
-            seen = read_observation(self._expect("observation").get("seen"))
+            seen = read_observation(guest.expect("observation").get("seen"))
             output, problem = self._counter.finish()
         finally:
             self._counter.close()
@@ -165,18 +164,10 @@ class GuestRun:
             raise BrokenLineError(f"said that its clock is at {answer!r}")
         return answer
 
-    def _expect(self, word: str) -> dict[str, Any]:
-        message = self._guest.expect(word, "refused")
-        if message["say"] == "refused":
-            raise LaunchError(str(message.get("reason")))
-        return message
-
 
 def _word(message: dict[str, Any]) -> str:
-    """Return the message's word: `alive` or `ended`; raises LaunchError for `refused`."""
+    """Return the message's word: `alive` or `ended`."""
     word = str(message.get("say"))
-    if word == "refused":
-        raise LaunchError(str(message.get("reason")))
     if word not in ("alive", "ended"):
         raise BrokenLineError(f"said {word!r}, expected 'alive' or 'ended'")
     return word
