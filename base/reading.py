@@ -14,6 +14,10 @@ class Reading:
     fields: dict[str, Any] = field(default_factory=dict)
     unavailable: dict[str, str] = field(default_factory=dict)
 
+    def __or__(self, other: Reading) -> Reading:
+        """Return the fields and the reasons of both; those of `other` replace equal ones."""
+        return Reading(self.fields | other.fields, self.unavailable | other.unavailable)
+
 
 def number_or_nan(value: object) -> float:
     """Return a measured value as a float; NaN if it is no number, a bool or infinite."""

@@ -271,4 +271,4 @@ def _replaced(measured: Reading, energy: Reading) -> Reading:
     names = {*energy.fields, *energy.unavailable}
     fields = {name: value for name, value in measured.fields.items() if name not in names}
     absent = {name: why for name, why in measured.unavailable.items() if name not in names}
-    return Reading(fields | energy.fields, absent | energy.unavailable)
+    return Reading(fields, absent) | energy

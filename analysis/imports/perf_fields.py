@@ -35,11 +35,7 @@ _FREQUENCY_DIGITS = 4
 
 def run_fields(block: Block) -> Reading:
     """Return the measured fields of a single run; what the log lacks has its reason."""
-    found = Reading()
-    _add(found, _counters(block))
-    _add(found, _times(block))
-    _add(found, energy_fields(block))
-    return found
+    return _counters(block) | _times(block) | energy_fields(block)
 
 
 def energy_fields(block: Block, elapsed_s: float | None = None) -> Reading:
@@ -54,7 +50,7 @@ def energy_fields(block: Block, elapsed_s: float | None = None) -> Reading:
     figures = run_figures(energy, elapsed_s or window_s, idle)
     if block.elapsed_s is None:
         figures = _without_time(energy)
-    return Reading(energy.fields | figures.fields, energy.unavailable | figures.unavailable)
+    return energy | figures
 
 
 def _without_time(energy: Reading) -> Reading:
@@ -133,11 +129,6 @@ def _forget_times(reading: Reading) -> None:
             reading.unavailable[name] = reason
     for count in reading.fields.get("counters", ()):
         count["enabled_ns"] = count["running_ns"] = None
-
-
-def _add(found: Reading, more: Reading) -> None:
-    found.fields.update(more.fields)
-    found.unavailable.update(more.unavailable)
 
 
 def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:

@@ -143,8 +143,7 @@ class Collectors:
     def _energy_of_run(self, case: Case, seen: Observation) -> Reading:
         energy = self._energy.reading()
         idle_w = self.baselines.power_w(case.governor)
-        more = run_figures(energy, seen.ending.elapsed_s, idle_w)
-        return Reading(energy.fields | more.fields, energy.unavailable | more.unavailable)
+        return energy | run_figures(energy, seen.ending.elapsed_s, idle_w)
 
 
 def _implementation(case: Case) -> Reading:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from base.cpulist import format_cpulist
@@ -110,10 +112,8 @@ def run_record(
 def _with_measured(
     record: dict[str, Any], unavailable: dict[str, str], parts: Iterable[Reading]
 ) -> dict[str, Any]:
-    for measured in parts:
-        record = record | measured.fields
-        unavailable = unavailable | measured.unavailable
-    return record | {"unavailable": unavailable}
+    measured = reduce(or_, parts, Reading(record, unavailable))
+    return measured.fields | {"unavailable": measured.unavailable}
 
 
 def _governor_before(before: Reading) -> Reading:

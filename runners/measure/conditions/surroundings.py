@@ -96,8 +96,7 @@ class Surroundings:
             self._busy.reading(cpus, own_s),
             Reading({} if overhead is None else {"harness": overhead.fields()}),
         ):
-            reading.fields.update(part.fields)
-            reading.unavailable.update(part.unavailable)
+            reading |= part
         for name, value in (("load_1min", self._load), ("daemons", self._daemons)):
             if isinstance(value, Unavailable):
                 reading.unavailable[name] = value.reason

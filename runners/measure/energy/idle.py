@@ -71,7 +71,7 @@ class Baselines:
             self._idle[governor] = _Idle(Unavailable(why))
         else:
             self._idle[governor] = _Idle(power_w)
-        return Reading(energy.fields | found.fields, energy.unavailable | found.unavailable)
+        return energy | found
 
     def run_made(self, governor: str) -> None:
         """Count one more run under a governor."""
