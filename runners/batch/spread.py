@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from base.errors import UserError
@@ -90,7 +90,12 @@ def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
     """Return a worker for each node or feature; one for any node where none is named."""
     targets = [Worker(0, node=node) for node in dict.fromkeys(spread.nodes)]
     targets += [Worker(0, feature=feature) for feature in dict.fromkeys(spread.features)]
-    return tuple(replace(each, number=n) for n, each in enumerate(targets or [Worker(0)]))
+    return numbered(targets or [Worker(0)])
+
+
+def numbered(workers: Iterable[Worker]) -> tuple[Worker, ...]:
+    """Return the workers with numbers from 0."""
+    return tuple(replace(worker, number=number) for number, worker in enumerate(workers))
 
 
 def split_workers(spread: Spread, blocks: Sequence[int]) -> tuple[Worker, ...]:

@@ -137,14 +137,14 @@ def _worker_status(
     made: Blocks,
     at: datetime.datetime,
 ) -> WorkerStatus:
+    split = submission.how == SPLIT
     # In a split study each node makes its own warm-up runs, which do not count.
-    mine = worker.blocks if submission.how == SPLIT else tuple(made)
+    mine = worker.blocks if split else tuple(made)
     counts = [made.get(block, (0, 0)) for block in mine]
     done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
     runs = None
     if newest and newest.case_ids:
-        blocks = len(worker.blocks) if submission.how == SPLIT else None
-        runs = _planned(newest, blocks, done)
+        runs = len(newest.case_ids) * len(mine) if split else max(newest.runs, done)
     return WorkerStatus(
         worker=worker,
         jobs=jobs,
@@ -155,13 +155,6 @@ def _worker_status(
         failed=done - good,
         left_s=_left_s(newest, jobs, at),
     )
-
-
-def _planned(newest: Attempt, blocks: int | None, made: int) -> int:
-    """Return the worker's total number of runs."""
-    if blocks is not None:
-        return len(newest.case_ids) * blocks
-    return max(newest.runs, made)
 
 
 def _left_s(

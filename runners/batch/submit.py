@@ -20,6 +20,7 @@ from runners.batch.spread import (
     Wanted,
     Worker,
     blocks_left,
+    numbered,
     per_node_workers,
     pool_of,
     split_workers,
@@ -226,8 +227,7 @@ class Preparation:
             every = split_workers(spread, range(1, study.repetitions + 1))
             return every, split_workers(spread, self._missing_blocks())
         every = per_node_workers(spread)
-        missing = [worker for worker in every if not self._is_complete(worker)]
-        return every, tuple(replace(each, number=n) for n, each in enumerate(missing))
+        return every, numbered(worker for worker in every if not self._is_complete(worker))
 
     def _missing_blocks(self) -> Sequence[int]:
         attempts = [

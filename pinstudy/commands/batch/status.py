@@ -9,7 +9,7 @@ import click
 
 from base.text import as_typed
 from pinstudy.options import JSON, RESULTS
-from pinstudy.output import print_columns, say
+from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
     from runners.batch.status import SubmissionStatus
@@ -43,9 +43,7 @@ def command(study: str | None, results: Path, everything: bool, as_json: bool) -
             if everything or live or submission is newest:
                 shown.append(status_of(submission, states))
     if as_json:
-        import json
-
-        say(json.dumps([status.as_json() for status in shown], indent=2))
+        print_json([status.as_json() for status in shown])
         return
     for status in shown:
         _show(status)
