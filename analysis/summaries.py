@@ -29,6 +29,7 @@ from runners.records.placed_runs import PlacedRuns
 from runners.records.status import PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
+WHAT = "a CSV file of means"
 # What a source does not tell of a case, where a case must have a word.
 UNKNOWN = "unknown"
 
@@ -94,9 +95,13 @@ def read_summaries(path: Path, absent: str) -> pd.DataFrame:
 
     Raises UserError when the file cannot be read, ConfigError with every mistake in it.
     """
+    return parse_summaries(read_text(path, WHAT), path, absent)
+
+
+def parse_summaries(text: str, path: Path, absent: str) -> pd.DataFrame:
+    """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
     name = harmless(str(path))
-    lines = read_lines(read_text(path, "a CSV file of means"), name)
-    return cases_of(_checked_rows(lines, name), absent)
+    return cases_of(_checked_rows(read_lines(text, name), name), absent)
 
 
 def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from analysis.csv_file import read_lines, read_text
+from analysis.csv_file import MAX_BYTES, read_lines, read_text
 from analysis.fields import TABLE_KEYS
 from analysis.imports.identity import Identity
 from analysis.imports.numbers import Numbers
-from analysis.summaries import FILE, read_summaries
+from analysis.summaries import FILE, WHAT, parse_summaries
 from base.errors import UserError
+from base.files import write_whole
 
 
 def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
@@ -48,8 +48,9 @@ def import_summaries(file: Path, into: Path) -> int:
     """
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means already ({FILE}); import into another folder")
-    cases = read_summaries(file, "")
-    _put(into, file.read_bytes())
+    text = read_text(file, WHAT)
+    cases = parse_summaries(text, file, "")
+    _put(into, text)
     return len(cases)
 
 
@@ -59,29 +60,26 @@ def _write(into: Path, rows: Sequence[dict[str, str]]) -> None:
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    _put(into, stream.getvalue().encode())
+    text = stream.getvalue()
+    parse_summaries(text, into / FILE, "")
+    _put(into, text)
 
 
-def _put(into: Path, data: bytes) -> None:
-    """Make these bytes a folder's summaries once they have been read as such."""
+def _put(into: Path, text: str) -> None:
     if any((into / "records").glob("*.jsonl")):
         raise UserError(f"{into}: holds runs (records/); import means into another folder")
-    path = into / FILE
-    temporary = path.with_name(f".{FILE}.{secrets.token_hex(8)}")
+    path, data = into / FILE, text.encode()
+    if len(data) > MAX_BYTES:
+        raise UserError(
+            f"{path}: would be larger than {MAX_BYTES >> 20} MiB; import into another folder"
+        )
     try:
-        into.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as stream:
-            stream.write(data)
-        read_summaries(temporary, "")
-        temporary.replace(path)
+        write_whole(path, data)
     except OSError as error:
         raise UserError(
             f"{path}: cannot be written ({error.strerror or error}); name a writable folder with "
             "--into"
         ) from None
-    finally:
-        if temporary.exists():
-            temporary.unlink()
 
 
 def _existing(into: Path) -> list[dict[str, str]]:
@@ -89,8 +87,9 @@ def _existing(into: Path) -> list[dict[str, str]]:
     path = into / FILE
     if not path.exists():
         return []
-    read_summaries(path, "")
-    header, *lines = read_lines(read_text(path, "summaries"), str(path))
+    text = read_text(path, WHAT)
+    parse_summaries(text, path, "")
+    header, *lines = read_lines(text, str(path))
     names = [name.text for name in header]
     if not {"table_number", "case_number"} <= set(names):
         raise UserError(f"{path}: its rows have no numbers; import into another folder")

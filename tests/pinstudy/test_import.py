@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
+
+import pytest
 
 from analysis.published import publication
 from analysis.tables import make_tables
@@ -70,3 +74,20 @@ def test_means_are_not_imported_over_others(tmp_path: Path) -> None:
         done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out")
         assert done.returncode == status
     assert "holds means already" in done.stderr
+
+
+def test_means_that_are_not_on_the_disk_get_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_descriptor: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,scheduler\n")
+    monkeypatch.setattr(os, "fsync", failing)
+    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pinstudy: out/summaries.csv: cannot be written (Input/output error); name a writable "
+        "folder with --into\n"
+    )
+    assert not list((tmp_path / "out").iterdir())
