@@ -58,7 +58,8 @@ class VcpuSampler:
     def __init__(
         self, pid: int, threads: Mapping[int, int], vcpus: Vcpus, placing: Placing
     ) -> None:
-        self._threads, self._vcpus, self._placing = threads, vcpus, placing
+        self._vcpu_of = {thread: vcpu for vcpu, thread in threads.items()}
+        self._vcpus, self._placing = vcpus, placing
         self._sampler = PlacementSampler(pid)
         self._pace = Pace()
 
@@ -81,14 +82,15 @@ class VcpuSampler:
         watched = Watched(
             self._traces(), sampler.samples, elapsed_s, sampler.hotplugged_cpus, unmet=0
         )
-        wanted = Wanted(binding, self._vcpus.cpus, len(self._threads))
+        wanted = Wanted(binding, self._vcpus.cpus, len(self._vcpu_of))
         found = prove(watched, wanted, long_lived=True)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:
             # Only masks count: a sleeping thread's last CPU may be from before it was moved.
-            for trace in self._others():
-                if strays := set(trace.allowed) & set(self._vcpus.cpus):
+            for trace in sampler.threads:
+                strays = set(trace.allowed) & set(self._vcpus.cpus)
+                if strays and trace.tid not in self._vcpu_of:
                     cpus = format_cpulist(strays)
                     reason = f"QEMU's thread {trace.tid}, of no virtual CPU, may use CPU {cpus}"
                     return Proof("violated", reason)
@@ -96,25 +98,19 @@ class VcpuSampler:
 
     def fields(self, proof: Proof) -> dict[str, Any]:
         """Return the record's field `vcpu_placement`."""
-        number = {thread: vcpu for vcpu, thread in self._threads.items()}
         return {
             "verdict": proof.verdict,
             "looks": self._sampler.samples,
             "threads": [
-                {"vcpu": number[trace.tid]} | _seen(trace)
-                for trace in sorted(self._traces(), key=lambda trace: number[trace.tid])
+                {"vcpu": self._vcpu_of[trace.tid]} | _seen(trace)
+                for trace in sorted(self._traces(), key=lambda trace: self._vcpu_of[trace.tid])
             ],
             "others_cpus": format_cpulist(self._placing.others),
             "others_apart": self._placing.apart,
         }
 
     def _traces(self) -> list[ThreadTrace]:
-        vcpus = set(self._threads.values())
-        return [trace for trace in self._sampler.threads if trace.tid in vcpus]
-
-    def _others(self) -> list[ThreadTrace]:
-        vcpus = set(self._threads.values())
-        return [trace for trace in self._sampler.threads if trace.tid not in vcpus]
+        return [trace for trace in self._sampler.threads if trace.tid in self._vcpu_of]
 
 
 def _seen(trace: ThreadTrace) -> dict[str, Any]:
