@@ -69,8 +69,8 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _GuestHost:
-    """The node that a guest runs on, and where it puts the guest's CPUs."""
+class _VcpuPlacement:
+    """The node that a guest runs on, and where it puts the guest's virtual CPUs."""
 
     topology: Topology
     vcpu_mapping: StudyMapping
@@ -104,7 +104,7 @@ def make_plan(
         ):
             place = (table, number)
             if on_host and study.vm:
-                host = _GuestHost(topology, on_host, study.vm, emulated)
+                host = _VcpuPlacement(topology, on_host, study.vm, emulated)
                 case = _bind_guest(row, place, mapping, governor, host, tools)
             else:
                 case = _bind(row, place, mapping, governor, topology, tools)
@@ -223,7 +223,7 @@ def _bind_guest(
     place: tuple[int, int],
     mapping: StudyMapping,
     governor: str,
-    host: _GuestHost,
+    host: _VcpuPlacement,
     tools: Iterable[str],
 ) -> Case | SkippedCase:
     """Bind a row to a guest's CPUs, and those to this node's."""
