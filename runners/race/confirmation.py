@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 
-from runners.race.student_t import Moments, upper_tail, welch
+from runners.race.student_t import Moments, p_value, welch
 
 # The probability of reporting a gain where there is none.
 ALPHA = 0.05
@@ -76,18 +76,12 @@ def look_at(
     a, b = Moments.of(best), Moments.of(reference)
     gain = b.mean - a.mean
     error, df = welch(a, b)
-    p = _tail(gain, error, df)
+    p = p_value(gain, error, df)
     level = ALPHA - EARLY_ALPHA * min(looks, MAX_EARLY_LOOKS) if last else EARLY_ALPHA
     may_tell = last or looks < MAX_EARLY_LOOKS
     if may_tell and p < level and gain > margin:
         return InterimAnalysis("gain", p)
-    excluded = _tail(margin - gain, error, df)
+    excluded = p_value(margin - gain, error, df)
     if excluded < (ALPHA if last else EARLY_NO_GAIN_ALPHA):
         return InterimAnalysis("no gain", p)
     return InterimAnalysis("undecided" if last else "", p)
-
-
-def _tail(difference: float, error: float, df: float) -> float:
-    if error > 0:
-        return upper_tail(difference / error, df)
-    return upper_tail(inf if difference > 0 else -inf if difference < 0 else 0.0, df)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, log, sqrt
 
-from runners.race.student_t import Moments, quantile, upper_tail
+from runners.race.student_t import Moments, p_value, quantile
 
 # The probability of eliminating the best case, over all cases and looks together.
 ALPHA = 0.02
@@ -74,10 +74,8 @@ class SampleMatrix:
         found = {}
         for case_id, of in self.values.items():
             rest = [value - block for value, block in zip(of, of_blocks, strict=True)]
-            mean = _mean(rest)
-            own = sum((value - mean) ** 2 for value in rest) / (blocks - 1)
             # A block's mean contains a share of the case's own deviation.
-            found[case_id] = own * cases / (cases - 1)
+            found[case_id] = Moments.of(rest).variance * cases / (cases - 1)
         shared = _mean(list(found.values()))
         weight = blocks - 1
         return {
@@ -125,8 +123,7 @@ def worse_cases(field: SampleMatrix, cases: int, look: int) -> list[Worse]:
         behind = field.behind(case_id)
         if case_id == field.best:
             continue
-        t = behind / errors[case_id] if errors[case_id] > 0 else (inf if behind > 0 else 0.0)
-        p = upper_tail(t, field.df)
+        p = p_value(behind, errors[case_id], field.df)
         if p < level:
             found.append(Worse(case_id, behind, p))
     return found
@@ -140,8 +137,6 @@ def may_be_taken(field: SampleMatrix, margin: float) -> bool:
     runs and does not matter. `margin` is a logarithm.
     """
     others = len(field.values) - 1
-    if not others:
-        return True
     errors = field.errors()
     needed = quantile(TAKEN_ALPHA / others, field.df)
     return all(

@@ -13,21 +13,36 @@ _TINY = 1e-300
 _MAX_STEPS = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass
 class Moments:
-    """The number of values, their mean and their variance (n - 1; 0 of a single value)."""
+    """The running count, mean and sum of squared deviations of numbers.
 
-    count: int
-    mean: float
-    variance: float
+    Welford, "Note on a method for calculating corrected sums of squares and products" (1962).
+    """
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Moments:
-        """Return the moments of one value or more."""
-        known = list(values)
-        mean = sum(known) / len(known)
-        squares = sum((value - mean) ** 2 for value in known)
-        return cls(len(known), mean, squares / (len(known) - 1) if len(known) > 1 else 0.0)
+        """Return the moments of these numbers."""
+        found = cls()
+        for value in values:
+            found.add(value)
+        return found
+
+    def add(self, value: float) -> None:
+        """Take in one more number."""
+        self.count += 1
+        away = value - self.mean
+        self.mean += away / self.count
+        self.squares += away * (value - self.mean)
+
+    @property
+    def variance(self) -> float:
+        """The variance (n - 1); 0 of a single number."""
+        return self.squares / (self.count - 1) if self.count > 1 else 0.0
 
 
 def upper_tail(t: float, df: float) -> float:
@@ -45,6 +60,16 @@ def upper_tail(t: float, df: float) -> float:
     # For a small t, 1 - x is small; it is computed by itself, so that no digits are lost.
     square = t * t
     return 0.5 * _beta_share(df / 2, 0.5, df / (df + square), square / (df + square))
+
+
+def p_value(difference: float, error: float, df: float) -> float:
+    """Return the probability between equals of a difference so large or larger.
+
+    `error` is its standard error; 0 for values without any variance.
+    """
+    if error > 0:
+        return upper_tail(difference / error, df)
+    return upper_tail(inf if difference > 0 else -inf if difference < 0 else 0.0, df)
 
 
 @lru_cache(maxsize=10_000)

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from math import inf, isfinite, sqrt
-from statistics import NormalDist
 from typing import Any
 
 from configs.repetitions import PRECISION_OF, Precision
 from configs.study import Study
-
-CONFIDENCE = 0.95
+from runners.race.student_t import Moments, quantile
 
 
 def percent(share: float) -> str:
@@ -53,53 +50,14 @@ def repetition_rule(study: Study) -> dict[str, Any] | None:
     }
 
 
-@dataclass
-class Tally:
-    """The running count, mean and sum of squared deviations of numbers.
+def half_width(of: Moments) -> float:
+    """Return half the width of a mean's 95 % confidence interval, as a share of the mean.
 
-    Welford, "Note on a method for calculating corrected sums of squares and products" (1962).
+    Infinite for fewer than two numbers, and without a positive mean.
     """
-
-    count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-
-    def add(self, value: float) -> None:
-        """Take in one more number."""
-        self.count += 1
-        away = value - self.mean
-        self.mean += away / self.count
-        self.squares += away * (value - self.mean)
-
-    @property
-    def half_width(self) -> float:
-        """Half the width of the mean's confidence interval, as a share of the mean.
-
-        Infinite for fewer than two numbers, and without a positive mean.
-        """
-        if self.count < 2 or not self.mean > 0:
-            return inf
-        variance = self.squares / (self.count - 1)
-        half_width: float = t_quantile(self.count - 1) * sqrt(variance / self.count) / self.mean
-        return half_width
-
-
-@cache
-def t_quantile(df: int) -> float:
-    """Return how many standard errors the 95 % confidence interval of a mean reaches to each side.
-
-    The quantile of Student's t by its Cornish-Fisher expansion, Abramowitz and Stegun, Handbook of
-    Mathematical Functions, 26.7.5. It is too small by 0.75 % for 2 degrees of freedom, the fewest
-    of a study, by 0.12 % for 3, 0.03 % for 4, and by less than 0.001 % from 9 on.
-    """
-    x = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    terms = (
-        (x**3 + x) / 4,
-        (5 * x**5 + 16 * x**3 + 3 * x) / 96,
-        (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
-        (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
-    )
-    return x + sum(term / float(df) ** power for power, term in enumerate(terms, 1))
+    if of.count < 2 or not of.mean > 0:
+        return inf
+    return quantile(0.025, of.count - 1) * sqrt(of.variance / of.count) / of.mean
 
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, float]:
@@ -118,7 +76,7 @@ class CasePrecision:
 
     wanted: Precision
     runs: int = 0
-    _tallies: dict[str, Tally] = field(default_factory=dict)
+    _moments: dict[str, Moments] = field(default_factory=dict)
 
     @classmethod
     def of(cls, wanted: Precision, runs: Iterable[Mapping[str, float]]) -> CasePrecision:
@@ -130,8 +88,8 @@ class CasePrecision:
 
     def with_run(self, figures: Mapping[str, float]) -> CasePrecision:
         """Return the precision of these runs and one more good one."""
-        tallies = {word: replace(tally) for word, tally in self._tallies.items()}
-        more = CasePrecision(self.wanted, self.runs, tallies)
+        moments = {word: replace(known) for word, known in self._moments.items()}
+        more = CasePrecision(self.wanted, self.runs, moments)
         more.add(figures)
         return more
 
@@ -139,25 +97,26 @@ class CasePrecision:
         """Take in one more good run."""
         self.runs += 1
         for word, value in figures.items():
-            self._tallies.setdefault(word, Tally()).add(value)
+            self._moments.setdefault(word, Moments()).add(value)
 
     @property
     def judged_by(self) -> tuple[str, ...]:
         """The wanted figures that were measured, by which the case is judged; else time."""
-        return tuple(word for word in self.wanted.of if word in self._tallies) or ("time",)
+        return tuple(word for word in self.wanted.of if word in self._moments) or ("time",)
 
     @property
     def half_widths(self) -> dict[str, float]:
         """Half the intervals' widths as shares of their means, by word; finite ones only."""
-        tallies = {word: self._tallies.get(word, Tally()) for word in self.judged_by}
-        widths = {word: tally.half_width for word, tally in tallies.items()}
+        widths = {word: half_width(self._of(word)) for word in self.judged_by}
         return {word: width for word, width in widths.items() if isfinite(width)}
 
     @property
     def reached(self) -> bool:
         """Whether the means that decide are precise enough and have enough good runs."""
-        tallies = [self._tallies.get(word, Tally()) for word in self.judged_by]
         return all(
-            tally.count >= self.wanted.least and tally.half_width <= self.wanted.half_width
-            for tally in tallies
+            known.count >= self.wanted.least and half_width(known) <= self.wanted.half_width
+            for known in map(self._of, self.judged_by)
         )
+
+    def _of(self, word: str) -> Moments:
+        return self._moments.get(word, Moments())

@@ -13,44 +13,24 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from configs.repetitions import Precision
-from runners.study.precision import CasePrecision, Tally, figures_of, percent, t_quantile
+from runners.race.student_t import Moments
+from runners.study.precision import CasePrecision, figures_of, half_width, percent
 
 ASKED = Precision(least=5, half_width=0.01)
 BOTH = Precision(least=3, half_width=0.01, of=("time", "energy"))
 TIMES = st.lists(st.floats(1e-3, 1e4), min_size=2, max_size=60)
 
 
-@pytest.mark.parametrize(
-    ("df", "error"),
-    [(2, 0.0075), (3, 0.0013), (4, 0.00035), (5, 0.00011), (8, 1.1e-5), (9, 1e-5), (49, 1e-8)],
-)
-def test_the_quantile_is_student_s_within_its_error_and_never_above(df: int, error: float) -> None:
-    exact = stats.t.ppf(0.975, df)
-    assert exact * (1 - error) <= t_quantile(df) <= exact * (1 + 1e-12)
-
-
-def test_the_error_of_the_quantile_shrinks_with_more_runs() -> None:
-    for df in (*range(9, 200), 1000, 9999):
-        assert t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-5)
-
-
 @given(TIMES)
 def test_a_half_width_is_half_of_the_interval_of_the_mean(times: list[float]) -> None:
-    tally = Tally()
-    for time in times:
-        tally.add(time)
     mean, error = np.mean(times), stats.sem(times)
-    half_width = error * stats.t.ppf(0.975, len(times) - 1) / mean
-    # One degree of freedom is beyond what a study can ask for: its quantile is 11 % too small.
-    accepted = 0.12 if len(times) == 2 else 0.008
-    assert tally.half_width == pytest.approx(half_width, rel=accepted, abs=1e-7)
+    known = error * stats.t.ppf(0.975, len(times) - 1) / mean
+    assert half_width(Moments.of(times)) == pytest.approx(known, rel=1e-6, abs=1e-7)
 
 
 def test_of_one_number_nothing_is_known() -> None:
-    tally = Tally()
-    assert tally.half_width == math.inf
-    tally.add(1.0)
-    assert tally.half_width == math.inf
+    assert half_width(Moments()) == math.inf
+    assert half_width(Moments.of([1.0])) == math.inf
 
 
 def known(*runs: dict[str, float], asked: Precision = ASKED) -> CasePrecision:
