@@ -9,16 +9,17 @@ import click
 from pinstudy.options import INTO, find_results
 from pinstudy.output import say
 
-FORMATS = ("svg", "pdf", "png")
-
 
 def chosen_formats(
-    _context: click.Context, _parameter: click.Parameter, value: str
+    _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
     """Return the formats of a list such as `svg,pdf`; raises UserError for an unknown one."""
+    from analysis.figures.drawing import FORMATS
     from base.errors import UserError
     from base.text import unknown_word
 
+    if value is None:
+        return FORMATS
     names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
     for name in names:
         if name not in FORMATS:
@@ -34,10 +35,9 @@ def chosen_formats(
 @click.option(
     "--format",
     "formats",
-    default=",".join(FORMATS),
-    show_default=True,
+    metavar="svg,pdf,png",
     callback=chosen_formats,
-    help="Some of svg, pdf and png, joined by commas.",
+    help="Some of these, joined by commas; without it, all.",
 )
 def command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
     """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
