@@ -15,6 +15,7 @@ from base.errors import UserError
 from base.text import one_line
 from configs.app import kind_of
 from configs.schema.document import MAX_BYTES
+from configs.schema.values import MAX_TEXT_CHARACTERS
 from runners.advise.candidates import Field, Group
 from runners.advise.program import Program
 from runners.advise.reference import Reference
@@ -27,7 +28,8 @@ PREFIX = "advise"
 SIZE = "given"
 # A study's name has at most 64 characters: the prefix, the app's name and eight digits.
 _MAX_NAME = 40
-_MAX_TITLE = 120
+# A longer title ends with one more character, an ellipsis.
+_MAX_TITLE = MAX_TEXT_CHARACTERS - 1
 _SIZE_PLACE, _THREADS_PLACE = "{size}", "{threads}"
 # Keys of a race that change no run: a search may resume with other values of them.
 _CHANGEABLE = ("within", "runs")
@@ -154,7 +156,7 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
     arguments, of_size = _split(request)
     app: Document = {
         "name": name,
-        "title": one_line(request.typed),
+        "title": one_line(request.typed, _MAX_TITLE),
         "variants": {_variant(program): {"program": str(program.path), "runtime": program.runtime}},
         "sizes": {SIZE: {"arguments": of_size}},
         "arguments": arguments,

@@ -99,6 +99,15 @@ def test_any_command_line_comes_back_as_it_was_with_the_thread_count_put_in(
     ]
 
 
+@pytest.mark.parametrize("characters", [480, 490, 500, 1000])
+def test_a_long_command_line_has_a_title_that_a_study_may_have(
+    tmp_path: Path, characters: int
+) -> None:
+    (choice, *_) = loaded(tmp_path, file_of(request("/bin/sh", "x" * characters))).apps
+    assert choice.app.title.startswith("/bin/sh xxx")
+    assert choice.app.arguments == ("{size}",)
+
+
 def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     asked = request(
         metric=r"rate: (\S+)",
