@@ -27,7 +27,7 @@ def describe_machine(root: Path = Path("/")) -> list[tuple[str, str]]:
     absent = facts["unavailable"]
     lacking = {
         found.name: f"n/a, because {found.why}"
-        for found in probe(root, root == Path("/"))
+        for found in probe(node, node.tree.live)
         if found.state == "missing" and found.name in _COUNTED
     }
     return [

@@ -76,7 +76,7 @@ def _check_energy(machine: Machine, request: Request) -> None:
     """Raise UserError when the race needs energy, and energy cannot be measured here."""
     if request.of not in ("energy", "edp") or not machine.live:
         return
-    (found,) = probe(machine.node.root, machine.live, ("energy",))
+    (found,) = probe(machine.node, machine.live, ("energy",))
     if found.state != "ok":
         raise UserError(
             f"--objective {request.of}: energy cannot be measured here: {found.why}; see "

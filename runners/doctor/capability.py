@@ -8,18 +8,13 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
-from base.errors import UserError
-from runners.host.tree import Tree
 from runners.measure.perf.events import PerfPermission, event_list, read_permission
 from runners.measure.perf.pmus import events_by_pmu, read_core_pmus
 from runners.measure.perf.trial import PerfTrial, try_perf
-from runners.node.core_kinds.declared import DeclaredKinds
 from runners.node.cpuinfo import first_block, is_guest
-from runners.node.discovery import read_topology
-from runners.node.topology import Topology
+from runners.node.node import Node
 
 State = Literal["ok", "limited", "missing"]
 STATES: tuple[State, ...] = ("missing", "limited", "ok")
@@ -71,17 +66,10 @@ def worst_first(found: tuple[Capability, ...]) -> list[Capability]:
 
 
 @dataclass(frozen=True)
-class AskedNode:
-    """A node's files below `root`; its tools are tried only when it is this machine (`live`)."""
+class AskedNode(Node):
+    """A node; its tools are tried only when it is this machine (`live`)."""
 
-    root: Path
     live: bool
-    declared: DeclaredKinds | None = None
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The node's files."""
-        return Tree(self.root)
 
     @cached_property
     def block(self) -> dict[str, str]:
@@ -92,14 +80,6 @@ class AskedNode:
     def guest(self) -> bool:
         """Whether it is a virtual machine (known on x86 only)."""
         return is_guest(self.block)
-
-    @cached_property
-    def topology(self) -> Topology | str:
-        """The node's topology, or why it is not known."""
-        try:
-            return read_topology(self.root, self.declared)
-        except UserError as error:
-            return str(error)
 
     @cached_property
     def permission(self) -> PerfPermission:

@@ -15,11 +15,7 @@ _DAEMONS = "daemons"
 
 def probe_temperatures(node: AskedNode) -> Iterator[Capability]:
     """Read every package's sensor once."""
-    topology = node.topology
-    if isinstance(topology, str):
-        yield Capability("temperatures", "missing", topology)
-        return
-    found, problems = Thermometer(node.tree, topology).read_c()
+    found, problems = Thermometer(node.tree, node.topology).read_c()
     shown = ", ".join(f"{package} {celsius:g} °C" for package, celsius in found.items())
     trouble = "; ".join(problems.values())
     if not found:
@@ -32,11 +28,7 @@ def probe_temperatures(node: AskedNode) -> Iterator[Capability]:
 
 def probe_throttling(node: AskedNode) -> Iterator[Capability]:
     """Read every throttle counter once."""
-    topology = node.topology
-    if isinstance(topology, str):
-        yield Capability("throttle-counters", "missing", topology)
-        return
-    meter = ThrottleMeter(node.tree, topology)
+    meter = ThrottleMeter(node.tree, node.topology)
     meter.start()
     meter.stop()
     reading = meter.reading()

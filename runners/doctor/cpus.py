@@ -38,13 +38,11 @@ _UNDO = "pinstudy restore"
 def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
     """Tell the core kinds and their evidence; a guest with one kind may hide others."""
     topology = node.topology
-    if isinstance(topology, str):
-        yield Capability("core-kinds", "missing", topology)
-        return
     listed = "; ".join(
         f"{kind.name} {format_cpulist(kind.cpus)}: {kind.evidence}" for kind in topology.kinds
     )
-    if topology.hybrid or node.declared or not node.guest:
+    declared = any(kind.declared for kind in topology.kinds)
+    if topology.hybrid or declared or not node.guest:
         yield Capability("core-kinds", "ok", listed)
     else:
         yield Capability(
@@ -58,9 +56,6 @@ def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
 def probe_cpus(node: AskedNode) -> Iterator[Capability]:
     """Tell which CPUs this process may use."""
     topology = node.topology
-    if isinstance(topology, str):
-        yield Capability("cpus", "missing", topology)
-        return
     offline = f"; offline: {format_cpulist(topology.offline)}" if topology.offline else ""
     denied = sorted(set(topology.online).difference(topology.allowed))
     if denied:

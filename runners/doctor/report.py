@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from base.text import printable
 from runners.doctor.capability import AskedNode, Capability, State, worst_first
@@ -28,7 +27,7 @@ from runners.doctor.software import (
     probe_programs,
     probe_taskset,
 )
-from runners.node.core_kinds.declared import DeclaredKinds
+from runners.node.node import Node
 
 __all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]
 
@@ -73,27 +72,20 @@ OPTIONAL = frozenset(
 )
 
 
-def probe(
-    root: Path,
-    live: bool,
-    names: Iterable[str] | None = None,
-    declared: DeclaredKinds | None = None,
-) -> tuple[Capability, ...]:
-    """Return the capabilities of the node whose files are under `root`, in the order of `names`.
+def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capability, ...]:
+    """Return the capabilities of a node, in the order of `names`.
 
     With `live` the node is this machine and its tools are tried, which takes some 30 ms for perf
-    and 10 ms for likwid-pin. The default of `names` is NAMES; all of EVERY_NAME take about half a
-    second. `declared` are core kinds given by hand. Raises KeyError for an unknown name, and
-    nothing for what the node lacks.
+    and 10 ms for likwid-pin; all of EVERY_NAME take about half a second. Raises KeyError for an
+    unknown name, and nothing for what the node lacks.
     """
-    wanted = NAMES if names is None else tuple(names)
-    node = AskedNode(root, live, declared)
+    asked = AskedNode(node.root, node.topology, live)
     return tuple(
         replace(
             found,
             reason=printable(" ".join(found.reason.split())),
             optional=found.optional or name in OPTIONAL,
         )
-        for name in wanted
-        for found in _PROBES[name](node)
+        for name in names
+        for found in _PROBES[name](asked)
     )

@@ -30,9 +30,14 @@ class Node:
     topology: Topology
 
     @cached_property
+    def tree(self) -> Tree:
+        """The node's files."""
+        return Tree(self.root)
+
+    @cached_property
     def node_id(self) -> str:
         """The host's name, else that of the tree's folder, safe as a part of file names."""
-        name = Tree(self.root).text("/proc/sys/kernel/hostname")
+        name = self.tree.text("/proc/sys/kernel/hostname")
         return safe_name(self.root.name if isinstance(name, Unavailable) else name)
 
     @cached_property
@@ -53,7 +58,7 @@ class Node:
         """The facts that are the same for every run of a boot; docs/records.md describes them."""
         from runners.node.facts import read_facts
 
-        read = read_facts(Tree(self.root), self.topology, self.cpufreq)
+        read = read_facts(self.tree, self.topology, self.cpufreq)
         return {"node_id": self.node_id} | read
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Unavailable
 from runners.node.cpufreq import read_cpufreq
 from runners.node.facts import SMT
 from runners.node.node import Node
@@ -24,13 +24,12 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
     fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
     absent = node.facts["unavailable"]
     unavailable = {name: absent[name] for name in _FACTS if name in absent}
-    tree = Tree(node.root)
-    siblings = tree.text(SMT)
+    siblings = node.tree.text(SMT)
     if isinstance(siblings, Unavailable):
         unavailable["smt"] = siblings.reason
     else:
         fields["smt"] = siblings
-    limits = read_power_limits(tree)
+    limits = read_power_limits(node.tree)
     if isinstance(limits, Unavailable):
         unavailable["power_limits"] = limits.reason
     elif known := limits_by_domain(limits):

@@ -54,7 +54,7 @@ class Machine:
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
             for kind in self.node.topology.kinds
-        ] + [(found.name, found.state, found.why) for found in probe(self.node.root, self.live)]
+        ] + [(found.name, found.state, found.why) for found in probe(self.node, self.live)]
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
@@ -75,7 +75,8 @@ class Machine:
         from runners.doctor.capability import AskedNode
         from runners.doctor.services import without_kvm
 
-        return without_kvm(AskedNode(self.node.root, self.live))[0] if self.live else ""
+        node = AskedNode(self.node.root, self.node.topology, self.live)
+        return without_kvm(node)[0] if self.live else ""
 
     def engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.trees import CPU
+
 INTEL_EVENTS = ("energy-pkg", "energy-cores", "energy-gpu", "energy-psys")
 ROOT_CAPABILITIES, NO_CAPABILITIES = "000001ffffffffff", "0000000000000000"
 
@@ -47,8 +49,9 @@ def power_pmu_tree(
         event_file(root, f"{event}.unit").write_text("Joules\n")
         event_file(root, f"{event}.scale").write_text("2.3283064365386962890625e-10\n")
     (folder.parent / "cpumask").write_text(f"{cpumask}\n")
+    (root / CPU).mkdir(parents=True, exist_ok=True)
     for cpu, package in (packages or {}).items():
-        topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        topology = root / CPU / f"cpu{cpu}/topology"
         topology.mkdir(parents=True)
         (topology / "physical_package_id").write_text(f"{package}\n")
     (root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)

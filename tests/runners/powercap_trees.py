@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.trees import CPU
+
 INTEL_RANGE_UJ = 262_143_328_850
 AMD_RANGE_UJ = 65_532_610_987
 
@@ -42,6 +44,7 @@ def powercap_tree(
         (folder / "name").write_text(f"{name}\n")
         (folder / "energy_uj").write_text(f"{energy_uj}\n")
         (folder / "max_energy_range_uj").write_text(f"{range_uj}\n")
+    (root / CPU).mkdir(parents=True, exist_ok=True)
     (root / "proc").mkdir()
     (root / "proc/cpuinfo").write_text(f"processor\t: 0\nvendor_id\t: {vendor}\n")
     return root

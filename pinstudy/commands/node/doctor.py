@@ -28,13 +28,10 @@ they never make it 1, nor does what could not be tried on a recorded tree.
 @node_options
 def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:  # noqa: D103 - help above
     from runners.doctor.report import EVERY_NAME, probe, worst_first
-    from runners.node.core_kinds.declared import parse_kinds
     from runners.node.node import open_node
 
-    declared = None if kinds is None else parse_kinds(kinds)
-    open_node(sysroot, kinds)
-    live = sysroot == Path("/")
-    found = worst_first(probe(sysroot, live, EVERY_NAME, declared))
+    node = open_node(sysroot, kinds)
+    found = worst_first(probe(node, node.tree.live, EVERY_NAME))
     hindered = [capability.name for capability in found if capability.hinders]
     if as_json:
         print_json([capability.fields() for capability in found])

@@ -160,7 +160,7 @@ def test_a_place_that_cannot_be_written_is_told(node: Machine, tmp_path: Path) -
 
 def test_energy_is_not_searched_for_where_it_cannot_be_measured() -> None:
     here = open_machine(Path("/"), None)
-    (found,) = probe(Path("/"), live=True, names=("energy",))
+    (found,) = probe(here.node, live=True, names=("energy",))
     if found.state == "ok":
         assert make_search(here, request(objective="edp"), ENVIRONMENT).study.race
         return

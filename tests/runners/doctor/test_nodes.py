@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runners.doctor.report import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
-from runners.node.core_kinds.declared import parse_kinds
+from runners.node.node import open_node
 from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
@@ -33,7 +33,7 @@ POLICY = "/sys/devices/system/cpu/cpufreq/policy"
 
 
 def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
-    return {found.name: found for found in probe(root, live, [name])}
+    return {found.name: found for found in probe(open_node(root), live, [name])}
 
 
 def test_core_kinds_come_with_their_evidence(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_guest_of_one_kind_is_limited_until_kinds_are_declared(tmp_path: Path)
     found = ask(root, "core-kinds")["core-kinds"]
     assert (found.state, found.hinders) == ("limited", True)
     assert "--kinds" in found.grant
-    (declared,) = probe(root, False, ["core-kinds"], parse_kinds("P=0,E=1"))
+    (declared,) = probe(open_node(root, "P=0,E=1"), False, ["core-kinds"])
     assert declared.state == "ok"
     assert declared.reason.startswith("P 0: declared by --kinds P=0,E=1; E 1: ")
 
@@ -69,7 +69,9 @@ def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
     taskset = need_tool("taskset")
     script = (
         "from pathlib import Path\nfrom runners.doctor.report import probe\n"
-        "(found,) = probe(Path('/'), True, ['cpus'])\nprint(found.state, found.why, sep='\\n')\n"
+        "from runners.node.node import open_node\n"
+        "(found,) = probe(open_node(Path('/')), True, ['cpus'])\n"
+        "print(found.state, found.why, sep='\\n')\n"
     )
     done = subprocess.run(
         [taskset, "-c", str(cpus[0]), sys.executable, "-c", script],
@@ -213,7 +215,7 @@ def test_the_worst_come_first_and_else_the_order_stays() -> None:
 
 def test_optional_capabilities_are_names_that_there_are(tmp_path: Path) -> None:
     assert set(EVERY_NAME) > OPTIONAL
-    for capability in probe(build_tree(tmp_path, "kvm-guest"), False, EVERY_NAME):
+    for capability in probe(open_node(build_tree(tmp_path, "kvm-guest")), False, EVERY_NAME):
         optional = capability.name.partition(":")[0] in OPTIONAL
         assert capability.optional == optional, capability.name
 
@@ -248,7 +250,7 @@ def test_no_missing_file_and_no_garbage_raises(
     chosen = data.draw(st.lists(st.sampled_from(files), min_size=1, max_size=12, unique=True))
     contents = {file: data.draw(st.none() | GARBAGE) for file in chosen}
     with spoilt(contents):
-        found = probe(root, False, EVERY_NAME)
+        found = probe(open_node(root), False, EVERY_NAME)
     assert all(capability.reason for capability in found)
     assert all(capability.why.isprintable() for capability in found)
 
@@ -272,7 +274,7 @@ def as_nobody(root: Path, name: str) -> list[dict[str, Any]]:
                 os.setgroups([])
                 os.setresgid(NOBODY, NOBODY, NOBODY)
                 os.setresuid(NOBODY, NOBODY, NOBODY)
-            found = [capability.fields() for capability in probe(root, True, [name])]
+            found = [capability.fields() for capability in probe(open_node(root), True, [name])]
             os.write(writable, json.dumps(found).encode())
         finally:
             os._exit(0)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from runners.doctor.report import EVERY_NAME, NAMES, Capability, probe
+from runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.tools import DATA, need_tool
+from tests.trees import CPU
 
 RECORDED = DATA / "perf"
 
@@ -18,6 +20,7 @@ RECORDED = DATA / "perf"
 def node(tmp_path: Path) -> Path:
     """A bare machine: no counters, no energy, no frequency scaling, root's permissions."""
     root = tmp_path / "node"
+    (root / CPU).mkdir(parents=True)
     (root / "proc/sys/kernel").mkdir(parents=True)
     (root / "proc/self").mkdir()
     (root / "proc/cpuinfo").write_text("vendor_id\t: GenuineIntel\nflags\t\t: fpu\n")
@@ -53,12 +56,12 @@ def replay(name: str) -> str:
 
 
 def one(root: Path, name: str, live: bool = True) -> Capability:
-    (found,) = probe(root, live, [name])
+    (found,) = probe(open_node(root), live, [name])
     return found
 
 
 def test_every_state_has_one_line_that_ends_with_what_helps(node: Path, commands: Path) -> None:
-    found = probe(node, live=True)
+    found = probe(open_node(node), live=True)
     assert [capability.name for capability in found] == list(NAMES)
     for capability in found:
         assert capability.state == "missing"
@@ -73,7 +76,7 @@ def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, commands: Path)
     add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15", "power": None})
     install_perf(commands, "perf version 6.8.12", replay("hybrid-6.8.csv"))
     assert one(node, "perf") == Capability("perf", "ok", "perf 6.8")
-    atom, core = probe(node, True, ["hardware-counters"])
+    atom, core = probe(open_node(node), True, ["hardware-counters"])
     assert atom == Capability(
         "hardware-counters:cpu_atom",
         "limited",
@@ -88,7 +91,9 @@ def test_a_hybrid_nodes_counters_are_told_pmu_by_pmu(node: Path, commands: Path)
 def test_events_that_a_pmu_does_not_list_are_said_to_be_lacking(node: Path, commands: Path) -> None:
     add_pmus(node, {"armv8_cortex_a55": "2-3", "armv8_cortex_a76": "0-1"})
     install_perf(commands, "perf version 6.1.192", replay("arm64-6.1.csv"))
-    assert [capability.why for capability in probe(node, True, ["hardware-counters"])] == [
+    assert [
+        capability.why for capability in probe(open_node(node), True, ["hardware-counters"])
+    ] == [
         "cycles; armv8_cortex_a55 does not have instructions, cache-misses",
         "cycles; armv8_cortex_a76 does not have instructions, cache-misses",
     ]
@@ -121,7 +126,7 @@ def test_a_pmu_that_refuses_every_event_is_missing(node: Path, commands: Path) -
 def test_a_perf_older_than_the_hybrid_node_is_not_believed(node: Path, commands: Path) -> None:
     add_pmus(node, {"cpu_atom": "16-31", "cpu_core": "0-15"})
     install_perf(commands, "perf version 5.10.1", replay("guest.csv"))
-    found = probe(node, True, ["hardware-counters"])
+    found = probe(open_node(node), True, ["hardware-counters"])
     assert [capability.state for capability in found] == ["missing", "missing"]
     assert "does not tell cpu_atom from other PMUs" in found[0].why
 
@@ -222,8 +227,9 @@ def test_on_a_recorded_tree_nothing_is_run(node: Path, commands: Path) -> None:
     for name in ("perf", "taskset", "numactl", "likwid-pin", "lstopo", "sbatch", "qsub"):
         install(commands, name, f"touch '{commands}/ran'")
     add_pmus(node, {"cpu": None})
-    states = {found.name: found.state for found in probe(node, False, EVERY_NAME)}
+    states = {found.name: found.state for found in probe(open_node(node), False, EVERY_NAME)}
     assert states.pop("settings") == "ok", "no journal is in the tree"
+    assert (states.pop("core-kinds"), states.pop("cpus")) == ("ok", "ok"), "files tell them"
     assert set(states.values()) == {"missing"}
     assert "recorded tree" in one(node, "perf", live=False).why
     assert not (commands / "ran").exists()
@@ -231,15 +237,17 @@ def test_on_a_recorded_tree_nothing_is_run(node: Path, commands: Path) -> None:
 
 def test_only_what_is_asked_for_is_tried(node: Path, commands: Path) -> None:
     install(commands, "perf", f"touch '{commands}/ran'")
-    probe(node, True, ["energy", "taskset"])
+    probe(open_node(node), True, ["energy", "taskset"])
     assert not (commands / "ran").exists()
     with pytest.raises(KeyError):
-        probe(node, True, ["telepathy"])
+        probe(open_node(node), True, ["telepathy"])
 
 
 def test_this_machine_can_be_asked() -> None:
     need_tool("taskset")
-    found = {capability.name: capability for capability in probe(Path("/"), True, EVERY_NAME)}
+    found = {
+        capability.name: capability for capability in probe(open_node(Path("/")), True, EVERY_NAME)
+    }
     assert found["taskset"].state == "ok"
     assert all(capability.why.isprintable() for capability in found.values())
 

@@ -13,18 +13,20 @@ import pytest
 from runners.doctor import services
 from runners.doctor.report import EVERY_NAME, Capability, probe
 from runners.host import software
+from runners.node.node import open_node
 from runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
 from tests.runners.proc_trees import process
 from tests.tools import ROOT, need_tool
-from tests.trees import write
+from tests.trees import CPU, write
 
 LIVE = Path("/")
 QEMU = f"qemu-system-{platform.machine()}"
 
 
 def ask(name: str, root: Path = LIVE) -> dict[str, Capability]:
-    return {found.name: found for found in probe(root, True, [name])}
+    (root / CPU).mkdir(parents=True, exist_ok=True)
+    return {found.name: found for found in probe(open_node(root), True, [name])}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_daemons_that_interfere_are_named_with_what_stops_them(tmp_path: Path) -
 
 
 def test_every_question_is_answered_once_on_this_machine() -> None:
-    found = probe(LIVE, True, EVERY_NAME)
+    found = probe(open_node(LIVE), True, EVERY_NAME)
     names = [capability.name for capability in found]
     assert len(names) == len(set(names))
     assert {name.partition(":")[0] for name in names} == {
