@@ -64,7 +64,12 @@ def parse_share(value: object) -> float | None:
     match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return None
-    percent = float(match[1])
-    if not 0 < percent < 100:
+    number = float(match[1])
+    if not 0 < number < 100:
         raise ValueError(f"{shown(value)} is not more than 0% and less than 100%")
-    return percent / 100
+    return number / 100
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage of up to three digits: `1 %`, `0.25 %`, `10.3 %`."""
+    return f"{100 * share:.3g} %"

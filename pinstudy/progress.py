@@ -9,13 +9,12 @@ from types import TracebackType
 from typing import Any
 
 from base.text import plural, printable
-from base.units import duration
+from base.units import duration, percent
 from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import WHYS, Eliminated
 from runners.records.status import OK
-from runners.study.precision import percent
 from runners.study.summary import PlanSummary
 
 # Called with each record; raises where the record shows that no further run makes sense.

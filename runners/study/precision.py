@@ -10,14 +10,10 @@ from dataclasses import dataclass, field, replace
 from math import inf, isfinite, sqrt
 from typing import Any
 
+from base.units import percent
 from configs.repetitions import PRECISION_OF, Precision
 from configs.study import Study
 from runners.race.student_t import Moments, quantile
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage of up to three digits: `1 %`, `0.25 %`, `10.3 %`."""
-    return f"{100 * share:.3g} %"
 
 
 def said(wanted: Precision) -> str:

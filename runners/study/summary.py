@@ -10,7 +10,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from base.units import duration
+from base.units import duration, percent
 from configs.repetitions import Precision
 from configs.study import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import how_many
@@ -23,7 +23,7 @@ from runners.plan.plan import Plan
 from runners.race.race import most_said
 from runners.study.forecast import forecast_of
 from runners.study.history import History
-from runners.study.precision import CasePrecision, percent, repetition_rule, said
+from runners.study.precision import CasePrecision, repetition_rule, said
 from runners.study.schedule import Schedule, schedule_of
 
 

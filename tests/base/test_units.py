@@ -1,10 +1,10 @@
-"""Durations as people write them."""
+"""Durations and shares as people write them."""
 
 from __future__ import annotations
 
 import pytest
 
-from base.units import parse_duration
+from base.units import parse_duration, percent
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,10 @@ def test_a_number_with_its_unit_becomes_seconds(text: str, seconds: float) -> No
 def test_anything_else_is_refused_with_what_is_wrong(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.01, "1 %"), (0.0025, "0.25 %"), (0.10312, "10.3 %"), (0.5, "50 %")]
+)
+def test_shares_as_people_say_them(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -14,7 +14,7 @@ from scipy import stats
 
 from configs.repetitions import Precision
 from runners.race.student_t import Moments
-from runners.study.precision import CasePrecision, figures_of, half_width, percent
+from runners.study.precision import CasePrecision, figures_of, half_width
 
 ASKED = Precision(least=5, half_width=0.01)
 BOTH = Precision(least=3, half_width=0.01, of=("time", "energy"))
@@ -81,13 +81,6 @@ def test_without_any_energy_time_alone_decides(of: tuple[str, ...]) -> None:
 def test_what_is_no_positive_number_in_a_record_is_not_measured(bad: object) -> None:
     assert figures_of({"elapsed_s": 2.0, "energy_pkg_j": bad}) == {"time": 2.0}
     assert figures_of({"elapsed_s": bad}) == {}
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.01, "1 %"), (0.0025, "0.25 %"), (0.10312, "10.3 %"), (0.5, "50 %")]
-)
-def test_shares_as_people_say_them(share: float, text: str) -> None:
-    assert percent(share) == text
 
 
 STUDIES = 2000
