@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from base.errors import UserError
-from base.text import as_typed
 from configs.study import AppChoice, Study
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -64,22 +62,3 @@ def without_estimates(study: Study) -> Study:
         return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
 
     return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
-
-
-def check_is_run_here(study: Study, named: str) -> None:
-    """Raise UserError when the study is for a batch system; `named` is the name the user gave."""
-    if study.spread:
-        it = as_typed(named)
-        raise UserError(
-            f"study {study.name} is for a batch system (engine: batch): `pinstudy submit {it}` "
-            f"submits it, and `pinstudy status {it}` shows it"
-        )
-
-
-def check_emulation(without_kvm: str, allowed: bool) -> None:
-    """Raise UserError when guests would be emulated and the user has not allowed that."""
-    if without_kvm and not allowed:
-        raise UserError(
-            f"guests would be emulated here, instruction by instruction: {without_kvm}. Their "
-            "times say nothing of this node; to try it all the same add --allow-emulation"
-        )

@@ -13,7 +13,7 @@ from base.files import write_atomically
 from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
-from runners.execution.engine import Engine, LocalEngine, check_emulation
+from runners.execution.engine import Engine, LocalEngine
 from runners.host.lock import NodeLock
 from runners.host.orphans import end_orphans
 from runners.host.privileges import invoking_uid
@@ -123,8 +123,12 @@ class Session:
                 f"--sysroot {root}: a recorded node runs nothing; see what it would run with "
                 f"`pinstudy plan {as_typed(study.path)} --sysroot {as_typed(root)}`"
             )
-        if study.vm:
-            check_emulation(machine.without_kvm, allow_emulation)
+        if machine.emulates(study) and not allow_emulation:
+            raise UserError(
+                "guests would be emulated here, instruction by instruction: "
+                f"{machine.without_kvm}. Their times say nothing of this node; to try it all the "
+                "same add --allow-emulation"
+            )
         folder = assignment.folder or results_folder(results, study, machine.node)
         read = [] if fresh else parts_of(folder / "records")
         summary = machine.summary(study, results, assignment, fresh)

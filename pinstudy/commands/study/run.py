@@ -50,14 +50,20 @@ def command(
     STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables,
     verdict, report and the node's facts go to results/<study>/<node>/.
     """
+    from base.errors import UserError
+    from base.text import as_typed
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
-    from runners.execution.engine import check_is_run_here
     from runners.study.machine import open_machine
     from runners.study.session import Session
 
     asked = load_study(study, repetitions)
-    check_is_run_here(asked, study)
+    if asked.spread:
+        it = as_typed(study)
+        raise UserError(
+            f"study {asked.name} is for a batch system (engine: batch): `pinstudy submit {it}` "
+            f"submits it, and `pinstudy status {it}` shows it"
+        )
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(machine, asked, results, fresh, allow_emulation)
     make_runs(session)
