@@ -23,6 +23,9 @@ from configs.schema.values import (
 
 RUNTIMES = ("none", "pthreads", "libgomp", "libomp", "other")
 STREAMS = ("stdout", "stderr")
+# Parts of an app's arguments that stand for the size's arguments and for the thread count.
+SIZE_PLACE = "{size}"
+THREADS_PLACE = "{threads}"
 # Loop schedules as OMP_SCHEDULE takes them: `dynamic`, `static,1`, `nonmonotonic:dynamic,4`.
 # Source: OpenMP 5.2, section 21.1.1 (OMP_SCHEDULE).
 SCHEDULE_KINDS = ("static", "dynamic", "guided", "auto")
@@ -189,7 +192,7 @@ class App:
         Arguments("the arguments, with {size} for those of the size"),
         "the program's arguments; `{size}` stands for those of the size, `{threads}` for the "
         "thread count",
-    ] = ("{size}",)
+    ] = (SIZE_PLACE,)
     metrics: Annotated[
         tuple[Metric, ...],
         Listed(Table(Metric, "a pattern and a unit")),
@@ -258,7 +261,7 @@ class App:
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
         """Refuse arguments, schedules and expected metrics that do not fit the app's own tables."""
-        if "{size}" not in values.get("arguments", App.arguments):
+        if SIZE_PLACE not in values.get("arguments", App.arguments):
             yield ("arguments",), "has no {size}, the place of the size's arguments"
         default, kinds = values.get("default_schedule"), values.get("schedules", ())
         if default is not None and kind_of(default) not in kinds:

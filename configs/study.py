@@ -51,7 +51,8 @@ LATENCY_PLANS = {
     "all": "every pair of CPUs",
     "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
 }
-WAIT_POLICIES = ("active", "passive", "runtime-default")
+RUNTIME_DEFAULT = "runtime-default"
+WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
 # Sleeping costs a wake-up. Spinning costs a whole time slice whenever the awaited thread shares the
 # CPU, which makes a run ten times longer on a busy node.
 DEFAULT_WAIT_POLICY = "passive"

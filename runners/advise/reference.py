@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from base.structure import InvalidError
 from base.text import plural, shown
 from configs.app import Schedule
-from configs.study import MAX_THREADS, WAIT_POLICIES
+from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from runners.advise.program import Program
 from runners.advise.request import Request
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
@@ -18,7 +18,6 @@ from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 DEFAULT_SCHEDULES = {"libgomp": "dynamic", "libomp": "static"}
 _PLACEMENTS = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET")
 _TAKEN_OVER = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
-_RUNTIME_DEFAULT = "runtime-default"
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,9 @@ def reference_of(
     schedule, told = _schedule(program, bool(request.schedules), environment)
     wait_policy = environment.get("OMP_WAIT_POLICY", "").strip().lower()
     if wait_policy not in WAIT_POLICIES:
-        wait_policy = _RUNTIME_DEFAULT
+        wait_policy = RUNTIME_DEFAULT
     lines = [f"{plural(threads, 'thread')} under the OS scheduler: {why}", *told]
-    if wait_policy != _RUNTIME_DEFAULT:
+    if wait_policy != RUNTIME_DEFAULT:
         lines.append(f"threads that wait are {wait_policy}: your OMP_WAIT_POLICY")
     return Reference(threads, schedule, wait_policy, (*lines, *_left_out(environment)))
 

@@ -12,7 +12,7 @@ from typing import Any
 from base.errors import UserError
 from base.structure import InvalidError, Kind
 from base.text import shown, unknown_word
-from configs.app import Schedule
+from configs.app import THREADS_PLACE, Schedule
 from configs.repetitions import BETTER, MAX_RACE_RUNS, MIN_RACE_RUNS, RACE_OF
 from configs.schema.values import (
     Arguments,
@@ -32,7 +32,6 @@ METRIC = "metric"
 # A longer run is taken to hang, unless --limit says otherwise.
 DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
-_THREADS_PLACE = "{threads}"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
 
@@ -85,7 +84,7 @@ class Request:
     @property
     def takes_threads(self) -> bool:
         """Whether an argument contains `{threads}`, the thread count."""
-        return any(_THREADS_PLACE in argument for argument in self.arguments)
+        return any(THREADS_PLACE in argument for argument in self.arguments)
 
     @property
     def typed(self) -> str:

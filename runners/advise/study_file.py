@@ -13,7 +13,7 @@ import yaml
 
 from base.errors import UserError
 from base.text import one_line
-from configs.app import kind_of
+from configs.app import SIZE_PLACE, THREADS_PLACE, kind_of
 from configs.schema.document import MAX_BYTES
 from configs.schema.values import MAX_TEXT_CHARACTERS
 from runners.advise.candidates import Field, Group
@@ -30,7 +30,6 @@ SIZE = "given"
 _MAX_NAME = 40
 # A longer title ends with one more character, an ellipsis.
 _MAX_TITLE = MAX_TEXT_CHARACTERS - 1
-_SIZE_PLACE, _THREADS_PLACE = "{size}", "{threads}"
 # Keys of a race that change no run: a search may resume with other values of them.
 _CHANGEABLE = ("within", "runs")
 
@@ -181,16 +180,16 @@ def _split(request: Request) -> tuple[list[str], list[str]]:
     """
     given = list(request.arguments)
     if not request.takes_threads:
-        return [_SIZE_PLACE], given
-    literal = [index for index, argument in enumerate(given) if argument == _SIZE_PLACE]
+        return [SIZE_PLACE], given
+    literal = [index for index, argument in enumerate(given) if argument == SIZE_PLACE]
     first, last = (literal[0], literal[-1] + 1) if literal else (len(given), len(given))
     of_size = given[first:last]
-    if any(_THREADS_PLACE in argument for argument in of_size):
+    if any(THREADS_PLACE in argument for argument in of_size):
         raise UserError(
-            f"the program's arguments: {_THREADS_PLACE} between two of {_SIZE_PLACE} cannot be "
+            f"the program's arguments: {THREADS_PLACE} between two of {SIZE_PLACE} cannot be "
             "told apart; put the command into a script"
         )
-    return [*given[:first], _SIZE_PLACE, *given[last:]], of_size
+    return [*given[:first], SIZE_PLACE, *given[last:]], of_size
 
 
 def _entry(app: Document, program: Program, group: Group) -> Document:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import format_cpulist
+from configs.app import SIZE_PLACE, THREADS_PLACE
+from configs.study import RUNTIME_DEFAULT
 from runners.plan.case import Case
 
 REMOVED_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIKWID_")
@@ -84,10 +86,10 @@ def program_arguments(case: Case) -> list[str]:
     """
     arguments: list[str] = []
     for argument in case.app.arguments:
-        if argument == "{size}":
+        if argument == SIZE_PLACE:
             arguments.extend(case.size.arguments)
         else:
-            arguments.append(argument.replace("{threads}", str(case.threads)))
+            arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
     return arguments + _placement_arguments(case)
 
 
@@ -112,7 +114,7 @@ def openmp_variables(case: Case) -> dict[str, str]:
         "OMP_DYNAMIC": "false",
         "OMP_SCHEDULE": case.schedule,
     }
-    if case.wait_policy != "runtime-default":
+    if case.wait_policy != RUNTIME_DEFAULT:
         variables["OMP_WAIT_POLICY"] = case.wait_policy
     if case.mechanism == "omp-places":
         variables["OMP_PLACES"] = places_of(case.mapping.binding, case.cpus)
