@@ -48,6 +48,32 @@ def test_this_nodes_pairs_are_measured_told_and_drawn(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("options", "status"), [([], 0), (["--json"], 1)])
+def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
+    tmp_path: Path, options: list[str], status: int
+) -> None:
+    need_program_and_two_cpus()
+    two = sorted(os.sched_getaffinity(0))[:2]
+    (tmp_path / "lacking").mkdir()
+    (tmp_path / "lacking" / "scipy.py").write_text("raise ImportError('no scipy here')")
+    asked = ("--cpus", f"{two[0]},{two[1]}", "--precision", "none", *options)
+    done = subprocess.run(
+        argv("latency", *asked),
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "lacking")},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
+
+    assert done.returncode == status, done.stderr
+    (file,) = tmp_path.glob("results/latency/*/latency.json")
+    said = done.stderr.splitlines()[-1]
+    assert "no scipy here; where numpy, pandas, scipy and matplotlib are installed" in said
+    assert said.endswith(f"pinstudy latency --from {file.relative_to(tmp_path)}")
+
+
 def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:
     file = write_latency_file(tmp_path, content_of(PLANTED["hybrid"]))
     before = file.read_bytes()

@@ -81,7 +81,7 @@ def command(
     Heat map, clusters, the best partner of each CPU and ready OMP_PLACES go to
     results/latency/<node>/, or to --into.
     """
-    from base.errors import UserError
+    from base.errors import StudyError, UserError
     from configs.schema.values import share_option
     from pinstudy.progress import PairProgress
     from runners.host.orphans import end_orphans
@@ -120,11 +120,14 @@ def command(
         _show(path, folder, as_json)
     except ImportError as error:
         reason = " ".join(str(error).split())[:200]
-        say(
+        missing = (
             f"no heat map: {reason}; where numpy, pandas, scipy and matplotlib are installed: "
-            f"pinstudy latency --from {path}",
-            err=True,
+            f"pinstudy latency --from {path}"
         )
+        # The findings are what --json is for.
+        if as_json:
+            raise StudyError(missing) from None
+        say(missing, err=True)
 
 
 def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: bool) -> None:
