@@ -37,7 +37,7 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
     else:
         reasons = (limit.get("reason") for limit in limits)
         unavailable["power_limits"] = next(filter(None, reasons), "none is named PL1 or PL2")
-    return Reading(state.fields | fields, state.unavailable | unavailable)
+    return state | Reading(fields, unavailable)
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
