@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from configs.study import AppChoice, Study
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 
@@ -53,12 +52,3 @@ class LocalEngine:
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""
-
-
-def without_estimates(study: Study) -> Study:
-    """Return the study without its apps' time estimates: emulation takes many times as long."""
-
-    def unknown(choice: AppChoice) -> AppChoice:
-        return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
-
-    return replace(study, apps=tuple(unknown(choice) for choice in study.apps))

@@ -11,8 +11,7 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.site import Site
-from configs.study import CURRENT_GOVERNOR, Study
-from runners.execution.engine import without_estimates
+from configs.study import CURRENT_GOVERNOR, AppChoice, Study
 from runners.host.program_files import ProgramReader
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.node.node import Node, open_node, whole_node
@@ -60,7 +59,7 @@ class Machine:
         """Return the study's cases as this node can run them."""
         emulated = self.emulates(study)
         find = partial(self._find_program, find_emulated_program if emulated else find_program)
-        asked = without_estimates(study) if emulated else study
+        asked = _without_estimates(study) if emulated else study
         return make_plan(
             asked, self.node.topology, find, self.tools, self._governor_problem, emulated
         )
@@ -204,3 +203,12 @@ def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> 
 def results_folder(results: Path, study: Study, node: Node) -> Path:
     """Return where a study's results on a node are kept."""
     return results / study.name / node.node_id
+
+
+def _without_estimates(study: Study) -> Study:
+    """Return the study without its apps' time estimates: emulation takes many times as long."""
+
+    def unknown(choice: AppChoice) -> AppChoice:
+        return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
+
+    return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
