@@ -21,7 +21,7 @@ from runners.plan.selection import CannotMapError, describe, resolve_cpus
 # A block of so many runs fits into the minutes that a user gives.
 MAX_CANDIDATES = 56
 # Mappings that are reported when a node cannot do them, and what each is for.
-_TOLD = {
+_REPORTED = {
     "pcores-set": "P-cores alone",
     "ecores-set": "E-cores alone",
     "siblings-pin": "SMT siblings",
@@ -106,7 +106,7 @@ class NodeContext:
 
 
 def make_field(
-    ground: NodeContext,
+    context: NodeContext,
     threads: int,
     asked: Sequence[int] | None,
     schedules: Sequence[str],
@@ -119,21 +119,21 @@ def make_field(
     those that the topology suggests. The least promising candidates beyond `most` are left out.
     """
     groups: list[Group] = []
-    left_out = _cannot(ground)
-    if ground.runtime == "none" and asked not in (None, (1,)):
+    left_out = _impossible(context)
+    if context.runtime == "none" and asked not in (None, (1,)):
         left_out.append("other thread counts: the program has one thread")
-    if ground.runtime == "none" and len(schedules) > 1:
+    if context.runtime == "none" and len(schedules) > 1:
         left_out.append("other schedules: the program has one thread")
         schedules = schedules[:1]
     taken: set[object] = set()
-    for one in _wanted(ground, threads, asked):
-        placed = _placed(ground, one, taken)
-        few = len(ground.topology.allowed)
+    for one in _wanted(context, threads, asked):
+        placed = _placed(context, one, taken)
+        few = len(context.topology.allowed)
         if one.threads == threads > few:
-            placed = [PlacedMapping(ground.mappings[SCHEDULER], ground.topology.allowed)]
+            placed = [PlacedMapping(context.mappings[SCHEDULER], context.topology.allowed)]
         elif one.threads > few:
             left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(few, 'CPU')}")
-        groups += _groups(one, placed, schedules, ground.topology)
+        groups += _groups(one, placed, schedules, context.topology)
     kept = _first_of(groups, schedules[0], most)
     if cut := Field(tuple(groups)).size - Field(tuple(kept)).size:
         left_out.append(
@@ -143,10 +143,10 @@ def make_field(
     return Field(tuple(kept), tuple(left_out))
 
 
-def _wanted(ground: NodeContext, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
+def _wanted(context: NodeContext, threads: int, asked: Sequence[int] | None) -> list[Suggestion]:
     """Return the thread counts to try, the reference's first."""
-    topology = ground.topology
-    if ground.runtime == "none":
+    topology = context.topology
+    if context.runtime == "none":
         return [any_threads(topology, 1, "the program has one thread")]
     if asked is None:
         found = suggestions(topology)
@@ -157,19 +157,19 @@ def _wanted(ground: NodeContext, threads: int, asked: Sequence[int] | None) -> l
     if not first and asked is None:
         first = [any_threads(topology, threads, "what you have now")]
     elif not first:
-        first = [Suggestion(threads, "what you have now", (SCHEDULER,))]
+        first = [_suggest(threads, "what you have now")]
     return [*first, *(one for one in found if one.threads != threads)]
 
 
-def _placed(ground: NodeContext, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
+def _placed(context: NodeContext, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
     """Return a thread count's mappings that the node can do, and whose placement is not `taken`."""
     found = []
     for name in one.mappings:
         try:
-            placed = ground.place(name, one.threads)
+            placed = context.place(name, one.threads)
         except CannotMapError:
             continue
-        same = (one.threads, *_identity(placed, one.threads, ground.topology))
+        same = (one.threads, *_identity(placed, one.threads, context.topology))
         if same not in taken:
             taken.add(same)
             found.append(placed)
@@ -229,24 +229,24 @@ def _first_of(groups: Sequence[Group], schedule: str, most: int) -> list[Group]:
     return found
 
 
-def _cannot(ground: NodeContext) -> list[str]:
+def _impossible(context: NodeContext) -> list[str]:
     """Return lines that say what this node cannot do at all."""
     reasons: dict[str, list[str]] = {}
-    for name, what in _TOLD.items():
-        if why := describe(ground.mappings[name], ground.topology)[1]:
+    for name, what in _REPORTED.items():
+        if why := describe(context.mappings[name], context.topology)[1]:
             reasons.setdefault(why, []).append(what)
-    if not ground.topology.hybrid:
-        reasons = {why: what for why, what in reasons.items() if what != [_TOLD["ecores-set"]]}
-        kind = ground.topology.kinds[0].name
+    if not context.topology.hybrid:
+        reasons = {why: what for why, what in reasons.items() if what != [_REPORTED["ecores-set"]]}
+        kind = context.topology.kinds[0].name
         reasons[f"the node has one core kind ({kind})"] = ["some core kinds alone"]
     for binding in ("set", "pin"):
         try:
-            ground.place(f"cores-{binding}", 1)
+            context.place(f"cores-{binding}", 1)
         except CannotMapError as reason:
             reasons.setdefault(str(reason), []).append(f"every {binding} of CPUs")
     lines = [f"{', '.join(what)}: {why}" for why, what in reasons.items()]
-    low = [cpu for kind in ground.topology.kinds if kind.name == "LP-E" for cpu in kind.cpus]
-    if low and has_e_cores(ground.topology):
+    low = [cpu for kind in context.topology.kinds if kind.name == "LP-E" for cpu in kind.cpus]
+    if low and has_e_cores(context.topology):
         lines.append(f"LP-E-cores alone (CPUs {format_cpulist(low)}): too slow to be suggested")
     return lines
 
@@ -290,7 +290,12 @@ def any_threads(topology: Topology, threads: int, why: str, widest: bool = True)
     if topology.hybrid and not has_e_cores(topology):
         names = tuple(_SMALL.get(name, name) for name in names)
     scheduled = tuple(name for name in _WITH_SCHEDULES if widest or name != SCHEDULER)
-    return Suggestion(threads, why, (SCHEDULER, *names), scheduled)
+    return _suggest(threads, why, *names, on=scheduled)
+
+
+def _suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
+    """Return a suggestion whose first mapping leaves the threads to the OS scheduler."""
+    return Suggestion(threads, why, (SCHEDULER, *names), on)
 
 
 def has_e_cores(topology: Topology) -> bool:
@@ -300,60 +305,54 @@ def has_e_cores(topology: Topology) -> bool:
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
     """Yield the suggestions for a node with several core kinds."""
-
-    def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
-        return Suggestion(threads, why, (SCHEDULER, *names), on)
-
     cores, both = _count("cores", topology), _count("mixed", topology)
     small, name = ("ecores", "E-core") if has_e_cores(topology) else ("lpecores", "LP-E-core")
     p_cores, e_cores = _count("pcores", topology), _count(small, topology)
-    yield suggest(len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", on=_WITH_SCHEDULES)
-    yield suggest(cores, "one a core", "cores-pin", "cores-set", on=("cores-pin",))
-    yield suggest(both, "one a P- or E-core", "mixed-pin", "mixed-set")
-    yield suggest(p_cores, "one a P-core", "pcores-pin", "pcores-set", "mixed-pin")
-    yield suggest(
+    yield _suggest(
+        len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", on=_WITH_SCHEDULES
+    )
+    yield _suggest(cores, "one a core", "cores-pin", "cores-set", on=("cores-pin",))
+    yield _suggest(both, "one a P- or E-core", "mixed-pin", "mixed-set")
+    yield _suggest(p_cores, "one a P-core", "pcores-pin", "pcores-set", "mixed-pin")
+    yield _suggest(
         _count("pcpus", topology),
         "all CPUs of the P-cores",
         *("pcpus-pin", "pcpus-set", "siblings-pin"),
     )
-    yield suggest(
+    yield _suggest(
         _count("half-clusters", topology),
         "one a core in half of the clusters",
         *("half-clusters-pin", "half-clusters-set"),
     )
-    yield suggest(e_cores, f"one an {name}", f"{small}-pin", f"{small}-set", "cores-pin")
-    yield suggest(cores // 2, "half as many as cores", "cores-pin", "mixed-pin")
-    yield suggest(cores // 4, "a quarter as many as cores", "cores-pin", "pcores-set")
+    yield _suggest(e_cores, f"one an {name}", f"{small}-pin", f"{small}-set", "cores-pin")
+    yield _suggest(cores // 2, "half as many as cores", "cores-pin", "mixed-pin")
+    yield _suggest(cores // 4, "a quarter as many as cores", "cores-pin", "pcores-set")
     yield from _one_thread(topology, "pcores-pin", f"{small}-set")
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
     """Yield the suggestions for a node with one core kind."""
-
-    def suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
-        return Suggestion(threads, why, (SCHEDULER, *names), on)
-
     cores = _count("cores", topology)
     everything = len(topology.allowed)
-    yield suggest(
+    yield _suggest(
         everything, "all CPUs", "cores-pin", "compact-pin", "spread-pin", on=_WITH_SCHEDULES
     )
-    yield suggest(cores, "one a core", "cores-pin", "cores-set", "spread-pin", on=(SCHEDULER,))
-    yield suggest(
+    yield _suggest(cores, "one a core", "cores-pin", "cores-set", "spread-pin", on=(SCHEDULER,))
+    yield _suggest(
         _count("half-clusters", topology),
         "one a core in half of the clusters",
         *("half-clusters-pin", "half-clusters-set"),
     )
-    yield suggest(
+    yield _suggest(
         cores // 2, "half as many as cores", "cores-pin", "cores-set", "spread-pin", "compact-pin"
     )
-    yield suggest(cores // 4, "a quarter as many as cores", "cores-pin", "spread-pin")
+    yield _suggest(cores // 4, "a quarter as many as cores", "cores-pin", "spread-pin")
     yield from _one_thread(topology, "cores-pin")
 
 
 def _one_thread(topology: Topology, *names: str) -> Iterator[Suggestion]:
     if len(topology.allowed) <= FEW_CPUS:
-        yield Suggestion(1, "one thread", (SCHEDULER, *names))
+        yield _suggest(1, "one thread", *names)
 
 
 def _count(selection: str, topology: Topology) -> int:
