@@ -11,9 +11,6 @@ from runners.advise.elf import NotLookedIntoError, dynamic_names
 from runners.host.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_among
 from runners.host.program_files import loaded_libraries
 
-# Whether loops take their schedule from OMP_SCHEDULE.
-LOOPS = ("yes", "maybe", "no")
-
 # A program with more libraries than this is not looked into further.
 MAX_LIBRARIES = 200
 
@@ -39,8 +36,9 @@ class Program:
     """A program as its files show it.
 
     `runtime` is a word of configs.app.RUNTIMES: `none` when it surely starts neither threads nor
-    programs, `other` when it is not known what runs its threads. `loops` is a word of LOOPS.
-    `runtime_said` and `loops_said` are a line on each, with the evidence.
+    programs, `other` when it is not known what runs its threads. `loops` says whether loops
+    take their schedule from OMP_SCHEDULE: `yes`, `maybe` or `no`. `runtime_said` and `loops_said`
+    are a line on each, with the evidence.
     """
 
     path: Path
