@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from base.shortage import ShortageError, is_shortage, tells_of_shortage
+from base.shortage import ShortageError, is_shortage, reports_shortage
 from base.text import one_line, printable
 
 # These commands do little more than load libraries; one that needs this long hangs.
@@ -121,8 +121,8 @@ def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> C
     if problem:
         _kill(process)
         return CommandResult(shown, problem=problem)
-    printed, said = (text.decode(errors="replace") for text in (stdout, stderr))
-    return CommandResult(shown, process.returncode, printed, said)
+    printed, errors = (text.decode(errors="replace") for text in (stdout, stderr))
+    return CommandResult(shown, process.returncode, printed, errors)
 
 
 def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float) -> str:
@@ -171,7 +171,7 @@ def ask(
         return None
     if answer.status not in statuses:
         lines = answer.stderr.splitlines()
-        if lines and tells_of_shortage(lines[-1]):
+        if lines and reports_shortage(lines[-1]):
             raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
         return None
     return answer.stdout + (answer.stderr if with_stderr else "")

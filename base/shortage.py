@@ -51,10 +51,10 @@ def shortage_of(error: BaseException) -> str:
             return f"a run could not be started, or not be watched: {error.strerror}"
         return ""
     text = str(error)
-    return text if tells_of_shortage(text) else ""
+    return text if reports_shortage(text) else ""
 
 
-def tells_of_shortage(text: str) -> bool:
+def reports_shortage(text: str) -> bool:
     """Return whether a message reports that a process, an open file or memory was refused."""
     return any(word in text for word in _WORDS)
 
@@ -70,6 +70,6 @@ def shortage_in(exec_errno: int | None, status: int | None, stderr: str) -> str:
         return ""
     starts = (_LOADER,) if status == _LOADER_STATUS else _NO_THREAD
     for line in stderr.splitlines():
-        if any(start in line for start in starts) and tells_of_shortage(line):
+        if any(start in line for start in starts) and reports_shortage(line):
             return f"the program could not go on: {line.strip()}"
     return ""

@@ -77,7 +77,7 @@ class Kind(ABC):
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema (draft 7) of values of this kind."""
 
-    def refuse(self, value: object) -> InvalidError:
+    def mismatch(self, value: object) -> InvalidError:
         """Return the error for a value that is not of this kind."""
         return InvalidError(f"{shown(value)} is not {self.expected}")
 
@@ -93,7 +93,7 @@ class Called:
 class Without:
     """The documentation of a key that is left out, where the default does not show it."""
 
-    told: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def keys_of(table: type) -> tuple[Key, ...]:
                 field=field.name,
                 kind=kinds[0],
                 meaning=next((note for note in notes if isinstance(note, str)), ""),
-                without=next((note.told for note in notes if isinstance(note, Without)), ""),
+                without=next((note.text for note in notes if isinstance(note, Without)), ""),
                 default=field.default if made is MISSING else made(),
             )
         )
@@ -177,7 +177,7 @@ class Table(Kind):
     def values(self, value: object, **known: object) -> tuple[dict[str, Any], Mistakes]:
         """Return the valid values by field, and all mistakes."""
         if not isinstance(value, dict):
-            raise self.refuse(value)
+            raise self.mismatch(value)
         keys = [key for key in keys_of(self.declared) if key.field not in known]
         values, mistakes = dict(known), []
         for key in keys:
@@ -286,7 +286,7 @@ class ByName(Kind):
     def decode(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
         """Return what the values mean, by their names."""
         if not isinstance(value, dict) or not 0 < len(value) <= MAX_ITEMS:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         loaded, mistakes = _each(value.items(), self._decode)
         mistakes += [
             ((name,), AtKey(f"{shown(name)} is not a name: {NAME_RULE}"))

@@ -43,8 +43,8 @@ def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = 
     assert isinstance(asked, Repetitions)
     values |= {"repetitions": asked.most, "precision": asked.precision, "race": asked.race}
     # The copy of the file beside the results must state the other number.
-    told = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
-    study = Study(**values, path=path, source=told.encode() + data)
+    note = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
+    study = Study(**values, path=path, source=note.encode() + data)
     return replace(study, digest=study_digest(study))
 
 

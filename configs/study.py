@@ -125,7 +125,7 @@ class _Memory(Kind):
         """Return the MiB."""
         match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
         if match is None:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         mebibytes = int(match[1]) * (1024 if match[2] == "GiB" else 1)
         if not MIN_MIB <= mebibytes <= MAX_MIB:
             raise InvalidError(f"{shown(value)} is not from {MIN_MIB} MiB to 64 TiB")
@@ -142,7 +142,7 @@ class _TemperatureDifference(Kind):
         """Return the kelvins."""
         match = _KELVIN.fullmatch(value.strip()) if isinstance(value, str) else None
         if match is None:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         kelvins = float(match[1])
         if not 0 < kelvins <= MAX_WITHIN_K:
             raise InvalidError(f"{shown(value)} is not more than 0 K and at most 80 K")

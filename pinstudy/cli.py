@@ -164,7 +164,7 @@ _A_MOMENT_S = 0.01
 
 # Errors that are no fault of pinstudy, wherever they come up: a full or failing disk, a folder that
 # is gone or may not be entered, a limit of the user.
-_REFUSED = (
+_HOST_ERRORS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.ESTALE),
     *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
     *(errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
@@ -236,11 +236,11 @@ def _run() -> None:
         _drop_output()
         sys.exit(1)
     except OSError as error:
-        if error.errno not in _REFUSED:
+        if error.errno not in _HOST_ERRORS:
             raise
         _drop_output()
         with suppress(OSError):
-            click.echo(f"pinstudy: {printable(_told(error))}", err=True)
+            click.echo(f"pinstudy: {printable(_message(error))}", err=True)
         sys.exit(1)
 
 
@@ -250,6 +250,6 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(error: OSError) -> str:
+def _message(error: OSError) -> str:
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
     return f"{where}{error.strerror or error}"

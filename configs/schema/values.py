@@ -39,7 +39,7 @@ class Text(Kind):
     def decode(self, value: Any) -> str:  # noqa: ANN401
         """Return the text."""
         if not isinstance(value, str):
-            raise self.refuse(value)
+            raise self.mismatch(value)
         if not value.strip() or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
             raise InvalidError(
                 f"{shown(value)} is not {self.expected}: one line of 1 to {MAX_TEXT_CHARACTERS} "
@@ -97,9 +97,9 @@ class Count(Kind):
     def decode(self, value: Any) -> int:  # noqa: ANN401
         """Return the number."""
         if not isinstance(value, str) or not _WHOLE_NUMBER.fullmatch(value):
-            raise self.refuse(value)
+            raise self.mismatch(value)
         if not self.least <= int(value) <= self.most:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         return int(value)
 
     def schema(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Flag(Kind):
     def decode(self, value: Any) -> bool:  # noqa: ANN401
         """Return whether it is true."""
         if not isinstance(value, str) or value.lower() not in _TRUTH:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         return _TRUTH[value.lower()]
 
     def schema(self) -> dict[str, Any]:
@@ -128,10 +128,10 @@ class Range(Kind):
         """Return both ends."""
         match = _RANGE.fullmatch(value) if isinstance(value, str) else None
         if match is None:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         low, high = float(match["low"]), float(match["high"] or match["low"])
         if not isfinite(low) or not isfinite(high):
-            raise self.refuse(value)
+            raise self.mismatch(value)
         if low > high:
             raise InvalidError(f"{shown(value)} ends below its beginning")
         return low, high
@@ -152,13 +152,13 @@ class Duration(Kind):
     def decode(self, value: Any) -> float:  # noqa: ANN401
         """Return the seconds."""
         if not isinstance(value, str):
-            raise self.refuse(value)
+            raise self.mismatch(value)
         try:
             seconds = parse_duration(value)
         except ValueError as error:
             raise InvalidError(f"{shown(value)} {error}") from None
         if not self.least <= seconds <= self.most:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         return seconds
 
     def schema(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Percentage(Kind):
         except ValueError as error:
             raise InvalidError(str(error)) from None
         if share is None:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         return share
 
     def schema(self) -> dict[str, Any]:
@@ -191,10 +191,10 @@ class Arguments(Kind):
         """Return the arguments."""
         if isinstance(value, str):
             if _UNTOLD.search(value):
-                raise self.refuse(value)
+                raise self.mismatch(value)
             return tuple(split_words(value))
         if not isinstance(value, list) or len(value) > MAX_ITEMS:
-            raise self.refuse(value)
+            raise self.mismatch(value)
         mistakes = [
             ((index,), f"{shown(item)} is not an argument; put an empty one in quotes")
             for index, item in enumerate(value)
@@ -248,7 +248,7 @@ class CpuList(Kind):
     def decode(self, value: Any) -> tuple[int, ...]:  # noqa: ANN401
         """Return the numbers, sorted."""
         if not isinstance(value, str) or not value.strip():
-            raise self.refuse(value)
+            raise self.mismatch(value)
         try:
             return parse_cpulist(value)
         except ValueError as error:

@@ -30,7 +30,7 @@ class Digits(Kind):
 
     def decode(self, value: Any) -> int:  # noqa: ANN401
         if not isinstance(value, str) or not value.isdecimal():
-            raise self.refuse(value)
+            raise self.mismatch(value)
         return int(value)
 
     def schema(self) -> dict[str, Any]:

@@ -160,8 +160,8 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     from runners.records.reader import read_records
     from runners.study.session import Session
 
-    path, told = write_search(search, results, fresh)
-    for line in told:
+    path, notes = write_search(search, results, fresh)
+    for line in notes:
         say(f"pinstudy: {line}", err=True)
     session = Session.begin(machine, load_study(path), results, fresh)
     if not as_json:
