@@ -136,14 +136,8 @@ class PlanSummary:
         lines.append(self._amount_line())
         return lines
 
-    def precision_lines(self) -> list[str]:
-        """Return in lines how precisely the cases are known; none without a `precision`."""
-        return precision_lines(self.plan, self.history)
-
     def as_json(self) -> dict[str, Any]:
         """Return the summary as plain data, tables and rows in the order of the study."""
-        done, most = self.done, self._most
-        fewest = self._fewest if self._may_end_early else most
         return {
             "study": self.study.name,
             "study_digest": self.study.digest,
@@ -154,12 +148,12 @@ class PlanSummary:
             "seed": self.study.seed,
             "cases": len(self.plan.cases),
             "skipped": len(self.plan.skipped),
-            "runs": done + len(most),
-            "runs_left": len(most),
-            "runs_left_least": len(fewest),
-            "baselines": self._baselines(most),
-            "expected_s": self._seconds(most),
-            "expected_least_s": self._seconds(fewest),
+            "runs": self.runs,
+            "runs_left": self.left,
+            "runs_left_least": self.left_least,
+            "baselines": self.baselines,
+            "expected_s": self.left_s,
+            "expected_least_s": self.left_least_s,
             "tables": self.tables(),
         }
 
@@ -173,23 +167,18 @@ class PlanSummary:
         return [{"title": _title(some[0]), "rows": some} for some in tables.values()]
 
     @property
-    def _may_end_early(self) -> bool:
-        return bool(self.study.precision or self.study.race)
-
-    @property
     def _repetitions(self) -> str:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
         return f"{wanted.least} to {most}, {said(wanted)}," if wanted else most
 
     def _amount_line(self) -> str:
-        done, most = self.done, self._most
-        fewest = self._fewest if self._may_end_early else most
-        runs = _range(str(done + len(fewest)), plural(done + len(most), "run"))
+        done, most_s = self.done, duration(self.left_s)
+        runs = _range(str(done + self.left_least), plural(done + self.left, "run"))
         already = f", {done} of them done already" if done else ""
-        time = _range(duration(self._seconds(fewest)), duration(self._seconds(most)))
+        time = _range(duration(self.left_least_s), most_s)
         if self.study.race and self.study.race.within_s is not None:
             # Most races end long before.
-            time = f"at most {duration(self._seconds(most))}"
+            time = f"at most {most_s}"
         return f"{runs}{already}; expected time: {time}"
 
     def _baseline_line(self, wanted: Baseline) -> str:

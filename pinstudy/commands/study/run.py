@@ -56,6 +56,7 @@ def command(
     from pinstudy.study_run import make_runs, show_outcome
     from runners.study.machine import open_machine
     from runners.study.session import Session
+    from runners.study.summary import precision_lines
 
     asked = load_study(study, repetitions)
     if asked.spread:
@@ -67,7 +68,7 @@ def command(
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     session = Session.begin(machine, asked, results, fresh, allow_emulation)
     make_runs(session)
-    for line in session.summary.precision_lines():
+    for line in precision_lines(session.summary.plan, session.summary.history):
         say(line)
     show_outcome(session.folder, report)
     session.raise_if_failed()

@@ -15,7 +15,7 @@ from configs.study import Baseline, Study
 from runners.plan.order import PlannedRun
 from runners.study.machine import open_machine
 from runners.study.schedule import RaceSchedule
-from runners.study.summary import PlanSummary
+from runners.study.summary import PlanSummary, precision_lines
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.trees import build_tree
@@ -143,7 +143,7 @@ def test_a_plain_number_is_told_as_ever(tmp_path: Path) -> None:
     assert "70 cases, 10 repetitions and 1 warm-up run of each" in first
     assert last == f"770 runs; expected time: {duration(found.left_s)}"
     assert found.as_json()["repetition_rule"] is None
-    assert found.precision_lines() == []
+    assert precision_lines(found.plan, found.history) == []
 
 
 @pytest.mark.parametrize("energy", [True, False])
