@@ -10,16 +10,14 @@ import os
 import select
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from dataclasses import asdict, is_dataclass, replace
+from functools import cache
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.cpulist import MAX_CPU, parse_cpulist
 from base.text import shown
 from runners.execution.execute import Observation
-from runners.execution.placement import Stay, ThreadTrace
-from runners.execution.witness import Ending
-from runners.measure.conditions.overhead import HarnessCost
 from runners.plan.command_line import Launch
 
 _Kind = TypeVar("_Kind")
@@ -28,6 +26,13 @@ _Kind = TypeVar("_Kind")
 SAY_LIMIT_S = 60.0
 # Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
+_MAX_COUNT = 2**62
+# The largest numbers of fields that are no mere counts.
+_MOST = {
+    **dict.fromkeys(("wait_status", "exec_errno"), 0xFFFF),
+    **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus"), MAX_CPU),
+}
+_hints = cache(get_type_hints)
 
 
 class BrokenLineError(Exception):
@@ -90,42 +95,17 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return message
 
 
-def launch_message(launch: Launch) -> dict[str, Any]:
-    """Return a launch as a message."""
-    return asdict(launch)
-
-
 def read_launch(message: dict[str, Any]) -> Launch:
     """Return the launch of a message."""
-    return Launch(
-        launcher=tuple(message["launcher"]),
-        program=tuple(message["program"]),
-        environment=dict(message["environment"]),
-        set_variables=dict(message["set_variables"]),
-        removed_variables=tuple(message["removed_variables"]),
-    )
+    launch: Launch = _decoded(Launch, message)
+    return launch
 
 
 def observation_message(seen: Observation) -> dict[str, Any]:
-    """Return an observation as a message; the CPUs seen are strings, as all keys in JSON."""
+    """Return an observation as a message."""
+    # Not asdict, which would count the pairs of a Counter.
     threads = [
-        {
-            "tid": trace.tid,
-            "pid": trace.pid,
-            "stays": [
-                {
-                    "allowed": stay.allowed,
-                    "looks": stay.looks,
-                    "seen": {str(cpu): looks for cpu, looks in stay.seen.items()},
-                    "cpu_s": stay.cpu_s,
-                }
-                for stay in trace.stays
-            ],
-            "first_look": trace.first_look,
-            "last_look": trace.last_look,
-            "gone_s": trace.gone_s,
-        }
-        for trace in seen.threads
+        vars(trace) | {"stays": [vars(stay) for stay in trace.stays]} for trace in seen.threads
     ]
     return asdict(replace(seen, threads=())) | {"threads": threads}
 
@@ -133,73 +113,28 @@ def observation_message(seen: Observation) -> dict[str, Any]:
 def read_observation(message: Any) -> Observation:  # noqa: ANN401 - whatever the guest says
     """Return the observation of a message; raises BrokenLineError when it holds none."""
     try:
-        return _read_observation(message)
+        seen: Observation = _decoded(Observation, message)
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise BrokenLineError(f"sent no observation: {error!r}") from error
+    return seen
 
 
-def _read_observation(message: dict[str, Any]) -> Observation:
-    cost = message["cost"]
-    return Observation(
-        ending=_ending(message["ending"]),
-        timed_out=_is(bool, message["timed_out"]),
-        stdout=_is(str, message["stdout"]),
-        stderr=_is(str, message["stderr"]),
-        threads=tuple(_trace(trace) for trace in _is(list, message["threads"])),
-        looks=_count(message["looks"]),
-        perf_output=_is(str, message["perf_output"]),
-        perf_problem=_is(str, message["perf_problem"]),
-        perf_command=tuple(_is(str, word) for word in _is(list, message["perf_command"])),
-        cost=None
-        if cost is None
-        else HarnessCost(
-            _seconds(cost["cpu_s"]), _count(cost["context_switches"]), _cpus(cost["cpus"])
-        ),
-        hotplugged_cpus=_cpus(message["hotplugged_cpus"]),
-        unmet=_or_none(_count, message["unmet"]),
-        overflowed=_is(bool, message["overflowed"]),
-    )
-
-
-def _ending(said: dict[str, Any]) -> Ending:
-    failed = said["exec_errno"]
-    return Ending(
-        wait_status=_count(said["wait_status"], 0xFFFF),
-        elapsed_s=_seconds(said["elapsed_s"]),
-        user_s=_or_none(_seconds, said["user_s"]),
-        system_s=_or_none(_seconds, said["system_s"]),
-        max_rss_bytes=_or_none(_count, said["max_rss_bytes"]),
-        exec_errno=None if failed is None else _count(failed, 0xFFFF),
-        cpu_s=_or_none(_seconds, said["cpu_s"]),
-    )
-
-
-def _trace(said: dict[str, Any]) -> ThreadTrace:
-    return ThreadTrace(
-        tid=_count(said["tid"]),
-        pid=_count(said["pid"]),
-        stays=[_stay(stay) for stay in _is(list, said["stays"])],
-        first_look=_count(said["first_look"]),
-        last_look=_count(said["last_look"]),
-        gone_s=_seconds(said["gone_s"]),
-    )
-
-
-def _stay(said: dict[str, Any]) -> Stay:
-    return Stay(
-        allowed=_cpus(said["allowed"]),
-        looks=_count(said["looks"]),
-        seen=Counter({_cpu(cpu): _count(looks) for cpu, looks in said["seen"].items()}),
-        cpu_s=_seconds(said["cpu_s"]),
-    )
-
-
-def _or_none(read: Callable[[object], _Kind], value: object) -> _Kind | None:
-    return None if value is None else read(value)
-
-
-def _cpus(said: object) -> tuple[int, ...]:
-    return tuple(_count(cpu, MAX_CPU) for cpu in _is(list, said))
+def _decoded(kind: Any, said: Any, name: str = "") -> Any:  # noqa: ANN401 - any type
+    """Return a JSON value as what a field's type declares; `name` is the field's."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**{key: _decoded(inner, said[key], key) for key, inner in _hints(kind).items()})
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if said is None else _decoded(inside[0], said, name)
+    if origin in (tuple, list):
+        return origin(_decoded(inside[0], each, name) for each in _is(list, said))
+    if origin is Counter:
+        return Counter({_cpu(cpu): _count(looks) for cpu, looks in said.items()})
+    if origin is dict:
+        return {_is(str, key): _is(str, value) for key, value in said.items()}
+    if kind is int:
+        return _count(said, _MOST.get(name, _MAX_COUNT))
+    return _seconds(said) if kind is float else _is(kind, said)
 
 
 def _cpu(text: str) -> int:
@@ -214,7 +149,7 @@ def _is(kind: type[_Kind], value: object) -> _Kind:
     return value
 
 
-def _count(value: object, most: int = 2**62) -> int:
+def _count(value: object, most: int = _MAX_COUNT) -> int:
     """Return a whole number from 0 to `most`; raises TypeError or ValueError."""
     number = _is(int, value)
     if not 0 <= number <= most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from runners.execution.affinity import move_to_housekeeping_cpus
@@ -18,7 +18,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
-from runners.vm.protocol import BrokenLineError, launch_message, read_observation
+from runners.vm.protocol import BrokenLineError, read_observation
 from runners.vm.vcpus import VcpuSampler
 
 # The agent sends `alive` about once a second. In emulated guests on a shared host its first looks
@@ -176,7 +176,7 @@ def _word(message: dict[str, Any]) -> str:
 def _request(case: Case, launch: Launch) -> dict[str, Any]:
     return {
         "ask": "run",
-        "launch": launch_message(launch),
+        "launch": asdict(launch),
         "limit_s": case.app.limit_s,
         "cpus": list(case.mask),
     }
