@@ -244,7 +244,7 @@ _OBSERVATION = {
         "stays": [{"allowed": [0, 1], "looks": 3, "seen": {"0": 3}, "cpu_s": 0.4}],
     }],
     "perf_problem": "", "perf_command": ["perf"], "hotplugged_cpus": [], "unmet": 0,
-    "overflowed": False,
+    "overflowed": False, "invalid_reason": None, "check_failure": "",
     "cost": {"cpu_s": 0.1, "context_switches": 3, "cpus": [1]},
 }  # fmt: skip
 _PLANTED = Planted(cpus=4, far_ns=90.0, near=(((0, 1), 20.0),))
