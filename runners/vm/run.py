@@ -12,7 +12,7 @@ from runners.execution.execute import Observation
 from runners.execution.placement import Proof
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.measure.conditions.overhead import CostClock, HarnessCost
-from runners.measure.meter import METER_S, Meter
+from runners.measure.meter import Meters
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -124,22 +124,19 @@ class GuestRun:
         self, sampler: VcpuSampler, limit_s: float, own_cpus: tuple[int, ...]
     ) -> tuple[float, CpuTime, HarnessCost]:
         """Run the program under the host's meters; return its time, QEMU's and pinstudy's own."""
-        guest, meters = self._guest, self._collectors.meters_around(self._counter)
-        for meter in meters:
-            meter.start()
+        guest, meters = self._guest, Meters(self._collectors.meters_around(self._counter))
+        meters.start()
         before, cost, started = read_cpu_time(guest.pid), CostClock(own_cpus), time.monotonic()
         guest.say({"ask": "go"})
         self._watch(sampler, meters, limit_s)
         elapsed_s, after, used = time.monotonic() - started, read_cpu_time(guest.pid), cost.stop()
-        for meter in reversed(meters):
-            meter.stop()
+        meters.stop()
         return elapsed_s, after - before, used
 
-    def _watch(self, sampler: VcpuSampler, meters: tuple[Meter, ...], limit_s: float) -> None:
+    def _watch(self, sampler: VcpuSampler, meters: Meters, limit_s: float) -> None:
         """Look at QEMU's threads until the guest reports the program's end."""
         word = ""
         started = heard = time.monotonic()
-        next_reading = started + METER_S
         while word != "ended":
             message = self._guest.hear(sampler.pause_s)
             now = time.monotonic()
@@ -149,10 +146,7 @@ class GuestRun:
             if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
                 raise self._guest.hanging(now - heard)
             sampler.look()
-            if now >= next_reading:
-                next_reading = now + METER_S
-                for meter in meters:
-                    meter.sample()
+            meters.sample_if_due(now)
         sampler.sample()
 
     def _clock(self) -> ClockReading:
