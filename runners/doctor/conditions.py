@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.doctor.capability import AskedNode, Capability
 from runners.host.daemons import UNITS, find_daemons, stop_commands
 from runners.host.tree import Unavailable
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
@@ -42,9 +42,6 @@ def probe_throttling(node: AskedNode) -> Iterator[Capability]:
 
 def probe_daemons(node: AskedNode) -> Iterator[Capability]:
     """Tell which running daemons change frequencies, affinity masks or interrupts."""
-    if not node.live:
-        yield Capability(_DAEMONS, "missing", NOT_TRIED)
-        return
     found = find_daemons(node.tree)
     if isinstance(found, Unavailable):
         grant = "" if found.missing else "sudo mount -o remount,hidepid=0 /proc"

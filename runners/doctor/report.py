@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from base.text import printable
-from runners.doctor.capability import AskedNode, Capability, State, worst_first
+from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.doctor.conditions import probe_daemons, probe_temperatures, probe_throttling
 from runners.doctor.cpus import (
     probe_core_kinds,
@@ -28,8 +28,6 @@ from runners.doctor.software import (
     probe_taskset,
 )
 from runners.node.node import Node
-
-__all__ = ["EVERY_NAME", "NAMES", "OPTIONAL", "Capability", "State", "probe", "worst_first"]
 
 # In the order in which they are shown.
 _PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
@@ -57,6 +55,13 @@ _PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
     "batch": probe_batch,
     "virtual-machines": probe_virtual_machines,
 }
+# They look only at what is installed and runs, which a recorded tree does not have.
+_LIVE_ONLY = frozenset(
+    {
+        *("daemons", "programs", "libgomp", "libomp", "taskset", "numactl", "likwid-pin"),
+        *("lstopo", "batch", "virtual-machines"),
+    }
+)
 # Probed before a study: quick, and of use to every study.
 NAMES = (
     *("perf", "hardware-counters", "migrations", "energy", "governor"),
@@ -87,5 +92,11 @@ def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capabil
             optional=found.optional or name in OPTIONAL,
         )
         for name in names
-        for found in _PROBES[name](asked)
+        for found in _found(asked, name)
     )
+
+
+def _found(node: AskedNode, name: str) -> Iterable[Capability]:
+    if name in _LIVE_ONLY and not node.live:
+        return (Capability(name, "missing", NOT_TRIED),)
+    return _PROBES[name](node)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
-from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.doctor.capability import AskedNode, Capability
 from runners.host.software import for_guests
 from runners.vm.host import find_guest_host
 
@@ -52,11 +52,8 @@ _SYSTEMS = (
 )
 
 
-def probe_batch(node: AskedNode) -> Iterator[Capability]:
+def probe_batch(_node: AskedNode) -> Iterator[Capability]:
     """Report each batch system whose commands are on the PATH, or that there is none."""
-    if not node.live:
-        yield Capability(_BATCH, "missing", NOT_TRIED)
-        return
     here = [system for system in _SYSTEMS if shutil.which(system.submit)]
     if not here:
         commands = ", ".join(system.submit for system in _SYSTEMS)
@@ -83,9 +80,6 @@ def _of(system: _System) -> Capability:
 
 def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
     """Tell whether QEMU is installed, and whether it may use hardware virtualisation."""
-    if not node.live:
-        yield Capability(_GUESTS, "missing", NOT_TRIED)
-        return
     machine = platform.machine()
     qemu = shutil.which(f"qemu-system-{machine}")
     slow, grant = without_kvm(node)

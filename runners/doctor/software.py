@@ -16,7 +16,7 @@ from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
-from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
+from runners.doctor.capability import AskedNode, Capability
 from runners.host.openmp_runtime import find_runtime
 from runners.host.software import WITNESS, find_program, for_programs, for_tools
 from runners.plan.command_line import REMOVED_PREFIXES
@@ -28,11 +28,8 @@ _BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)",
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
 
-def probe_programs(node: AskedNode) -> Iterator[Capability]:
+def probe_programs(_node: AskedNode) -> Iterator[Capability]:
     """Tell which of the installation's own programs are built."""
-    if not node.live:
-        yield Capability("programs", "missing", NOT_TRIED)
-        return
     try:
         names = _own_programs()
     except UserError as error:
@@ -50,14 +47,14 @@ def probe_programs(node: AskedNode) -> Iterator[Capability]:
         yield Capability("programs", "ok", ", ".join(names))
 
 
-def probe_libgomp(node: AskedNode) -> Iterator[Capability]:
+def probe_libgomp(_node: AskedNode) -> Iterator[Capability]:
     """Tell libgomp's version and how long it spins."""
-    yield _runtime(node, "libgomp", _SPINS, "GOMP_SPINCOUNT")
+    yield _runtime("libgomp", _SPINS, "GOMP_SPINCOUNT")
 
 
-def probe_libomp(node: AskedNode) -> Iterator[Capability]:
+def probe_libomp(_node: AskedNode) -> Iterator[Capability]:
     """Tell libomp's version and how long it spins, in milliseconds unless it says otherwise."""
-    yield _runtime(node, "libomp", _BLOCKTIME, "KMP_BLOCKTIME")
+    yield _runtime("libomp", _BLOCKTIME, "KMP_BLOCKTIME")
 
 
 def _own_programs() -> list[str]:
@@ -70,9 +67,7 @@ def _own_programs() -> list[str]:
     return [WITNESS, *own]
 
 
-def _runtime(node: AskedNode, name: str, waiting: re.Pattern[str], variable: str) -> Capability:
-    if not node.live:
-        return Capability(name, "missing", NOT_TRIED)
+def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
     program = find_program(_PROGRAM.format(name))
     if program is None:
         return Capability(
@@ -103,19 +98,19 @@ def _settings(program: Path, environment: dict[str, str]) -> str:
     return ask([str(program), _SIZE], asked, with_stderr=True) or ""
 
 
-def probe_taskset(node: AskedNode) -> Iterator[Capability]:
+def probe_taskset(_node: AskedNode) -> Iterator[Capability]:
     """Tell where taskset is."""
-    yield _tool(node, "taskset")
+    yield _tool("taskset")
 
 
-def probe_numactl(node: AskedNode) -> Iterator[Capability]:
+def probe_numactl(_node: AskedNode) -> Iterator[Capability]:
     """Tell where numactl is; it prints no version."""
-    yield _tool(node, "numactl")
+    yield _tool("numactl")
 
 
-def probe_lstopo(node: AskedNode) -> Iterator[Capability]:
+def probe_lstopo(_node: AskedNode) -> Iterator[Capability]:
     """Tell the version of hwloc's lstopo."""
-    found = _tool(node, "lstopo", "lstopo-no-graphics")
+    found = _tool("lstopo", "lstopo-no-graphics")
     if found.state != "ok":
         yield found
         return
@@ -128,9 +123,9 @@ def probe_lstopo(node: AskedNode) -> Iterator[Capability]:
         yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version[0]}")
 
 
-def probe_likwid_pin(node: AskedNode) -> Iterator[Capability]:
+def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
     """Tell the version of likwid-pin; it is run, because its library may not load."""
-    found = _tool(node, "likwid-pin")
+    found = _tool("likwid-pin")
     if found.state != "ok":
         yield found
         return
@@ -148,10 +143,8 @@ def _word_after(command: str, word: str) -> str | None:
     return next((after for at, after in pairwise(words) if at == word), None)
 
 
-def _tool(node: AskedNode, name: str, *others: str) -> Capability:
+def _tool(name: str, *others: str) -> Capability:
     """Look for a command by its name or other names; the reason is its path."""
-    if not node.live:
-        return Capability(name, "missing", NOT_TRIED)
     path = next(filter(None, map(shutil.which, (name, *others))), None)
     if path is None:
         return Capability(name, "missing", f"{name} is not installed", for_tools().grant)

@@ -11,23 +11,23 @@ from pinstudy.options import node_options
 from pinstudy.output import print_json, say, wrap
 
 if TYPE_CHECKING:
-    from runners.doctor.report import Capability
-
-_HELP = """Tell what can be measured here, what cannot, why, and what grants it.
-
-One line a capability, worst first; below it the command that grants it, and the one that makes it
-last over a reboot.
-
-The exit status is 1 when something that measuring needs is missing or limited. Turbo, temperatures,
-throttle counters, numactl, likwid-pin, lstopo, batch systems and virtual machines are optional:
-they never make it 1, nor does what could not be tried on a recorded tree.
-"""
+    from runners.doctor.capability import Capability
 
 
-@click.command("doctor", help=_HELP)
+@click.command("doctor")
 @node_options
-def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:  # noqa: D103 - help above
-    from runners.doctor.report import EVERY_NAME, probe, worst_first
+def command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """Tell what can be measured here, what cannot, why, and what grants it.
+
+    One line a capability, worst first; below it the command that grants it, and the one that makes
+    it last over a reboot.
+
+    The exit status is 1 when something that measuring needs is missing or limited. Turbo,
+    temperatures, throttle counters, numactl, likwid-pin, lstopo, batch systems and virtual machines
+    are optional: they never make it 1, nor does what could not be tried on a recorded tree.
+    """
+    from runners.doctor.capability import worst_first
+    from runners.doctor.report import EVERY_NAME, probe
     from runners.node.node import open_node
 
     node = open_node(sysroot, kinds)

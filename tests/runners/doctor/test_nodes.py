@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runners.doctor.report import EVERY_NAME, OPTIONAL, Capability, probe, worst_first
+from runners.doctor.capability import Capability, worst_first
+from runners.doctor.report import EVERY_NAME, OPTIONAL, probe
 from runners.node.node import open_node
 from tests.ordinary_user import open_folder
 from tests.runners.power_pmu_trees import (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.doctor.report import EVERY_NAME, NAMES, Capability, probe
+from runners.doctor.capability import Capability
+from runners.doctor.report import EVERY_NAME, NAMES, probe
 from runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder

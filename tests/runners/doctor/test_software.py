@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from runners.doctor import services
-from runners.doctor.report import EVERY_NAME, Capability, probe
+from runners.doctor.capability import Capability
+from runners.doctor.report import EVERY_NAME, probe
 from runners.host import software
 from runners.node.node import open_node
 from runners.vm.boot_image import MODULES
