@@ -63,13 +63,18 @@ class Slots:
         return ""
 
 
+def usable_s(limit_s: float) -> float:
+    """Return how many seconds of a job's time limit are for runs."""
+    return limit_s - min(RESERVE_S, limit_s / 10)
+
+
 class Deadline:
     """Stops a worker before a run that must not start."""
 
     def __init__(self, limit_s: float, signals: StopSignals, slots: Slots) -> None:
         """`limit_s` is the job's time limit, in seconds from now."""
         self._limit_s = limit_s
-        self._usable_s = limit_s - min(RESERVE_S, limit_s / 10)
+        self._usable_s = usable_s(limit_s)
         self._end_s = time.monotonic() + self._usable_s
         self._signals = signals
         self._slots = slots

@@ -536,6 +536,16 @@ def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
     place.submit("--features", "hybrid")
 
 
+def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(tmp_path: Path) -> None:
+    # Ten runs of 30 s need more than a job of 302 s has for runs, and less than one of 330 s has.
+    place = make_place(tmp_path, size="long", mapping="cores-pin")
+    advised = ("--features", "hybrid", "--dry-run", "--sysroot", "/", "--time-limit")
+    out, _ = place.submit(*advised, "302 s")
+    assert "submit 2 jobs in turn with --chain 2" in out
+    out, _ = place.submit(*advised, "330 s")
+    assert "--chain" not in out
+
+
 def test_jobs_in_turn_follow_one_another(place: Place) -> None:
     out, _ = place.split("--chain", "3")
     assert "6 jobs (3 in turn)" in out

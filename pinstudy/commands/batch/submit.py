@@ -170,6 +170,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and the --chain that it needs if its jobs are short."""
     from base.units import duration
     from configs.study import SPLIT
+    from runners.batch.worker import usable_s
     from runners.study.machine import open_machine
 
     if sysroot is None:
@@ -185,7 +186,7 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     if prepared.spread.how == SPLIT:
         total_s /= len(prepared.workers)
     each = f"expected time of each worker: about {duration(total_s)}"
-    jobs = int(total_s / prepared.queue.time_limit_s) + 1
+    jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
     if jobs > asked.chain:
         return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
     return each
