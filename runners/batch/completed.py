@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import UserError
+from runners.plan.order import RunKey
 from runners.records.reader import read_progress
-from runners.records.run_keys import RunKey
 from runners.records.shard import LATE
 from runners.records.status import FINAL, OK, SKIPPED
 

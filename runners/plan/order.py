@@ -12,6 +12,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+# A case_id, whether it is a warm-up run, and the repetition.
+RunKey = tuple[str, bool, int]
+
 
 class PlannedRun(NamedTuple):
     """One run to be made: `order` counts from 0 over the study, `repetition` from 1 in its case.
@@ -26,7 +29,7 @@ class PlannedRun(NamedTuple):
     warmup: bool
 
     @property
-    def key(self) -> tuple[str, bool, int]:
+    def key(self) -> RunKey:
         """What identifies the run in a later attempt."""
         return (self.case_id, self.warmup, self.repetition)
 

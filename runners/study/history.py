@@ -14,10 +14,10 @@ from configs.study import Study
 from runners.measure.conditions.cooldown import recorded_reference_c
 from runners.node.differences import what_changed
 from runners.plan.estimate import OVERHEAD_S
+from runners.plan.order import RunKey
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
 from runners.records.reader import read_progress, read_records
-from runners.records.run_keys import RunKey, RunKeys
 from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.precision import CasePrecision, figures_of
 
@@ -34,9 +34,9 @@ class History:
     """
 
     precision: Precision | None = None
-    done: RunKeys = field(default_factory=RunKeys)
+    done: set[RunKey] = field(default_factory=set)
     good: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
-    skipped: RunKeys = field(default_factory=RunKeys)
+    skipped: set[RunKey] = field(default_factory=set)
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
     skipped_cases: set[tuple[str, str]] = field(default_factory=set)
     temperature_reference_c: dict[str, float] | None = None

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from configs.repetitions import Precision
 from runners.plan.case import Case
-from runners.plan.order import PlannedRun
-from runners.records.run_keys import RunKey
+from runners.plan.order import PlannedRun, RunKey
 from runners.study.precision import CasePrecision
 
 # The figures of good runs by word of PRECISION_OF, by case and repetition.

@@ -180,7 +180,7 @@ def test_a_run_leaves_little_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     shard.close()
     assert len(history.done) == 600
-    # A number in a set, which grows by leaps.
+    # A key in a set, which grows by leaps.
     assert grown < 150 * len(plan.runs)
 
 
