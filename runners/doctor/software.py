@@ -11,14 +11,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 from base.command import ask
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.openmp_runtime import find_runtime
-from runners.host.software import WITNESS, find_program, for_programs, for_tools
+from runners.host.software import WITNESS, ask_version, find_program, for_programs, for_tools
 from runners.plan.command_line import REMOVED_PREFIXES
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
@@ -114,13 +113,13 @@ def probe_lstopo(_node: AskedNode) -> Iterator[Capability]:
     if found.state != "ok":
         yield found
         return
-    version = _VERSION.search(ask([found.reason, "--version"]) or "")
+    version = _version(found.reason)
     if version is None:
         yield Capability(
             "lstopo", "missing", f"{found.reason} does not tell its version", for_tools().grant
         )
     else:
-        yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version[0]}")
+        yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version}")
 
 
 def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
@@ -129,7 +128,7 @@ def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
     if found.state != "ok":
         yield found
         return
-    version = _word_after(found.reason, "Version")
+    version = _version(found.reason)
     if version is None:
         silent = f"{found.reason} does not tell its version"
         yield Capability("likwid-pin", "missing", silent, "likwid-pin --version")
@@ -137,10 +136,10 @@ def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
         yield Capability("likwid-pin", "ok", f"likwid {version}")
 
 
-def _word_after(command: str, word: str) -> str | None:
-    """Return the word that follows `word` in what `command --version` prints, or None."""
-    words = (ask([command, "--version"]) or "").split()
-    return next((after for at, after in pairwise(words) if at == word), None)
+def _version(command: str) -> str | None:
+    """Return the first version in what `command --version` prints, or None."""
+    found = _VERSION.search(ask_version(command) or "")
+    return found[0] if found else None
 
 
 def _tool(name: str, *others: str) -> Capability:
