@@ -20,18 +20,11 @@ from runners.node.cpufreq import (
     POLICIES,
     Cpufreq,
     governor_label,
-    read_cpufreq,
+    read_turbo,
 )
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
-from runners.settings.setting import unwritable_file
+from runners.settings.setting import POLICY_FILES, unwritable_file
 
-# The files that a change of governor writes, and those that have to be put back after it.
-_WRITTEN = (
-    "scaling_governor",
-    "energy_performance_preference",
-    "scaling_min_freq",
-    "scaling_max_freq",
-)
 _UNDO = "pinstudy restore"
 
 
@@ -76,7 +69,7 @@ def probe_cpus(node: AskedNode) -> Iterator[Capability]:
 
 def probe_governor(node: AskedNode) -> Iterator[Capability]:
     """Tell the governors in force, those offered, and whether this process may set them."""
-    cpufreq = read_cpufreq(node.root)
+    cpufreq = node.cpufreq
     if not cpufreq.policies:
         where = "set governors on the virtual machine's host" if node.guest else ""
         yield Capability("governor", "missing", cpufreq.reason, where)
@@ -98,7 +91,7 @@ def probe_governor(node: AskedNode) -> Iterator[Capability]:
 
 def probe_turbo(node: AskedNode) -> Iterator[Capability]:
     """Tell whether turbo is on: whether frequencies above the base may be used."""
-    turbo = read_cpufreq(node.root).turbo
+    turbo = read_turbo(node.tree)
     if turbo is None:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
         yield Capability("turbo", "missing", reason)
@@ -120,7 +113,10 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
         reason = f"{state}; not even root may write {locked} here"
         return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
     there = node.tree.names(locked.rpartition("/")[0])
-    written = [name for name in _WRITTEN if not isinstance(there, Unavailable) and name in there]
+    # A change of governor writes the first, and all of them have to be put back after it.
+    written = [
+        name for name in POLICY_FILES if not isinstance(there, Unavailable) and name in there
+    ]
     return Capability(
         "governor",
         "limited",

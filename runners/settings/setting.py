@@ -17,7 +17,7 @@ from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directo
 GOVERNOR, EPP = "scaling_governor", "energy_performance_preference"
 # The upper limit first: putting back mostly raises lowered limits, and a lower limit above the
 # upper one is refused. Where limits are lowered instead, the second pass succeeds.
-_POLICY_FILES = (GOVERNOR, EPP, "scaling_max_freq", "scaling_min_freq", "boost")
+POLICY_FILES = (GOVERNOR, EPP, "scaling_max_freq", "scaling_min_freq", "boost")
 _TURBO_FILES = (NO_TURBO, BOOST)
 NMI_WATCHDOG = "/proc/sys/kernel/nmi_watchdog"
 NUMA_BALANCING = "/proc/sys/kernel/numa_balancing"
@@ -26,7 +26,7 @@ _OTHER_FILES = frozenset((*_TURBO_FILES, NMI_WATCHDOG, NUMA_BALANCING, AUTOGROUP
 # A limit may need its counterpart first, and a driver may reset an EPP late.
 _PASSES = 3
 
-_POLICY_FILE = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/({'|'.join(_POLICY_FILES)})", re.ASCII)
+_POLICY_FILE = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/({'|'.join(POLICY_FILES)})", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
@@ -51,7 +51,7 @@ def read_scaling(tree: Tree) -> tuple[Setting, ...] | Unavailable:
     `Unavailable` when an existing file cannot be read: it could not be put back either.
     """
     directories = dict.fromkeys(policy_directories(tree).values())
-    paths = [f"{of}/{name}" for name in _POLICY_FILES for of in directories]
+    paths = [f"{of}/{name}" for name in POLICY_FILES for of in directories]
     return read_settings(tree, (*paths, *_TURBO_FILES))
 
 
