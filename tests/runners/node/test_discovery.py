@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -218,19 +217,6 @@ def test_json_has_the_documented_form(tmp_path: Path) -> None:
     ]
     assert shown["numa"] == [{"node": 0, "cpus": "0-23"}]
     assert shown["online"] == shown["allowed"] == "0-23"
-
-
-def test_reading_a_node_of_24_cpus_takes_less_than_an_instant(tmp_path: Path) -> None:
-    """30 ms is the aim on a quiet machine; the bound leaves room for a busy one."""
-    root = build_tree(tmp_path, "i9-14900k-noht")
-    read_topology(root)
-
-    def seconds() -> float:
-        start = time.process_time()
-        read_topology(root)
-        return time.process_time() - start
-
-    assert min(seconds() for _ in range(5)) < 0.060
 
 
 GARBAGE = st.one_of(
