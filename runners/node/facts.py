@@ -142,21 +142,21 @@ def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def switchable(of: Mapping[str, Any] | Tree) -> dict[str, Any]:
-    """Return those facts of the digest that can be switched at any time, by name.
-
-    They are taken from the node's facts, or read from its files.
-    """
-    if not isinstance(of, Tree):
-        return {
-            "turbo": of["cpufreq"].get("turbo"),
-            "mode": of["cpufreq"].get("mode"),
-            "transparent_hugepages": of.get("transparent_hugepages"),
-        }
-    pages = _chosen(of, _THP)
+def switchable(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those facts of the digest that can be switched at any time, by name."""
     return {
-        "turbo": read_turbo(of),
-        "mode": read_mode(of),
+        "turbo": facts["cpufreq"].get("turbo"),
+        "mode": facts["cpufreq"].get("mode"),
+        "transparent_hugepages": facts.get("transparent_hugepages"),
+    }
+
+
+def read_switchable(tree: Tree) -> dict[str, Any]:
+    """Return what `switchable` does, as the node's files have it now."""
+    pages = _chosen(tree, _THP)
+    return {
+        "turbo": read_turbo(tree),
+        "mode": read_mode(tree),
         "transparent_hugepages": None if isinstance(pages, Unavailable) else pages,
     }
 

@@ -15,7 +15,7 @@ from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
 from runners.node.differences import in_words
 from runners.node.discovery import CPUS
-from runners.node.facts import SMT, switchable
+from runners.node.facts import SMT, read_switchable, switchable
 from runners.node.node import Node
 from runners.plan.case import Case
 
@@ -37,7 +37,7 @@ class Preflight:
 
     def _changed(self) -> str:
         """Return which settings of the whole node were switched since the study began."""
-        then, now = self._began, switchable(self._tree)
+        then, now = self._began, read_switchable(self._tree)
         changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
         told = "; ".join(changed)
         return f"it has changed since the study began: {told}; put it back" if changed else ""
