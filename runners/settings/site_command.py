@@ -16,7 +16,6 @@ from runners.settings.setting import Setting
 
 # Such a command calls a daemon or sudo; one that takes longer hangs, or waits for a password.
 LIMIT_S = 60.0
-_MAX_SAID = 300
 
 
 class SiteCommand:

@@ -8,7 +8,7 @@ is left alone unless asked for: without it, core kinds differ less than in norma
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.errors import StudyError, UserError
@@ -116,10 +116,7 @@ def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) 
         journal = open_journal(root, TUNE, environment)
         journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
         problems = put_in_force(tree, [Setting(c.path, c.wanted) for c in possible])
-    return [
-        Change(c.path, c.was, c.wanted, c.why, c.problem or problems.get(c.path, ""))
-        for c in changes
-    ]
+    return [replace(c, problem=c.problem or problems.get(c.path, "")) for c in changes]
 
 
 def _governor_files(tree: Tree, governor: str) -> list[str] | str:
@@ -139,8 +136,7 @@ def _is_there(tree: Tree, path: str) -> bool:
 def _with_permission(tree: Tree, change: Change) -> Change:
     if change.problem or tree.writable(change.path):
         return change
-    problem = "no permission to write it: run `pinstudy tune` as root"
-    return Change(change.path, change.was, change.wanted, change.why, problem)
+    return replace(change, problem="no permission to write it: run `pinstudy tune` as root")
 
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
