@@ -48,9 +48,9 @@ class Finding:
     note: str = ""
 
 
-def one_kind(view: NodeView, evidence: str, name: str = "P") -> Finding:
+def one_kind(view: NodeView, evidence: str) -> Finding:
     """Return the finding that all CPUs are of one kind."""
-    return Finding((CoreKind(name, view.online, evidence),))
+    return Finding((CoreKind("P", view.online, evidence),))
 
 
 def atom_kinds(view: NodeView, atoms: Iterable[int], evidence: str) -> list[CoreKind]:

@@ -75,19 +75,17 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
         cpus = tuple(sorted(cpu for i in tier for cpu in groups[labels[i]]))
         what = "; ".join(labels[i] for i in tier)
         rank = f"{sign} {value_range(values[cpu] for cpu in cpus)}"
-        kinds.append((name, cpus, f"{what}; {rank}{merged}"))
-    return Finding(tuple(CoreKind(name, cpus, why) for name, cpus, why in kinds))
+        kinds.append(CoreKind(name, cpus, f"{what}; {rank}{merged}"))
+    return Finding(tuple(kinds))
 
 
 def ranked_by(view: NodeView, sign: str, values: dict[int, int]) -> Finding:
     """Return kinds by the steps in the values of one sign."""
-    steps = clusters(values)
-    groups = {f"CPUs {format_cpulist(step)}: {sign} {_of(step, values)}": step for step in steps}
-    return ranked_kinds(view, {label: tuple(sorted(step)) for label, step in groups.items()})
-
-
-def _of(cpus: list[int], values: dict[int, int]) -> str:
-    return value_range(values[cpu] for cpu in cpus)
+    groups = {}
+    for step in clusters(values):
+        of = value_range(values[cpu] for cpu in step)
+        groups[f"CPUs {format_cpulist(step)}: {sign} {of}"] = tuple(sorted(step))
+    return ranked_kinds(view, groups)
 
 
 def _merge_closest(tiers: list[list[int]], best: dict[int, int]) -> None:
