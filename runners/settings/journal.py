@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from base.errors import StudyError, UserError
 from base.files import sync_folder
+from base.json_files import structured
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -235,42 +235,22 @@ def _parse(raw: bytes, owner: int) -> Entry:
         raise ValueError("it is no JSON") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise ValueError(f"expected an object of schema {SCHEMA}")
-    pid = data.get("pid")
-    user = data.get("user", owner)
-    if not isinstance(pid, int) or not isinstance(user, int):
-        raise ValueError("it names no process, or no user")
-    return Entry(
-        settings=_settings(data.get("settings")),
-        boot_id=_text(data.get("boot_id")),
-        pid=pid,
-        started_at=_text(data.get("started_at")),
-        command=_texts(data.get("command")),
-        restore_command=_texts(data.get("restore_command")),
-        user=user,
-    )
+    entry = structured(Entry, {"user": owner} | data, settings=_settings(data.get("settings")))
+    texts = (entry.boot_id, entry.started_at, *entry.command, *entry.restore_command)
+    if not all(map(str.isprintable, texts)):
+        raise ValueError("a text has unprintable characters")
+    return entry
 
 
-def _settings(value: Any) -> tuple[Setting, ...]:  # noqa: ANN401 - whatever JSON can hold
+def _settings(value: object) -> tuple[Setting, ...]:
     if not isinstance(value, list):
         raise ValueError("it has no list of settings")
     found = []
     for item in value:
-        if not (isinstance(item, list) and len(item) == 2):
+        if not (isinstance(item, list) and [type(text) for text in item] == [str, str]):
             raise ValueError("a setting is a path and a value")
-        setting = Setting(_text(item[0]), _text(item[1]))
+        setting = Setting(*item)
         if not setting.known:
             raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
         found.append(setting)
     return tuple(found)
-
-
-def _text(value: Any) -> str:  # noqa: ANN401
-    if not isinstance(value, str) or not (value.isprintable() or value == ""):
-        raise ValueError("a text was expected")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:  # noqa: ANN401
-    if not isinstance(value, list):
-        raise ValueError("a list of texts was expected")
-    return tuple(_text(item) for item in value)
