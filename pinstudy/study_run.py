@@ -17,6 +17,27 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
+def announce(session: Session, quiet: bool = False) -> None:
+    """Print what became of earlier attempts, what was found and what will be done.
+
+    With `quiet` nothing is printed on stdout.
+    """
+    for line in session.crashes:
+        say(f"pinstudy: {line}", err=True)
+    if session.aside:
+        before, now = as_typed(session.aside), as_typed(session.folder)
+        kept = f"earlier results are kept; then compare: pinstudy compare {before} {now}"
+        say(f"pinstudy: {kept}", err=True)
+    if quiet:
+        return
+    machine, summary = session.machine, session.summary
+    say("What was found")
+    print_columns(machine.findings())
+    say("What will be done")
+    for line in [*summary.summary(), *machine.outlook(summary.plan)]:
+        say(f"  {line}")
+
+
 def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -> None:
     """Print what was found and will be done, then make the runs that are left.
 
@@ -25,14 +46,7 @@ def make_runs(session: Session, quiet: bool = False, look: Look | None = None) -
     """
     from pinstudy.progress import TerminalProgress
 
-    for line in session.crashes:
-        say(f"pinstudy: {line}", err=True)
-    if session.aside:
-        before, now = as_typed(session.aside), as_typed(session.folder)
-        kept = f"earlier results are kept; then compare: pinstudy compare {before} {now}"
-        say(f"pinstudy: {kept}", err=True)
-    if not quiet:
-        _say_what_will_be_done(session)
+    announce(session, quiet)
     try:
         with TerminalProgress(session.summary, look) as progress:
             session.run(progress)
@@ -107,16 +121,6 @@ def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> No
     say(outcome.text)
     for path in outcome.files:
         say(f"written: {path}")
-
-
-def _say_what_will_be_done(session: Session) -> None:
-    machine, summary = session.machine, session.summary
-    say("What was found")
-    print_columns((name, state, text) for name, state, text in machine.findings())
-    say("What will be done")
-    outlooks = [*machine.engine_outlook(summary.plan), *machine.governor_outlook(summary.plan)]
-    for line in [*summary.summary(), *outlooks]:
-        say(f"  {line}")
 
 
 def _missing(what: str, error: ImportError, again: str) -> str:

@@ -77,7 +77,11 @@ class Machine:
         node = AskedNode(self.node.root, self.node.topology, self.live)
         return without_kvm(node)[0] if self.live else ""
 
-    def engine_outlook(self, plan: Plan) -> list[str]:
+    def outlook(self, plan: Plan) -> list[str]:
+        """Return in lines what the plan will need and change here: guests and governors."""
+        return [*self._engine_outlook(plan), *self._governor_outlook(plan)]
+
+    def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""
         vm = plan.study.vm
         if vm is None:
@@ -117,20 +121,13 @@ class Machine:
         energy = needed and may_have_energy(self.node.root)
         return PlanSummary(plan, history, partial(self.launch, plan), energy)
 
-    def describe_crashes(self, study: Study, results: Path, summary: PlanSummary) -> list[str]:
-        """Return a line for each earlier attempt at a study here that did not end well."""
-        from runners.study.crash_notice import describe_crashes
-
-        folder = results_folder(results, study, self.node)
-        return describe_crashes(folder / "records", self.node, summary) if self.live else []
-
     def governors(self) -> Governors:
         """Return the switch for this node's governors."""
         rule = self.site.governor if self.site else None
         environment = os.environ if self.live else {}
         return Governors(self.node.root, self.node.topology.cores, rule, environment)
 
-    def governor_outlook(self, plan: Plan) -> list[str]:
+    def _governor_outlook(self, plan: Plan) -> list[str]:
         """Return in lines which governors will be set, and which cases wait for theirs."""
         governors, now = self.governors(), self.node.cpufreq
         asked = {(case.governor, case.host_cpus) for case in plan.cases}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pinstudy.output import print_columns, say
+from pinstudy.output import say
 
 
 @click.command("worker")
@@ -27,19 +27,12 @@ def command(submission: Path, number: int) -> None:
     mistake.
     """
     from pinstudy.progress import TerminalProgress
+    from pinstudy.study_run import announce
     from runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
-    for line in session.session.crashes:
-        say(f"pinstudy: {line}", err=True)
-    say("What was found")
-    print_columns((name, state, text) for name, state, text in session.machine.findings())
-    say("What will be done")
-    summary, place = session.session.summary, session.machine
-    outlooks = [*place.engine_outlook(summary.plan), *place.governor_outlook(summary.plan)]
-    for line in [*summary.summary(), *outlooks]:
-        say(f"  {line}")
-    with TerminalProgress(summary) as progress:
+    announce(session.session)
+    with TerminalProgress(session.session.summary) as progress:
         status, said = session.run(progress)
     say(f"pinstudy: {said}", err=True)
     sys.exit(status)

@@ -30,13 +30,16 @@ def command(
     and nothing is written.
     """
     from configs.library import load_site, load_study
-    from runners.study.machine import open_machine
+    from runners.study.crash_notice import describe_crashes
+    from runners.study.machine import open_machine, results_folder
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     asked = load_study(study)
     summary = machine.summary(asked, results)
-    for line in machine.describe_crashes(asked, results, summary):
-        say(f"pinstudy: {line}", err=True)
+    if machine.live:
+        records = results_folder(results, asked, machine.node) / "records"
+        for line in describe_crashes(records, machine.node, summary):
+            say(f"pinstudy: {line}", err=True)
     if as_json:
         print_json(summary.as_json())
         return
@@ -44,8 +47,7 @@ def command(
         say(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    outlooks = [*machine.engine_outlook(summary.plan), *machine.governor_outlook(summary.plan)]
-    for line in [*summary.summary(), *outlooks]:
+    for line in [*summary.summary(), *machine.outlook(summary.plan)]:
         say(line)
 
 
