@@ -151,7 +151,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def ask(
+def output_of(
     command: Sequence[str],
     environment: Mapping[str, str] | None = None,
     statuses: Sequence[int] = (0,),

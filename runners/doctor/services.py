@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.command import ask
+from base.command import output_of
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.software import for_guests
@@ -65,14 +65,14 @@ def probe_batch(_node: AskedNode) -> Iterator[Capability]:
 
 def _of(system: _System) -> Capability:
     name = f"{_BATCH}:{system.name}"
-    said = ask(system.ask_version, limit_s=LIMIT_S, with_stderr=True)
+    said = output_of(system.ask_version, limit_s=LIMIT_S, with_stderr=True)
     version = re.search(system.version, said or "", re.IGNORECASE)
     if version is None:
         shown = " ".join((said or "nothing").split())[:_MAX_CHARACTERS]
         reason = f"`{' '.join(system.ask_version)}` tells no version of it ({shown})"
         return Capability(name, "missing", reason)
     asked = f"`{' '.join(system.ping)}`"
-    if ask(system.ping, limit_s=LIMIT_S) is None:
+    if output_of(system.ping, limit_s=LIMIT_S) is None:
         reason = f"version {version[1]}; {asked} fails or does not answer in {LIMIT_S:g} s"
         return Capability(name, "limited", reason, "ask its administrator, or try a login node")
     return Capability(name, "ok", f"version {version[1]}; {asked} answers")

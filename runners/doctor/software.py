@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from base.command import ask
+from base.command import output_of
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.openmp_runtime import find_runtime
@@ -94,7 +94,7 @@ def _settings(program: Path, environment: dict[str, str]) -> str:
     """Return the settings that the runtime prints; libgomp and libomp print them on stderr."""
     # One thread: libgomp spins less with more threads than CPUs.
     asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
-    return ask([str(program), _SIZE], asked, with_stderr=True) or ""
+    return output_of([str(program), _SIZE], asked, with_stderr=True) or ""
 
 
 def probe_taskset(_node: AskedNode) -> Iterator[Capability]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from base.command import ask
+from base.command import output_of
 from base.errors import StoppedError
 from base.text import one_line
 from runners.host.processes import read_task, tick_s
@@ -239,7 +239,7 @@ def _user(uid: int) -> str:
 def _command(pid: int) -> str:
     # A child reads it: a hostile holder can keep its arguments in memory that blocks every reader.
     cmdline = ["head", "-c", str(_MAX_COMMAND_BYTES), f"/proc/{pid}/cmdline"]
-    text = ask(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
+    text = output_of(cmdline, limit_s=_COMMAND_LIMIT_S) or ""
     task = read_task(Tree(Path("/")), pid)
     if task is None:
         return ""

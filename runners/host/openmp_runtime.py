@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.command import ask
+from base.command import output_of
 from runners.host.program_files import loaded_libraries
 
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
@@ -45,10 +45,10 @@ def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:
 
 
 def _version(path: Path) -> str:
-    owner = ask(["dpkg-query", "-S", str(path)])
+    owner = output_of(["dpkg-query", "-S", str(path)])
     if owner:
         package = owner.split(": ")[0]
-        answer = ask(["dpkg-query", "-W", "-f", "${Package} ${Version}", package])
+        answer = output_of(["dpkg-query", "-W", "-f", "${Package} ${Version}", package])
     else:
-        answer = ask(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
+        answer = output_of(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
     return answer.strip() if answer else "not known: the file belongs to no package"

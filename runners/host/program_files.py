@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from base.command import ask
+from base.command import output_of
 from base.files import open_given, read_given
 
 PROGRAM = "program"
@@ -227,7 +227,7 @@ def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str,
     # ldd ends with status 1 for a file that is not dynamic, and prints that to stdout.
     # Tried twice, because ldd may be killed on a node that is short of memory.
     for _ in range(2):
-        answer = ask(["ldd", str(program)], environment, statuses=(0, 1))
+        answer = output_of(["ldd", str(program)], environment, statuses=(0, 1))
         if answer is not None:
             break
     return "ldd could not be asked" if answer is None else libraries_in(answer)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.command import ask
+from base.command import output_of
 from base.files import read_given
 from base.text import one_line
 
@@ -167,7 +167,7 @@ def description_of(program: Path) -> list[str]:
 
 def ask_version(path: str) -> str | None:
     """Return what `path --version` prints, its lines joined, or None when it fails."""
-    return _one_line((ask([path, "--version"]) or "").strip().splitlines())
+    return _one_line((output_of([path, "--version"]) or "").strip().splitlines())
 
 
 def _one_line(lines: list[str]) -> str | None:

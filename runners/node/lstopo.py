@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from base.command import ask
+from base.command import output_of
 from base.files import write_atomically
 
 COMMANDS = ("lstopo-no-graphics", "lstopo")
@@ -33,7 +33,7 @@ def keep_picture(path: Path) -> dict[str, str]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")
     }
-    drawn = ask([command, *OPTIONS], environment, limit_s=LIMIT_S)
+    drawn = output_of([command, *OPTIONS], environment, limit_s=LIMIT_S)
     if drawn is None or "<svg" not in drawn or len(drawn) > MAX_CHARACTERS:
         return {"picture": f"{command} {' '.join(OPTIONS)} drew nothing"}
     write_atomically(path, drawn.encode())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from base.command import ask
+from base.command import output_of
 from base.shortage import ShortageError, shortage_in
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
@@ -144,12 +144,12 @@ def test_a_command_that_could_not_be_asked_for_want_of_descriptors_is_not_absent
     tmp_path: Path,
 ) -> None:
     with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):
-        ask(["true"])
+        output_of(["true"])
     short = tmp_path / "ldd"
     short.write_text("#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
     short.chmod(0o755)
     with pytest.raises(ShortageError, match="ldd could not be asked: sh: 1: Cannot fork"):
-        ask([str(short)])
+        output_of([str(short)])
 
 
 def test_a_check_that_could_not_be_started_refuses_nothing() -> None:

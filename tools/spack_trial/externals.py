@@ -10,7 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from base.command import ask
+from base.command import output_of
 
 Packages = dict[str, Any]
 
@@ -43,13 +43,13 @@ def compilers() -> Packages:
     """
     packages: Packages = {}
     found = {name: shutil.which(name) for name in ("gcc", "g++", "gfortran", "clang", "clang++")}
-    version = ask(["gcc", "-dumpfullversion"])
+    version = output_of(["gcc", "-dumpfullversion"])
     if version and found["gcc"] and found["g++"]:
         paths = {"c": found["gcc"], "cxx": found["g++"], "fortran": found["gfortran"]}
         languages = "c,c++,fortran" if found["gfortran"] else "c,c++"
         spec = f"gcc@{version.strip()} languages:='{languages}'"
         packages["gcc"] = _compiler(spec, found["gcc"], paths)
-    version = ask(["clang", "-dumpversion"])
+    version = output_of(["clang", "-dumpversion"])
     if version and found["clang"] and found["clang++"]:
         paths = {"c": found["clang"], "cxx": found["clang++"]}
         spec = f"llvm@{version.strip()}+clang~flang~lld~lldb"
@@ -76,7 +76,7 @@ def distribution(but: Collection[str]) -> Packages:
 def _commands() -> Iterator[tuple[str, Packages]]:
     for package, command, words in COMMANDS:
         path = shutil.which(command)
-        said = ask([path, "--version"]) if path else None
+        said = output_of([path, "--version"]) if path else None
         version = re.search(rf"{words}\s+([0-9.]+)", said or "")
         if path and version:
             yield package, _entry(f"{package}@{version[1]}", Path(path).parent.parent)
@@ -90,7 +90,7 @@ def _libraries() -> Iterator[tuple[str, Packages]]:
         if version:
             yield "cli11", _entry(f"cli11@{version[1]}", Path("/usr"))
     for package, module in (("benchmark", "benchmark"), ("googletest", "gtest")):
-        said = ask(["pkg-config", "--modversion", module])
+        said = output_of(["pkg-config", "--modversion", module])
         if said:
             yield package, _entry(f"{package}@{said.strip()}", Path("/usr"))
     newest = max(Path("/").glob(_LIBOMP), key=_llvm, default=None)
@@ -108,7 +108,7 @@ def python_packages(prefix: Path, names: Collection[str]) -> Packages:
     The names are Spack's: `py-numpy`.
     """
     python = prefix / "bin" / "python3"
-    version = ask([str(python), "-c", "import platform; print(platform.python_version())"])
+    version = output_of([str(python), "-c", "import platform; print(platform.python_version())"])
     site = next(prefix.glob("lib/python3*/site-packages"))
     installed = {
         re.sub(r"[-_.]+", "-", one.metadata["Name"]).lower(): one.version

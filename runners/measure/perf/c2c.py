@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from base.command import CommandResult, ask, run
+from base.command import CommandResult, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import as_root, invoking_uid
 from runners.host.tree import Tree, Unavailable
@@ -131,7 +131,7 @@ def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, 
         return "perf has recorded nothing, or could not end its recording"
     if size > MAX_BYTES:
         return f"the recording has {size} bytes, more than {MAX_BYTES}; a shorter size has fewer"
-    events = ask([perf, "evlist", "-i", str(recording)], perf_environment())
+    events = output_of([perf, "evlist", "-i", str(recording)], perf_environment())
     printed = recording.with_suffix(".txt")
     problem = _print_samples(perf, recording, printed)
     if problem:
