@@ -6,7 +6,8 @@ Source of the format: Linux Documentation/admin-guide/cputopology.rst and bitmap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 # The kernel's own upper bound (CONFIG_NR_CPUS) is 8192 on x86. A number above this one is no CPU
 # number, and "0-99999999999" must not be expanded.
@@ -14,6 +15,8 @@ MAX_CPU = 65535
 # Every CPU once, each as a part of its own: no kernel writes a longer list.
 MAX_PARTS = MAX_CPU + 1
 MAX_CHARACTERS = MAX_PARTS * len(f"{MAX_CPU}, ")
+
+_Value = TypeVar("_Value")
 
 _MAX_SHOWN = 40
 _RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?", re.ASCII)
@@ -62,3 +65,11 @@ def format_cpulist(cpus: Iterable[int]) -> str:
         else:
             ranges.append([cpu, cpu])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def cpulists_by_value(values: Mapping[int, _Value]) -> dict[_Value, str]:
+    """Return the list of the CPUs that have each value; values in the order of `values`."""
+    found: dict[_Value, list[int]] = {}
+    for cpu, value in values.items():
+        found.setdefault(value, []).append(cpu)
+    return {value: format_cpulist(cpus) for value, cpus in found.items()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from base.cpulist import format_cpulist
+from base.cpulist import cpulists_by_value, format_cpulist
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
 
@@ -117,7 +117,7 @@ class Cpufreq:
                 reasons = (of.unavailable.get(attribute) for of in self._policies_of(cpus))
                 unavailable[name] = next(filter(None, reasons), "no policy covers these CPUs")
             elif name in limits:
-                fields[name] = {str(khz): format_cpulist(on) for khz, on in found.items()}
+                fields[name] = {str(khz): on for khz, on in found.items()}
             else:
                 fields[name] = _listed(found)
         for name, value in (("driver_mode", self.mode), ("turbo", self.turbo)):
@@ -140,21 +140,19 @@ class Cpufreq:
     def _policies_of(self, cpus: tuple[int, ...]) -> list[Policy]:
         return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
 
-    def _values(self, attribute: str, cpus: tuple[int, ...]) -> dict[str | None, list[int]]:
-        """Return the CPUs by the value of an attribute of their policies."""
-        found: dict[str | None, list[int]] = {}
-        for policy in self._policies_of(cpus):
-            on = sorted(set(cpus).intersection(policy.cpus))
-            found.setdefault(getattr(policy, attribute), []).extend(on)
-        return found
+    def _values(self, attribute: str, cpus: tuple[int, ...]) -> dict[str | None, str]:
+        """Return the CPU lists by the value of an attribute of their policies."""
+        wanted = set(cpus)
+        policies = self._policies_of(cpus)
+        return cpulists_by_value(
+            {cpu: getattr(of, attribute) for of in policies for cpu in of.cpus if cpu in wanted}
+        )
 
 
-def _listed(found: dict[str | None, list[int]]) -> str:
+def _listed(found: dict[str | None, str]) -> str:
     if len(found) == 1:
         return next(iter(found)) or "unknown"
-    return ", ".join(
-        f"{value or 'unknown'} on {format_cpulist(cpus)}" for value, cpus in found.items()
-    )
+    return ", ".join(f"{value or 'unknown'} on {cpus}" for value, cpus in found.items())
 
 
 def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from base.cpulist import format_cpulist
+from base.cpulist import cpulists_by_value, format_cpulist
 from runners.host.tree import BOOT_ID, Tree, Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
@@ -121,7 +121,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             facts[name] = value
     for name, sign in (("cpu_capacity", CAPACITY), ("highest_perf", HIGHEST_PERF)):
         values = read_sign(tree, sign, topology.online)
-        facts[name] = _grouped({cpu: str(value) for cpu, value in values.items()})
+        facts[name] = cpulists_by_value({cpu: str(value) for cpu, value in values.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
     if any(map(tree.is_directory, VIRTUAL_NODES)):
         facts["node"] = "virtual"
@@ -206,7 +206,7 @@ def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
         ("min_khz", "min_khz"),
         ("max_khz", "max_khz"),
     ):
-        shown[name] = _grouped(
+        shown[name] = cpulists_by_value(
             {
                 cpu: str(value)
                 for policy in cpufreq.policies
@@ -217,7 +217,7 @@ def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
     offered = {
         cpu: " ".join(policy.governors) for policy in cpufreq.policies for cpu in policy.cpus
     }
-    return shown | {"governors_offered": _grouped(offered)}
+    return shown | {"governors_offered": cpulists_by_value(offered)}
 
 
 def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
@@ -228,15 +228,7 @@ def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
     }
     bias = {cpu: tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}") for cpu in topology.online}
     read = {cpu: value for cpu, value in bias.items() if not isinstance(value, Unavailable)}
-    return shown | ({"energy_perf_bias": _grouped(read)} if read else {})
-
-
-def _grouped(values: dict[int, str]) -> dict[str, str]:
-    """Return the CPU list of each value."""
-    groups: dict[str, list[int]] = {}
-    for cpu, value in values.items():
-        groups.setdefault(value, []).append(cpu)
-    return {value: format_cpulist(cpus) for value, cpus in groups.items()}
+    return shown | ({"energy_perf_bias": cpulists_by_value(read)} if read else {})
 
 
 def _first(tree: Tree, paths: tuple[str, ...]) -> int | Unavailable:

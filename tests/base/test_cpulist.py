@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import MAX_CPU, MAX_PARTS, format_cpulist, parse_cpulist
+from base.cpulist import MAX_CPU, MAX_PARTS, cpulists_by_value, format_cpulist, parse_cpulist
 
 CPUS = st.integers(0, 300)
 
@@ -75,3 +75,10 @@ def test_a_list_that_no_node_has_is_refused_at_once_in_a_short_line(text: str) -
 
 def test_a_list_of_each_cpu_by_itself_is_not_too_long() -> None:
     assert len(parse_cpulist(", ".join(map(str, range(MAX_CPU + 1))))) == MAX_PARTS
+
+
+def test_values_have_the_lists_of_their_cpus() -> None:
+    values = {4: "slow", 0: "fast", 5: "slow", 1: "fast", 7: "slow", 2: None}
+    assert cpulists_by_value(values) == {"slow": "4-5,7", "fast": "0-1", None: "2"}
+    assert list(cpulists_by_value(values)) == ["slow", "fast", None]
+    assert cpulists_by_value({}) == {}

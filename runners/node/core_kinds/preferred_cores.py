@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from base.cpulist import format_cpulist
+from base.cpulist import cpulists_by_value
 from runners.host.tree import Tree
 from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, read_sign
 from runners.node.topology import CoreKind
@@ -19,14 +19,12 @@ def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...])
     signs = [(sign, read_sign(tree, sign, online)) for sign in (MAX_FREQ, HIGHEST_PERF)]
     for kind in kinds:
         for sign, values in signs:
-            groups: dict[int, list[int]] = {}
-            for cpu in kind.cpus if values else ():
-                groups.setdefault(values[cpu], []).append(cpu)
+            groups = cpulists_by_value({cpu: values[cpu] for cpu in kind.cpus if cpu in values})
             if len(groups) > 1:
                 best, *others = sorted(groups, reverse=True)
-                rest = ", ".join(f"{value} on {format_cpulist(groups[value])}" for value in others)
+                rest = ", ".join(f"{value} on {groups[value]}" for value in others)
                 yield (
-                    f"not all {kind.name}-cores are alike: CPUs {format_cpulist(groups[best])} are "
+                    f"not all {kind.name}-cores are alike: CPUs {groups[best]} are "
                     f"favoured ({sign} {best}, {rest}); mappings take CPUs by number"
                 )
                 break
