@@ -22,7 +22,7 @@ from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
-_MAX_TOLD = 200
+_MAX_CHARACTERS = 200
 # The placement of a run that takes so many seconds can be proved.
 LONG_ENOUGH_S = 1.0
 
@@ -73,10 +73,11 @@ def as_it_starts(search: Search, record: Mapping[str, Any]) -> Request | None:
     request = search.request
     if search.program.runtime == "none" or request.starts or request.takes_threads:
         return None
-    return replace(request, threads=(seen,), starts=seen) if (seen := _in_vain(record)) else None
+    seen = _other_count(record)
+    return replace(request, threads=(seen,), starts=seen) if seen else None
 
 
-def _in_vain(record: Mapping[str, Any]) -> int:
+def _other_count(record: Mapping[str, Any]) -> int:
     """Return how many threads a program started in place of the number it was told; 0 if as told.
 
     Fewer threads are a violation, or unproved where the kernel does not report births. More are
@@ -94,7 +95,7 @@ def _is_seldom_seen(record: Mapping[str, Any]) -> bool:
     return not (long_enough and looks >= FEW_LOOKS)
 
 
-def told_in_vain(started: int, told: int) -> str:
+def count_ignored(started: int, told: int) -> str:
     """Return the text for a program that starts another number of threads than it is told."""
     return (
         f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({told} here); write "
@@ -104,10 +105,10 @@ def told_in_vain(started: int, told: int) -> str:
 
 def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError with the reason why a run of the reference was not good, and what helps."""
-    last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MAX_TOLD]
-    told = f" (it said: {last})" if last else ""
+    last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MAX_CHARACTERS]
+    said = f" (it said: {last})" if last else ""
     raise StudyError(
-        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{told}; "
+        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{said}; "
         f"{_what_helps(request, record)}"
     )
 
@@ -117,7 +118,7 @@ def _reason(record: Mapping[str, Any]) -> str:
     absent = unavailable if isinstance(unavailable, Mapping) else {}
     if _is_unproved(record):
         return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
-    if record["status"] == OK and (started := _in_vain(record)):
+    if record["status"] == OK and (started := _other_count(record)):
         return f"it started {plural(started, 'thread')}, told {record['threads']}"
     return str(record.get("reason") or absent.get("race_value", "") or record["status"])
 
@@ -131,9 +132,9 @@ def _is_unproved(record: Mapping[str, Any]) -> bool:
 
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     status = record["status"]
-    if started := _in_vain(record):
+    if started := _other_count(record):
         by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
-        return by_arguments if request.takes_threads else told_in_vain(started, record["threads"])
+        return by_arguments if request.takes_threads else count_ignored(started, record["threads"])
     if _is_unproved(record):
         longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
         quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"

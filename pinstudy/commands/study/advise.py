@@ -115,9 +115,9 @@ def command(
     from runners.advise.prepare import make_search
     from runners.advise.reference_failure import (
         as_it_starts,
+        count_ignored,
         raise_problem,
         reference_problem,
-        told_in_vain,
     )
     from runners.advise.request import Options, make_request
     from runners.study.machine import LIVE_ROOT, open_machine
@@ -136,8 +136,8 @@ def command(
     session = _search(machine, search, results, fresh, as_json)
     problem = reference_problem(session.summary, session.folder)
     if problem and (as_it_is := as_it_starts(search, problem)):
-        in_vain = told_in_vain(as_it_is.starts or 0, search.reference.threads)
-        say(f"pinstudy: {in_vain}. Thread counts do not race: once more with that one", err=True)
+        ignored = count_ignored(as_it_is.starts or 0, search.reference.threads)
+        say(f"pinstudy: {ignored}. Thread counts do not race: once more with that one", err=True)
         search = make_search(machine, as_it_is, os.environ)
         session = _search(machine, search, results, fresh, as_json)
         problem = reference_problem(session.summary, session.folder)
