@@ -25,6 +25,9 @@ from runners.plan.order import PlannedRun
 from runners.records.shard import SCHEMA
 from runners.records.status import BASELINE, SKIPPED
 
+# Fields of Origin that records lack where they are empty.
+_OPTIONAL = ("node", "repetition_rule", "pool", "program_uid", "study_file")
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -52,15 +55,9 @@ class Origin:
 
     def fields(self) -> dict[str, Any]:
         """Return the attempt's part of a record's identity."""
-        sometimes = {
-            "node": self.node,
-            "repetition_rule": self.repetition_rule,
-            "pool": self.pool,
-            "program_uid": self.program_uid,
-            "study_file": self.study_file,
-        }
-        known = {name: value for name, value in self.__dict__.items() if name not in sometimes}
-        return {"schema": SCHEMA} | known | {name: it for name, it in sometimes.items() if it}
+        values = vars(self).items()
+        known = {name: value for name, value in values if value or name not in _OPTIONAL}
+        return {"schema": SCHEMA} | known
 
 
 def run_record(
