@@ -187,14 +187,14 @@ class ContendedLines:
         write_atomically(path, (json.dumps(found, indent=2, allow_nan=False) + "\n").encode())
 
 
-def _problem_of(seen: Observation, case: Case) -> str:
-    """Return why an execution is unusable; empty when it would have been a good run."""
+def _problem_of(seen: Observation, case: Case) -> str | None:
+    """Return why an execution is unusable; None when it would have been a good run."""
     if seen.perf_problem:
         return seen.perf_problem
     status, reason = classify(
         case, seen, proof_of(case, seen), hotplug_problem(seen.hotplugged_cpus)
     )
-    return "" if status == OK else f"the program under perf c2c: {status}: {reason}"
+    return None if status == OK else f"the program under perf c2c: {status}: {reason}"
 
 
 def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress) -> None:

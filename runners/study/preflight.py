@@ -35,23 +35,23 @@ class Preflight:
         problem = self._changed() or self._offline(case) or self._not_allowed(case)
         return f"node {self._node.node_id}: {problem}" if problem else None
 
-    def _changed(self) -> str:
+    def _changed(self) -> str | None:
         """Return which settings of the whole node were switched since the study began."""
         then, now = self._began, read_switchable(self._tree)
         changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
         told = "; ".join(changed)
-        return f"it has changed since the study began: {told}; put it back" if changed else ""
+        return f"it has changed since the study began: {told}; put it back" if changed else None
 
-    def _offline(self, case: Case) -> str:
+    def _offline(self, case: Case) -> str | None:
         """Return which CPUs of the case's cores, SMT siblings included, are offline."""
         online = self._tree.cpulist(f"{CPUS}/online")
         if isinstance(online, Unavailable):
-            return ""
+            return None
         used = set(case.host_mask)
         cores = [core.cpus for core in self._node.topology.cores if used.intersection(core.cpus)]
         gone = sorted(used.union(*cores).difference(online))
         if not gone:
-            return ""
+            return None
         path = f"{CPUS}/cpu{gone[0]}/online"
         back = f"echo 1 > {path}"
         if self._tree.text(SMT) in ("off", "forceoff"):
@@ -62,7 +62,7 @@ class Preflight:
             f"SMT siblings; bring back what is missing (`{back}`)"
         )
 
-    def _not_allowed(self, case: Case) -> str:
+    def _not_allowed(self, case: Case) -> str | None:
         may_use = os.sched_getaffinity(0)
         if not may_use.issuperset(case.host_mask):
             may_use = _regained(may_use, self._own)
@@ -79,7 +79,7 @@ class Preflight:
                 f"inside a restricted CPU set ({format_cpulist(sorted(may_use))}) likwid-pin takes "
                 "CPU numbers as logical ones"
             )
-        return ""
+        return None
 
 
 def _regained(may_use: set[int], own: Iterable[int]) -> set[int]:
