@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from runners.execution.collectors import Collectors
     from runners.plan.case import Case
     from runners.plan.command_line import Launch
+    from runners.plan.plan import Plan
     from runners.study.extras import ContendedLines
 
 
@@ -57,7 +58,7 @@ class MachineControl:
     `programs` is None for executions that are not runs.
     """
 
-    summary: PlanSummary
+    plan: Plan
     machine: Machine
     governors: Governors
     preflight: Preflight
@@ -65,7 +66,7 @@ class MachineControl:
 
     def launch(self, case: Case) -> Launch:
         """Return the case's launch line."""
-        return self.summary.launch(case)
+        return self.machine.launch(self.plan, case)
 
     def settle(self, case: Case) -> str | None:
         """Make the node ready for a case; return why that is not possible."""
@@ -161,7 +162,7 @@ class Session:
             for line in end_orphans():
                 progress.warned(line)
             governors = self.machine.governors()
-            control = MachineControl(self.summary, self.machine, governors, Preflight(node))
+            control = MachineControl(self.summary.plan, self.machine, governors, Preflight(node))
             try:
                 with AttemptMarker(Tree(node.root)) as under_way:
                     if self.summary.left:
@@ -189,7 +190,7 @@ class Session:
         try:
             self._catch_up()
             programs = self.machine.programs_of(self.summary.plan)
-            control = replace(control, summary=self.summary, programs=programs)
+            control = replace(control, plan=self.summary.plan, programs=programs)
             programs.check_earlier(self.folder, self.summary.history.programs)
             self._keep_sources()
             programs.keep(self.folder)
