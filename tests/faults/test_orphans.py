@@ -30,6 +30,8 @@ def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Pa
     runner = trial.start()
     trial.wait_for_start_after(0)
     program = int((tmp_path / "starts").read_text())
+    # Before that, it might yet see that it need not be long.
+    until(lambda: name_of(program) == "sleep")
     witness = witness_of(runner.pid)
     # One that can do nothing, as on a node that swaps.
     os.kill(witness, signal.SIGSTOP)
