@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
@@ -71,6 +71,12 @@ def one_line(text: str, most: int = MAX_LINE_CHARACTERS) -> str:
 def plural(count: int, what: str) -> str:
     """Return the count with its noun: `1 run`, `2 runs`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def first_of(texts: Sequence[str], most: int, separator: str = "; ") -> str:
+    """Return the first texts, and how many more there are: `a; b; c and 2 more`."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return separator.join(texts[:most]) + more
 
 
 def as_typed(path: str | Path) -> str:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from base.errors import StudyError
+from base.text import first_of
 from runners.host.privileges import as_root
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
@@ -149,5 +150,4 @@ def _stats() -> Mapping[int, str]:
 
 def _listed(names: Mapping[int, str], witness: Task) -> str:
     shown = [f"{name} ({pid})" for pid, name in names.items()] or [f"{WITNESS} ({witness.pid})"]
-    more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-    return f"{', '.join(shown[:_MAX_SHOWN])}{more}"
+    return first_of(shown, _MAX_SHOWN, ", ")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from base.json_files import read_object
-from base.text import shown
+from base.text import first_of, shown
 from runners.node.facts import settled
 
 # The largest known nodes have files of some 2 MiB.
@@ -55,9 +55,7 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
     if not told:
         return f"compare the files in {folder / 'nodes'}"
-    lines = [in_words(name, then.get(name), today[name]) for name in told[:_MAX_NAMED]]
-    more = f" and {len(told) - _MAX_NAMED} more" if len(told) > _MAX_NAMED else ""
-    return "; ".join(lines) + more
+    return first_of([in_words(name, then.get(name), today[name]) for name in told], _MAX_NAMED)
 
 
 def changed_between(folder: Path, first: str, second: str) -> str:

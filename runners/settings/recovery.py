@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.errors import UserError
+from base.text import first_of
 from runners.host.lock import NodeLock, is_locked
 from runners.host.tree import Tree
 from runners.settings.journal import (
@@ -141,10 +142,9 @@ def told_reboot(entry: Entry) -> str:
 def told_problems(journal: Journal, entry: Entry, problems: Mapping[str, str]) -> str:
     """Return in one line what could not be put back, and what to do."""
     reasons = list(dict.fromkeys(problems.values()))
-    more = f" and {len(reasons) - _MAX_SHOWN} more" if len(reasons) > _MAX_SHOWN else ""
     return (
         f"{len(problems)} of {len(entry.settings)} settings could not be put back: "
-        f"{'; '.join(reasons[:_MAX_SHOWN])}{more}; {journal.path} keeps what they were: "
+        f"{first_of(reasons, _MAX_SHOWN)}; {journal.path} keeps what they were: "
         "try `pinstudy restore` (as the user who changed them), or give up with "
         "`pinstudy restore --forget`"
     )

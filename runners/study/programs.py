@@ -11,7 +11,7 @@ from typing import Any
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.reading import Reading
-from base.text import printable, shown
+from base.text import first_of, printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.node.differences import kept_facts
 from runners.plan.case import Case
@@ -121,8 +121,7 @@ def what_changed(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None
         lines += _differences(then, files)
     if not lines:
         return f"which files differ is not known (expected {FOLDER}/ beside the records)"
-    more = f" and {len(lines) - _MAX_NAMED} more" if len(lines) > _MAX_NAMED else ""
-    return "; ".join(lines[:_MAX_NAMED]) + more
+    return first_of(lines, _MAX_NAMED)
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

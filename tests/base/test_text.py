@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from base.text import as_typed
+from base.text import as_typed, first_of
 from tests.tools import need_tool
 
 
@@ -42,3 +42,11 @@ def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
     )
     meant = [f"./{path}" if path.startswith("-") else path for path in paths]
     assert [os.fsdecode(part) for part in done.stdout.split(b"\0")[:-1]] == meant
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [(["a"], "a"), (["a", "b"], "a; b"), (["a", "b", "c", "d"], "a; b and 2 more")],
+)
+def test_of_many_texts_the_first_are_said_and_how_many_follow(texts: list[str], said: str) -> None:
+    assert first_of(texts, 2) == said
