@@ -33,6 +33,7 @@ MAX_SHOWN = 40
 _Found = TypeVar("_Found")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_NUMBER = re.compile(r"[0-9]{1,5}")
 _HEXADECIMAL = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 # The kernel's errors for a file that does not exist, or that vanished with its CPU.
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ESRCH})
@@ -75,9 +76,9 @@ class Tree:
         """Whether this is the machine that the program runs on."""
         return self._host == ""
 
-    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Unavailable:
+    def text(self, path: str) -> str | Unavailable:
         """Return what the file holds, without surrounding white space; `Unavailable` when empty."""
-        content = self.content(path, limit)
+        content = self.content(path)
         if isinstance(content, Unavailable):
             return content
         return content.strip() or Unavailable(f"{path} is empty")
@@ -139,6 +140,14 @@ class Tree:
             return tuple(sorted(found))
         except (OSError, ValueError) as error:
             return _absent(path, error)
+
+    def numbered(self, directory: str, stem: str) -> tuple[int, ...]:
+        """Return the numbers of a directory's names such as `cpu0`, of stem `cpu`, ascending."""
+        names = self.names(directory)
+        if isinstance(names, Unavailable):
+            return ()
+        numbers = (name.removeprefix(stem) for name in names if name.startswith(stem))
+        return tuple(sorted({int(number) for number in numbers if _NUMBER.fullmatch(number)}))
 
     def block(self, path: str, offset: int, size: int) -> bytes | Unavailable:
         """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""

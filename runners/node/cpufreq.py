@@ -7,7 +7,6 @@ Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst). The two are read
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,6 @@ CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
 # 1 means off in the file of intel_pstate, and on in that of other drivers.
 NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
-
-_POLICY_NAME = re.compile(r"policy([0-9]{1,5})")
 
 
 @dataclass(frozen=True)
@@ -185,12 +182,8 @@ def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
     A policy whose CPUs are all offline keeps its files; reading them fails with EBUSY (Linux
     drivers/cpufreq/cpufreq.c, show, since 6.0).
     """
-    names = tree.names(POLICIES)
-    matches = (
-        () if isinstance(names, Unavailable) else (_POLICY_NAME.fullmatch(name) for name in names)
-    )
     found = []
-    for number in sorted(int(match[1]) for match in matches if match):
+    for number in tree.numbered(POLICIES, "policy"):
         directory = f"{POLICIES}/policy{number}"
         cpus = tree.cpulist(f"{directory}/affected_cpus")
         if isinstance(cpus, Unavailable) and cpus.busy:

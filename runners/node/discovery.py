@@ -20,14 +20,11 @@ from runners.node.core_kinds.declared import DeclaredKinds, declare
 from runners.node.core_kinds.finding import NodeView
 from runners.node.core_kinds.kinds import find_kinds
 from runners.node.core_kinds.preferred_cores import unlike_cores
+from runners.node.cpufreq import CPUS
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 
-CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"
 
-_CPU_NAME = re.compile(r"cpu([0-9]{1,5})")
-_NODE_NAME = re.compile(r"node([0-9]{1,5})")
-_INDEX_NAME = re.compile(r"index([0-9]{1,2})")
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)")
 _FACTOR = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 _TYPES = frozenset({"Data", "Instruction", "Unified"})
@@ -88,7 +85,7 @@ def check_root(tree: Tree) -> None:
 
 def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the online CPUs, and the CPUs that are present but offline."""
-    there = _numbered(tree, CPUS, _CPU_NAME)
+    there = tree.numbered(CPUS, "cpu")
     listed = tree.cpulist(f"{CPUS}/online")
     if not isinstance(listed, Unavailable) and there:
         stray = set(listed).difference(there)
@@ -191,7 +188,7 @@ def _cores(
 
 def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNode, ...]:
     nodes = []
-    for node in _numbered(tree, NODES, _NODE_NAME):
+    for node in tree.numbered(NODES, "node"):
         cpus = tree.cpulist(f"{NODES}/node{node}/cpulist")
         if isinstance(cpus, Unavailable):
             notes.append(f"{cpus.reason}; NUMA node {node} is left out")
@@ -201,14 +198,6 @@ def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNo
         return tuple(nodes)
     notes.append(f"{NODES} names no NUMA node; all CPUs are taken to be in one")
     return (NumaNode(0, online),)
-
-
-def _numbered(tree: Tree, directory: str, pattern: re.Pattern[str]) -> tuple[int, ...]:
-    names = tree.names(directory)
-    if isinstance(names, Unavailable):
-        return ()
-    matches = (pattern.fullmatch(name) for name in names)
-    return tuple(sorted({int(match[1]) for match in matches if match}))
 
 
 def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
@@ -227,8 +216,8 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
     unlisted: list[int] = []
     unsaid: set[str] = set()
     for cpu in online:
-        directory = f"/sys/devices/system/cpu/cpu{cpu}/cache"
-        for index in _indexes(tree, directory):
+        directory = f"{CPUS}/cpu{cpu}/cache"
+        for index in tree.numbered(directory, "index"):
             path = f"{directory}/index{index}"
             listed = tree.cpulist(f"{path}/shared_cpu_list")
             sharing: tuple[int, ...] = (cpu,)
@@ -254,14 +243,6 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
         )
     caches = {(cache.level, cache.type, cache.cpus): cache for cache in found.values()}
     return tuple(caches[key] for key in sorted(caches))
-
-
-def _indexes(tree: Tree, directory: str) -> list[int]:
-    names = tree.names(directory)
-    if isinstance(names, Unavailable):
-        return []
-    matches = (_INDEX_NAME.fullmatch(name) for name in names)
-    return sorted({int(match[1]) for match in matches if match})
 
 
 def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: set[str]) -> Cache:

@@ -135,33 +135,23 @@ def _pci_address(tree: Tree, device: str) -> str:
 
 
 def _package_zones(tree: Tree) -> list[str]:
-    return [
-        f"{ZONES}/{zone}/temp"
-        for zone in _in_order(tree, ZONES, "thermal_zone")
-        if tree.text(f"{ZONES}/{zone}/type") == "x86_pkg_temp"
-    ]
+    zones = [f"{ZONES}/thermal_zone{number}" for number in tree.numbered(ZONES, "thermal_zone")]
+    return [f"{zone}/temp" for zone in zones if tree.text(f"{zone}/type") == "x86_pkg_temp"]
 
 
 def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
     """Yield each input and label of a driver's devices; device numbers do not identify them."""
-    for device in _in_order(tree, HWMON, "hwmon"):
-        if tree.text(f"{HWMON}/{device}/name") != driver:
+    for number in tree.numbered(HWMON, "hwmon"):
+        device = f"{HWMON}/hwmon{number}"
+        if tree.text(f"{device}/name") != driver:
             continue
-        names = tree.names(f"{HWMON}/{device}")
+        names = tree.names(device)
         for match in filter(
             None, map(_LABEL.fullmatch, () if isinstance(names, Unavailable) else names)
         ):
-            label = tree.text(f"{HWMON}/{device}/{match[0]}")
+            label = tree.text(f"{device}/{match[0]}")
             if not isinstance(label, Unavailable):
-                yield f"{HWMON}/{device}/temp{match[1]}_input", label
-
-
-def _in_order(tree: Tree, directory: str, stem: str) -> list[str]:
-    names = tree.names(directory)
-    if isinstance(names, Unavailable):
-        return []
-    matches = (re.fullmatch(rf"{stem}([0-9]{{1,6}})", name) for name in names)
-    return [match[0] for match in sorted(filter(None, matches), key=lambda match: int(match[1]))]
+                yield f"{device}/temp{match[1]}_input", label
 
 
 def _numbered(paths: list[str], packages: list[int], driver: str) -> tuple[Sensor, ...]:

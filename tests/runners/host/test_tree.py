@@ -205,3 +205,10 @@ def test_no_content_makes_a_reader_raise(
 def test_a_number_that_cannot_be_below_zero_is_absent_when_it_is(tmp_path: Path) -> None:
     assert tree_with(tmp_path, b"0\n").natural(PATH) == 0
     assert "holds -1, which cannot be" in reason(tree_with(tmp_path, b"-1\n").natural(PATH))
+
+
+def test_the_numbers_of_names_are_ascending_and_of_one_stem(tmp_path: Path) -> None:
+    for name in ("cpu10", "cpu2", "cpu0", "cpufreq", "cpu", "cpu1x", "cpu123456", "xcpu3"):
+        (tmp_path / "cpus" / name).mkdir(parents=True)
+    assert Tree(tmp_path).numbered("/cpus", "cpu") == (0, 2, 10)
+    assert Tree(tmp_path).numbered("/missing", "cpu") == ()

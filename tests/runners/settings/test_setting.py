@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
+from runners.host.tree import Tree, Unavailable
 from runners.settings.setting import Setting, put_in_force, read_scaling, read_settings
 from tests.trees import CPU, build_tree, write
 
@@ -55,10 +55,10 @@ def test_settings_that_are_not_there_are_left_out(tmp_path: Path) -> None:
 class Offline(Tree):
     """A tree in which the kernel answers for policy 3 as it does when its CPUs are offline."""
 
-    def text(self, path: str, limit: int = TEXT_LIMIT) -> str | Unavailable:
+    def text(self, path: str) -> str | Unavailable:
         if path.startswith(POLICY):
             return Unavailable(f"cannot read {path}: Device or resource busy", busy=True)
-        return super().text(path, limit)
+        return super().text(path)
 
 
 def test_settings_of_cpus_that_are_offline_have_one_reason_and_stop_no_others(
