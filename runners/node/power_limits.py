@@ -9,7 +9,7 @@ from typing import Any
 
 from runners.host.tree import Tree, Unavailable
 
-_POWERCAP = "/sys/class/powercap"
+POWERCAP = "/sys/class/powercap"
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
 _POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
 _CONSTRAINTS = range(3)
@@ -26,14 +26,14 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
 
     A limit that cannot be read has None for its watts, and a `reason`.
     """
-    names = tree.names(_POWERCAP)
+    names = tree.names(POWERCAP)
     if isinstance(names, Unavailable):
         return names
     limits = []
     for zone in filter(_POWER_ZONE.fullmatch, names):
-        label = tree.text(f"{_POWERCAP}/{zone}/name")
+        label = tree.text(f"{POWERCAP}/{zone}/name")
         for number in _CONSTRAINTS:
-            constraint = f"{_POWERCAP}/{zone}/constraint_{number}"
+            constraint = f"{POWERCAP}/{zone}/constraint_{number}"
             name = tree.text(f"{constraint}_name")
             power = tree.natural(f"{constraint}_power_limit_uw")
             window = tree.natural(f"{constraint}_time_window_us")
@@ -49,7 +49,7 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
             limits.append(
                 limit | ({"reason": power.reason} if isinstance(power, Unavailable) else {})
             )
-    return limits or Unavailable(f"{_POWERCAP} has no zone with a power limit")
+    return limits or Unavailable(f"{POWERCAP} has no zone with a power limit")
 
 
 def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:

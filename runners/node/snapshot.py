@@ -21,7 +21,10 @@ from pathlib import Path
 from base.errors import UserError
 from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
 from runners.node import cpuinfo, facts
-from runners.node.discovery import check_root
+from runners.node.core_kinds.pmus import EVENT_SOURCES
+from runners.node.cpufreq import CPUS
+from runners.node.discovery import NODES, check_root
+from runners.node.power_limits import POWERCAP
 
 FORMAT = 1
 FOLDER = "node"
@@ -29,47 +32,45 @@ SUFFIX = ".tar.gz"
 # A node of 1024 CPUs has some 70000 of these files.
 MAX_FILES = 200_000
 MAX_BYTES = 64 * 1024 * 1024
-_CPUS = "/sys/devices/system/cpu"
-_PMUS = "/sys/bus/event_source/devices"
 _HWMON = "/sys/class/hwmon"
 _HOST_NAME = "/proc/sys/kernel/hostname"
 _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
 # fixed depth avoids the loops that links form in /sys.
 _WANTED = (
-    (_CPUS, "online offline present possible isolated nohz_full"),
-    (f"{_CPUS}/smt", "control active"),
-    (f"{_CPUS}/cpuidle", "current_driver current_governor"),
+    (CPUS, "online offline present possible isolated nohz_full"),
+    (f"{CPUS}/smt", "control active"),
+    (f"{CPUS}/cpuidle", "current_driver current_governor"),
     ("/sys/devices/system/clocksource/clocksource0", "current_clocksource"),
-    (f"{_CPUS}/cpu[0-9]*", "online cpu_capacity"),
-    (f"{_CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
+    (f"{CPUS}/cpu[0-9]*", "online cpu_capacity"),
+    (f"{CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
     (
-        f"{_CPUS}/cpu[0-9]*/topology",
+        f"{CPUS}/cpu[0-9]*/topology",
         "core_cpus_list thread_siblings_list core_id physical_package_id die_id cluster_id "
         "package_cpus_list die_cpus_list cluster_cpus_list",
     ),
-    (f"{_CPUS}/cpu[0-9]*/cache/index[0-9]*", "level type size shared_cpu_list id"),
-    (f"{_CPUS}/cpu[0-9]*/acpi_cppc", "*_perf *_freq"),
-    (f"{_CPUS}/cpu[0-9]*/regs/identification", "midr_el1"),
-    (f"{_CPUS}/cpu[0-9]*/thermal_throttle", "*_count *_ms"),
-    (f"{_CPUS}/cpufreq", "boost"),
+    (f"{CPUS}/cpu[0-9]*/cache/index[0-9]*", "level type size shared_cpu_list id"),
+    (f"{CPUS}/cpu[0-9]*/acpi_cppc", "*_perf *_freq"),
+    (f"{CPUS}/cpu[0-9]*/regs/identification", "midr_el1"),
+    (f"{CPUS}/cpu[0-9]*/thermal_throttle", "*_count *_ms"),
+    (f"{CPUS}/cpufreq", "boost"),
     (
-        f"{_CPUS}/cpufreq/policy[0-9]*",
+        f"{CPUS}/cpufreq/policy[0-9]*",
         "affected_cpus related_cpus scaling_driver scaling_governor scaling_available_governors "
         "scaling_min_freq scaling_max_freq cpuinfo_min_freq cpuinfo_max_freq base_frequency boost "
         "energy_performance_preference energy_performance_available_preferences",
     ),
-    (f"{_CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
-    (f"{_CPUS}/amd_pstate", "status prefcore"),
-    ("/sys/devices/system/node", "online"),
-    ("/sys/devices/system/node/node[0-9]*", "cpulist"),
+    (f"{CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
+    (f"{CPUS}/amd_pstate", "status prefcore"),
+    (NODES, "online"),
+    (f"{NODES}/node[0-9]*", "cpulist"),
     ("/sys/devices/*", "cpus"),
-    (f"{_PMUS}/*", "type cpus cpumask"),
-    (f"{_PMUS}/power*/events", "*"),
-    ("/sys/class/powercap", ""),
+    (f"{EVENT_SOURCES}/*", "type cpus cpumask"),
+    (f"{EVENT_SOURCES}/power*/events", "*"),
+    (POWERCAP, ""),
     *(
         (
-            f"/sys/class/powercap/{zone}",
+            f"{POWERCAP}/{zone}",
             "name enabled energy_uj max_energy_range_uj constraint_[0-9]_name "
             "constraint_[0-9]_power_limit_uw constraint_[0-9]_time_window_us "
             "constraint_[0-9]_max_power_uw",

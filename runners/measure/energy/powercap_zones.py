@@ -13,8 +13,8 @@ from pathlib import Path
 
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpuinfo import first_block
+from runners.node.power_limits import POWERCAP
 
-POWERCAP = "/sys/class/powercap"
 _SUB_DOMAINS = ("core", "uncore", "dram")
 DOMAINS = ("package", *_SUB_DOMAINS, "psys")
 

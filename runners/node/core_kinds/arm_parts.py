@@ -10,9 +10,10 @@ from runners.host.tree import Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.finding import Finding, NodeView, one_kind
 from runners.node.core_kinds.ranking import ranked_kinds
+from runners.node.cpufreq import CPUS
 
 # Arm Architecture Reference Manual, MIDR_EL1: implementer in bits 31:24, part number in 15:4.
-_MIDR = "/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1"
+_MIDR = CPUS + "/cpu{}/regs/identification/midr_el1"
 
 
 def by_part(view: NodeView) -> Finding:

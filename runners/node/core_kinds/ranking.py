@@ -7,10 +7,9 @@ from itertools import pairwise
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.finding import Finding, NodeView, clusters, value_range
-from runners.node.cpufreq import policy_directories
+from runners.node.cpufreq import CPUS, policy_directories
 from runners.node.topology import KIND_ORDER, CoreKind
 
-CPUS = "/sys/devices/system/cpu"
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
 # Best evidence first: capacity and performance include the frequency.
