@@ -60,7 +60,8 @@ def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
     """
     lowest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for limit in limits:
-        if limit["power_w"] is None or limit["domain"] is None:
+        # 0 W is no limit: the interface is there but not in use.
+        if not limit["power_w"] or limit["domain"] is None:
             continue
         key = (limit["domain"], limit["name"] or "")
         lowest[key] = min(lowest.get(key, limit), limit, key=_power_and_window)

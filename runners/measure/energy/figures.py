@@ -122,8 +122,7 @@ def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
         for limit in limits
         if str(limit["domain"]).startswith("package") and limit["name"] == LONG_TERM
     ]
-    # 0 W is no limit, and a limit that cannot be read is unknown.
-    known = limits_by_domain(limit for limit in of_packages if (limit["power_w"] or 0) > 0)
+    known = limits_by_domain(of_packages)
     complete = bool(known) and known.keys() == {limit["domain"] for limit in of_packages}
     return sum(of["pl1_w"] for of in known.values()) if complete else None
 

@@ -144,6 +144,7 @@ def test_power_limits_are_in_watts_and_seconds_for_each_top_zone(tmp_path: Path)
         ((65000000, 28000000), (65000000, 2440000), {"pl1_w": 65.0, "tau_s": 2.44}),
         ((65000000, ""), (125000000, 2440000), {"pl1_w": 65.0}),
         (("", 2440000), (125000000, 28000000), {"pl1_w": 125.0, "tau_s": 28.0}),
+        ((125000000, 28000000), (0, 976), {"pl1_w": 125.0, "tau_s": 28.0}),
     ],
 )
 def test_the_lower_of_two_limits_of_a_package_counts_with_its_own_window(
