@@ -58,7 +58,7 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
     (tmp_path / "lacking" / "scipy.py").write_text("raise ImportError('no scipy here')")
     asked = ("--cpus", f"{two[0]},{two[1]}", "--precision", "none", *options)
     done = subprocess.run(
-        argv("latency", *asked),
+        argv("latency", *asked, "--results", "my results"),
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "lacking")},
         capture_output=True,
@@ -68,10 +68,10 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
     )
 
     assert done.returncode == status, done.stderr
-    (file,) = tmp_path.glob("results/latency/*/latency.json")
+    (file,) = tmp_path.glob("my results/latency/*/latency.json")
     said = done.stderr.splitlines()[-1]
     assert "no scipy here; where numpy, pandas, scipy and matplotlib are installed" in said
-    assert said.endswith(f"pinstudy latency --from {file.relative_to(tmp_path)}")
+    assert said.endswith(f"pinstudy latency --from '{file.relative_to(tmp_path)}'")
 
 
 def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
 from pinstudy.output import print_json, say, terminal_width, wrap
 
@@ -122,7 +123,7 @@ def command(
         reason = " ".join(str(error).split())[:200]
         missing = (
             f"no heat map: {reason}; where numpy, pandas, scipy and matplotlib are installed: "
-            f"pinstudy latency --from {path}"
+            f"pinstudy latency --from {as_typed(path)}"
         )
         # The findings are what --json is for.
         if as_json:
