@@ -49,9 +49,13 @@ class _Found:
         return hashlib.sha256(self.block.text.encode()).hexdigest()[:16]
 
 
+# A log, and the log of all CPUs that has its energy.
+_WithEnergy = tuple[_Found, "_Found | None"]
+
+
 @dataclass(frozen=True)
 class Imported:
-    """What was imported: runs, averages, and the cases they are of."""
+    """What was imported: runs, averages, and the cases they are of. A log of energy is no run."""
 
     runs: int
     averages: int
@@ -87,10 +91,12 @@ def import_logs(
         )
     cases = len({each.identity.case_id for each in found})
     if averages:
-        add_summaries(into, _summaries(averages, node_id, repeats))
-    else:
-        _write_runs(into, runs, node_id)
-    return Imported(len(runs), len(averages), cases)
+        pairs = _with_energy(averages, lambda average: average.identity.case_id)
+        add_summaries(into, _summaries(pairs, node_id, repeats))
+        return Imported(0, len(pairs), cases)
+    pairs = _with_energy(runs, _run_key)
+    _write_runs(into, pairs, node_id)
+    return Imported(len(pairs), 0, cases)
 
 
 def _node_id(name: str) -> str:
@@ -101,10 +107,10 @@ def _node_id(name: str) -> str:
 
 
 def _summaries(
-    averages: Sequence[_Found], node_id: str, repeats: int | None
+    averages: Sequence[_WithEnergy], node_id: str, repeats: int | None
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
-    for each, energy in _with_energy(averages, lambda found: found.identity.case_id):
+    for each, energy in averages:
         count = _repeats(each, repeats)
         if energy and _repeats(energy, repeats) != count:
             raise UserError(
@@ -136,12 +142,11 @@ def _repeats(average: _Found, repeats: int | None) -> int:
     return told or repeats or 0
 
 
-def _write_runs(into: Path, runs: Sequence[_Found], node_id: str) -> None:
+def _write_runs(into: Path, pairs: Sequence[_WithEnergy], node_id: str) -> None:
     folder = into / "records"
     if (into / FILE).exists():
         raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
     history = _History(folder, node_id)
-    pairs = _with_energy(runs, _run_key)
     history.numbers.number([run.identity for run, _ in pairs])
     records = [_record(history, run, energy, node_id) for run, energy in pairs]
     shard = Shard(folder, node_id)
@@ -218,7 +223,7 @@ def _run_key(run: _Found) -> Hashable | None:
 
 def _with_energy(
     found: Sequence[_Found], key: Callable[[_Found], Hashable | None]
-) -> list[tuple[_Found, _Found | None]]:
+) -> list[_WithEnergy]:
     """Return each log with the log of all CPUs that was made beside it and has the same key.
 
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have

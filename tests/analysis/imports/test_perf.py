@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.imports.identity import Identifier
-from analysis.imports.perf import import_logs
+from analysis.imports.perf import Imported, import_logs
 from analysis.sources import open_results
 from analysis.tables import make_tables
 from base.errors import UserError
@@ -132,8 +132,9 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     shutil.copy(LOGS / "energy.txt", tmp_path / "joules-7.txt")
     logs = [tmp_path / "joules-7.txt", tmp_path / "counts-7.txt"]
 
-    import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.txt"})
+    imported = import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.txt"})
 
+    assert imported == Imported(runs=1, averages=0, cases=1)
     (record,) = records(tmp_path)
     assert (record["repetition"], record["elapsed_s"], record["migrations"]) == (7, 1.005, 3)
     assert record["energy_pkg_j"] == 2215.08
@@ -149,8 +150,9 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
         "   2,215.08 Joules power/energy-pkg/       ( +-  0.10% )\n\n"
         "   45.0730 +- 0.0082 seconds time elapsed  ( +-  0.02% )\n"
     )
-    import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", SAID)
+    imported = import_logs([log, LOGS / "repeated.txt"], tmp_path / "out", SAID)
 
+    assert imported == Imported(runs=0, averages=1, cases=1)
     (case,) = open_results(str(tmp_path / "out")).cases.to_dict("records")
     assert (case["n"], case["elapsed_s_mean"], case["energy_pkg_j_mean"]) == (5, 0.052881, 2215.08)
     assert case["energy_pkg_j_sd"] == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
