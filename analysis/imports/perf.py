@@ -188,9 +188,10 @@ class _History:
             self.numbers.keep(table, row, (int(numbers[0] or 0), int(numbers[1] or 0)))
         if isinstance(record.get("repetition"), int):
             self._repetitions.setdefault(record["case_id"], set()).add(record["repetition"])
-        for log in (imported.get("digest"), imported.get("energy_digest")):
-            if isinstance(log, str):
-                self._logs[log] = harmless(str(imported.get("file")))
+        for kind in ("", "energy_"):
+            digest = imported.get(f"{kind}digest")
+            if isinstance(digest, str):
+                self._logs[digest] = harmless(str(imported.get(f"{kind}file")))
 
     def add_log(self, found: _Found) -> None:
         """Remember a log; raises UserError when the same one was imported before."""

@@ -141,6 +141,8 @@ def test_a_run_s_energy_may_stand_in_a_log_of_its_own(tmp_path: Path) -> None:
     # Energy of its own window, delay of the program.
     assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
     assert record["edp_js"] == pytest.approx(2215.08 * 1.005)
+    with pytest.raises(UserError, match=r"the same log as joules-7\.txt, which is imported"):
+        import_logs(logs[:1], tmp_path, SAID)
 
 
 def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> None:
