@@ -76,12 +76,8 @@ class Identifier:
         said: dict[str, str | int] = {}
         for name in FIELDS:
             value = options.get(name)
-            if value is None:
-                continue
-            if not str(value).strip() or not str(value).isprintable():
-                option = name.replace("_", "-")
-                raise UserError(f"--{option} {shown(value)} is no name; expected a printable word")
-            said[name] = value
+            if value is not None:
+                said[name] = _said(f"--{name.replace('_', '-')}", value)
         pattern = options.get("pattern")
         return cls(said, None if pattern is None else str(pattern))
 
@@ -106,14 +102,19 @@ class Identifier:
             )
         found: dict[str, str | int] = {}
         for key, text in match.groupdict().items():
-            if not text.isprintable():
-                raise UserError(f"{where}: {key} {shown(text)} has characters that are not printed")
-            found[key] = text
-            if key in _NUMBERS:
-                found[key] = int(text)
-                if not 1 <= int(text) <= MAX_NUMBER:
-                    raise UserError(f"{where}: {key} {shown(text)} is not from 1 to {MAX_NUMBER}")
+            found[key] = _said(f"{where}: {key}", int(text) if key in _NUMBERS else text)
         return found
+
+
+def _said(what: str, value: str | int) -> str | int:
+    """Return a value of a case, a text without blanks around it; raises UserError for no value."""
+    if isinstance(value, int):
+        if not 1 <= value <= MAX_NUMBER:
+            raise UserError(f"{what} {shown(value)} is not from 1 to {MAX_NUMBER}")
+        return value
+    if not value.strip() or not value.isprintable():
+        raise UserError(f"{what} {shown(value)} is no name; expected a printable word")
+    return value.strip()
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

@@ -348,6 +348,23 @@ def test_what_the_logs_do_not_tell_has_to_be_said(tmp_path: Path, missing: str) 
         import_logs([LOGS / "german.txt"], tmp_path, said)
 
 
+def test_more_threads_than_any_node_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--threads '9+' is not from 1 to 1000000"):
+        bring(tmp_path, "german.txt", threads=10**20 - 1)
+
+
+def test_blanks_around_a_name_make_no_other_table(tmp_path: Path) -> None:
+    bring(tmp_path, "repeated.txt", app=" lulesh ")
+    into = bring(tmp_path, "old.txt", app="lulesh ", mapping="scheduler")
+    (table,) = make_tables(into)
+    assert len(table.cells) == 2
+
+
+def test_a_blank_name_in_a_file_s_name_is_refused() -> None:
+    with pytest.raises(UserError, match=r"_2\.txt: app ' ' is no name"):
+        Identifier({"mapping": "x"}, "{app}_{threads}.txt").identify(Path(" _2.txt"))
+
+
 def test_what_is_said_twice_is_refused() -> None:
     with pytest.raises(UserError, match=r"--wait-policy and {wait_policy} in --pattern both"):
         Identifier(
