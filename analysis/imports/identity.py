@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.fields import TABLE_KEYS
 from analysis.summaries import UNKNOWN
 from analysis.table import harmless
 from base.errors import UserError
@@ -35,8 +36,7 @@ class Identity:
     @property
     def table(self) -> tuple[str | int, ...]:
         """What identifies the table that the case belongs to, threads as a number."""
-        names = ("app", "variant", "size", "threads", "schedule", "wait_policy")
-        return tuple(self.fields[name] for name in names)
+        return tuple(self.fields[name] for name in TABLE_KEYS)
 
     @property
     def row(self) -> tuple[str | int, ...]:

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from analysis.csv_file import MAX_BYTES, read_lines, read_text
-from analysis.fields import TABLE_KEYS
-from analysis.imports.identity import Identity
+from analysis.imports.identity import FIELDS, Identity
 from analysis.imports.numbers import Numbers
-from analysis.summaries import FILE, WHAT, parse_summaries
+from analysis.summaries import FILE, UNKNOWN, WHAT, parse_summaries
 from base.errors import UserError
 from base.files import write_whole
 
@@ -24,7 +23,8 @@ def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]
     rows = _existing(into)
     numbers = Numbers()
     for row in rows:
-        numbers.keep(_table_of(row), (row.get("mapping"), row.get("governor")), _numbers_of(row))
+        case = _case_of(row)
+        numbers.keep(case.table, case.row, _numbers_of(row))
     added = list(new)
     numbers.number([identity for _, identity, _ in added])
     seen = {_numbers_of(row) for row in rows}
@@ -101,6 +101,7 @@ def _numbers_of(row: dict[str, str]) -> tuple[int, int]:
     return int(row["table_number"] or 0), int(row["case_number"] or 0)
 
 
-def _table_of(row: dict[str, str]) -> tuple[str | int, ...]:
-    """Return what identifies a row's table, as `Identity.table` has it."""
-    return tuple(int(row[name]) if name == "threads" else row.get(name, "") for name in TABLE_KEYS)
+def _case_of(row: dict[str, str]) -> Identity:
+    """Return the case of a row that is there: an empty cell says as little as an absent one."""
+    words = {name: row.get(name) or UNKNOWN for name in FIELDS}
+    return Identity({**words, "threads": int(row["threads"])})

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from analysis.imports.identity import Identifier
 from analysis.imports.perf import Imported, import_logs
+from analysis.imports.summary_file import import_summaries
 from analysis.sources import open_results
 from analysis.tables import make_tables
 from base.errors import UserError
@@ -263,6 +264,22 @@ def test_a_second_average_of_a_case_is_refused(tmp_path: Path) -> None:
     bring(tmp_path, "repeated.txt")
     with pytest.raises(UserError, match=r"old\.txt:2: a second average of the same case"):
         bring(tmp_path, "old.txt")
+
+
+def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
+    tmp_path: Path,
+) -> None:
+    means = tmp_path / "means.csv"
+    means.write_text(
+        "app,threads,mapping,table_number,case_number,elapsed_mean_s\nlulesh,1,scheduler,1,1,4.5\n"
+    )
+    import_summaries(means, tmp_path / "results")
+
+    (table,) = make_tables(bring(tmp_path, "repeated.txt"))
+
+    assert [row[:2] for row in table.cells] == [("1", "scheduler"), ("2", "pcores-pin")]
+    with pytest.raises(UserError, match=r"a second average of the same case"):
+        bring(tmp_path, "old.txt", mapping="scheduler")
 
 
 def test_results_of_pinstudy_are_not_added_to(tmp_path: Path) -> None:
