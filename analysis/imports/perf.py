@@ -111,6 +111,11 @@ def _summaries(
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
     """Yield where an average stands, its case and its columns."""
     for each, energy in averages:
+        if failure := each.block.failure:
+            raise UserError(
+                f"{each.where}: averages of runs of which one failed ({failure}), and it cannot be "
+                "taken out; log single runs"
+            )
         count = _repeats(each, repeats)
         if energy and _repeats(energy, repeats) != count:
             raise UserError(

@@ -182,6 +182,17 @@ def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> No
     )
 
 
+def test_averages_with_a_killed_run_are_refused(tmp_path: Path) -> None:
+    log = tmp_path / "mine.txt"
+    text = (LOGS / "repeated.txt").read_text()
+    program = text.split("stats for '")[1].split("'")[0].split()[0]
+    log.write_text(f"{program}: Segmentation fault\n{text}")
+
+    with pytest.raises(UserError, match=r"of which one failed \(.*: Segmentation fault\)"):
+        import_logs([log], tmp_path / "results", SAID)
+    assert not (tmp_path / "results").exists()
+
+
 def test_the_deviation_of_averages_is_that_of_the_runs(tmp_path: Path) -> None:
     # The log has the single times 0.023866, 0.022749 and 0.023240 beside 0.023285 +- 0.000323.
     single = (0.023866, 0.022749, 0.023240)
