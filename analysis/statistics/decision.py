@@ -77,7 +77,9 @@ def more_repetitions(
     would not do.
     """
     n = difference.n
-    if n < MIN_TO_FORECAST or difference.units > 1 or not difference.spread > 0:
+    if not MIN_TO_FORECAST <= n < MAX_REPETITIONS:
+        return None
+    if difference.units > 1 or not difference.spread > 0:
         return None
     totals = np.unique(np.geomspace(n + 1, MAX_REPETITIONS, TOTALS).astype(np.int64))
     chance = np.maximum.accumulate(

@@ -162,6 +162,11 @@ def test_of_several_boots_more_repetitions_have_no_forecast() -> None:
     assert more_repetitions(Difference(-0.01, 0.005, 9, 10, True, units=2), 0.001, 1) is None
 
 
+@pytest.mark.parametrize("n", [1000, 1001, 5000])
+def test_who_has_made_a_thousand_repetitions_is_told_no_number(n: int) -> None:
+    assert more_repetitions(Difference(0.005, 0.01, n - 1, n, paired=True), 0.01, 1) is None
+
+
 def test_what_no_number_of_repetitions_decides_is_said() -> None:
     # A millionth of a difference at the margin's edge is neither shown nor excluded.
     at_the_edge = Difference(math.log1p(1e-5), 0.1, 9, 10, paired=True)
