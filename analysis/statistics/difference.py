@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 # What a difference is of: typical values (trimmed means), or means.
 Estimand = Literal["typical", "mean"]
 
-# No clock tells runs apart by less: what is left of equal times after a logarithm, and no spread.
-_ROUNDING = 1e-12
+# No clock tells runs apart by less: a standard deviation of logarithms up to this one is only the
+# rounding of equal times.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Difference:
 def _variance(centre: Centre) -> float:
     """Return a centre's variance; 0 for what only the rounding of logarithms makes."""
     deviation = float(np.std(centre.winsorised, ddof=1))
-    return centre.variance if deviation > _ROUNDING else 0.0
+    return centre.variance if deviation > ROUNDING else 0.0
 
 
 def _exp(value: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.statistics.decision import ALPHA
+from analysis.statistics.difference import ROUNDING
 from analysis.statistics.sample import MIN_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
 
 Array = NDArray[np.float64]
@@ -84,7 +85,7 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
     and the test of Brown and Forsythe (1974) says so at 5 %.
     """
     spreads = [float(np.std(logs, ddof=1)) for logs in (log_a, log_b)]
-    if min(len(log_a), len(log_b)) < MIN_FOR_INTERVALS or min(spreads) <= 0:
+    if min(len(log_a), len(log_b)) < MIN_FOR_INTERVALS or min(spreads) <= ROUNDING:
         return None
     times = spreads[0] / spreads[1]
     if 1 / MIN_TIMES < times < MIN_TIMES:

@@ -67,6 +67,14 @@ def test_spreads_differ_by_twice_at_least_and_by_a_test() -> None:
     assert spread_times(np.zeros(10), quiet) is None
 
 
+@pytest.mark.parametrize("time_s", [0.1, 1.1, 2.5, 3.3, 41.7])
+def test_equal_times_have_no_spread_that_another_one_is_many_times(time_s: float) -> None:
+    quiet = np.random.default_rng(1).normal(0, 0.005, 10)
+    equal = np.log(np.full(10, time_s))
+    assert spread_times(quiet, equal) is None
+    assert spread_times(equal, quiet) is None
+
+
 def test_how_often_a_mode_of_one_in_ten_is_not_seen() -> None:
     # 0.9 to the tenth is 0.3487; 0.9^28 = 0.0523 and 0.9^29 = 0.0471.
     assert unseen(10) == pytest.approx(0.3487, abs=1e-4)
