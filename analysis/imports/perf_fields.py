@@ -14,7 +14,7 @@ from analysis.imports.perf_block import Block
 from base.reading import Reading
 from runners.host.tree import Unavailable
 from runners.measure.energy.figures import FIELDS as ENERGY
-from runners.measure.energy.figures import domain_fields, run_figures
+from runners.measure.energy.figures import PACKAGE, domain_fields, run_figures
 from runners.measure.energy.perf import EVENTS, UNIT
 from runners.measure.perf.counters import FIELDS, no_counters, read_counters
 from runners.measure.perf.output import PerfOutput, Row
@@ -23,6 +23,8 @@ from runners.measure.perf.scaling import canonical_event
 NOT_THERE = "not in the imported perf log"
 # perf names core PMUs after the kinds they count on Intel's hybrid CPUs.
 _KINDS = {"cpu_core": ("P",), "cpu_atom": ("E",), "cpu_lowpower": ("LP-E",)}
+_OF_POWER = ("power_pkg_w", "energy_net_j", "idle_power_w")
+_OF_TIME = ("edp_js", "ed2p_js2")
 _OF_ALL_CPUS = "counted on all CPUs (-a, -C), not of the program"
 # Deviations are known to about as many digits as perf prints of its errors.
 _DIGITS = 3
@@ -35,27 +37,32 @@ _FREQUENCY_DIGITS = 4
 
 def run_fields(block: Block) -> Reading:
     """Return the measured fields of a single run; what the log lacks has its reason."""
-    return _counters(block) | _times(block) | energy_fields(block)
+    return _counters(block) | _times(block) | energy_fields(block, block.elapsed_s)
 
 
-def energy_fields(block: Block, elapsed_s: float | None = None) -> Reading:
-    """Return a run's energy and what follows from it.
+def energy_fields(block: Block, elapsed_s: float | None) -> Reading:
+    """Return a run's energy, counted during a log's own time, and what follows from it.
 
-    `elapsed_s` is the program's time where another log has it: the energy's window is this one's.
+    `elapsed_s` is the time of the program, which another log may have.
     """
-    joules, problems = _joules(block.rows)
-    window_s = block.elapsed_s or 0.0
-    energy = domain_fields(joules, problems, window_s, "perf")
+    energy = _energy(block)
     idle = Unavailable("no idle baseline was imported")
-    figures = run_figures(energy, elapsed_s or window_s, idle)
+    figures = run_figures(energy, elapsed_s or 0.0, idle)
     if block.elapsed_s is None:
-        figures = _without_time(energy)
+        energy.fields.pop("energy_window_s", None)
+        figures = _without_time(*_OF_POWER, *_OF_TIME)
+    elif elapsed_s is None and PACKAGE in energy.fields:
+        figures |= _without_time(*_OF_TIME)
     return energy | figures
 
 
-def _without_time(energy: Reading) -> Reading:
-    energy.fields.pop("energy_window_s", None)
-    names = ("power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j", "idle_power_w")
+def _energy(block: Block) -> Reading:
+    """Return the joules of each domain during a log's time, or why there are none."""
+    joules, problems = _joules(block.rows)
+    return domain_fields(joules, problems, block.elapsed_s or 0.0, "perf")
+
+
+def _without_time(*names: str) -> Reading:
     return Reading({}, dict.fromkeys(names, "no elapsed time in the imported perf log"))
 
 
@@ -142,20 +149,19 @@ def summary_fields(block: Block, repeats: int, energy: Block) -> dict[str, str]:
     if block.elapsed_s is not None and block.elapsed_text:
         columns["elapsed_mean_s"] = block.elapsed_text
         columns |= _deviation("elapsed_sd_s", block.elapsed_error_s, repeats)
-    joules, problems = _joules(energy.rows)
-    for domain, value in joules.items():
-        stem = ENERGY[domain].removesuffix("_j")
-        if domain not in problems and value > 0:
-            columns[f"{stem}_mean_j"] = plain(value)
+    measured = _counters(block) | _times(block) | _energy(energy)
+    for domain, name in ENERGY.items():
+        if name in measured.fields:
+            stem = name.removesuffix("_j")
+            columns[f"{stem}_mean_j"] = plain(measured.fields[name])
             columns |= _deviation(f"{stem}_sd_j", _error_of(energy.rows, EVENTS[domain]), repeats)
-    measured = _counters(block)
     for name in FIELDS:
         if name in measured.fields and name in _COLUMNS:
             mean, deviation, event = _COLUMNS[name]
             digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MAX_DIGITS
             columns[mean] = plain(float(measured.fields[name]), digits)
             columns |= _deviation(deviation, _error_of(block.rows, event), repeats)
-    columns["reasons"] = "; ".join(_reasons(measured, problems, columns))
+    columns["reasons"] = "; ".join(_reasons(measured))
     return columns
 
 
@@ -194,11 +200,7 @@ def plain(value: float, digits: int = _MAX_DIGITS) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _reasons(
-    measured: Reading, problems: Mapping[str, str], columns: Mapping[str, str]
-) -> Iterator[str]:
-    for name, (mean, _, _) in _COLUMNS.items():
-        if mean not in columns and name in measured.unavailable:
+def _reasons(measured: Reading) -> Iterator[str]:
+    for name in ("elapsed_s", *_COLUMNS, *ENERGY.values()):
+        if name in measured.unavailable:
             yield f"{name}: {measured.unavailable[name].replace('; ', ', ')}"
-    for domain, why in problems.items():
-        yield f"{ENERGY[domain]}: {why.replace('; ', ', ')}"

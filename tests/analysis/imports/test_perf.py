@@ -165,6 +165,32 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
         import_logs([log, LOGS / "old.txt"], tmp_path / "more", SAID)
 
 
+def test_energy_beside_a_log_without_time_makes_no_energy_delay_product(tmp_path: Path) -> None:
+    (tmp_path / "counts-1.csv").write_text("5;;page-faults;100;100.00\n")
+    shutil.copy(LOGS / "energy.txt", tmp_path / "joules-1.csv")
+    logs = [tmp_path / "joules-1.csv", tmp_path / "counts-1.csv"]
+
+    import_logs(logs, tmp_path, SAID | {"pattern": "{any}-{repetition}.csv"})
+
+    (record,) = records(tmp_path)
+    assert record["power_pkg_w"] == pytest.approx(2215.08 / 45.073)
+    assert not {"elapsed_s", "edp_js", "ed2p_js2"} & set(record)
+    assert record["unavailable"]["edp_js"] == "no elapsed time in the imported perf log"
+
+
+def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
+    log = tmp_path / "mine.csv"
+    log.write_text(
+        "100;;page-faults;1.00%;3552123;100.00;;\n0.00;Joules;power/energy-pkg/;1;100.00"
+    )
+
+    import_logs([log], tmp_path, SAID | {"repeats": 4})
+
+    (case,) = open_results(str(tmp_path)).cases.to_dict("records")
+    assert "ask for the event duration_time" in case["reasons"]["elapsed_s"][0]
+    assert "energy counter did not move" in case["reasons"]["energy_pkg_j"][0]
+
+
 def test_logs_of_all_cpus_can_be_said_to_be_such(tmp_path: Path) -> None:
     (record,) = records(bring(tmp_path, "hybrid-pinned.csv", all_cpus=True))
     assert record["elapsed_s"] == 1.005
