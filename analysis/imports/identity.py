@@ -1,4 +1,4 @@
-"""Which case a log is of: what the user says for all files, and what each file's name tells."""
+"""The case that a log belongs to: from the command's options, and from the file's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from base.text import shown, unknown_word
 from configs.library import list_mappings
 from runners.plan.case import digest_of
 
-# What a log's case consists of; the first three have to be said.
+# What a log's case consists of; users must give the first three.
 NEEDED = ("app", "threads", "mapping")
 WORDS = ("variant", "size", "governor", "schedule", "wait_policy")
 FIELDS = (*NEEDED, *WORDS)
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True)
 class Identity:
-    """A case, and its number of repetition where the file's name has one."""
+    """A case, and the repetition's number where the file's name has one."""
 
     fields: Mapping[str, str | int]
     repetition: int | None = None
@@ -50,10 +50,10 @@ class Identity:
 
 
 class Identifier:
-    """Tells from a file's name, and from what was said for all files, which case it is of."""
+    """Finds the case of a log in its file's name and in the options for all files."""
 
     def __init__(self, said: Mapping[str, str | int], pattern: str | None) -> None:
-        """`said` are fields for all files; raises UserError when the pattern is none."""
+        """`said` are fields for all files; raises UserError when the pattern is not valid."""
         self._said = said
         self._pattern = pattern
         self._expression = _expression(pattern) if pattern else None
@@ -107,7 +107,7 @@ class Identifier:
 
 
 def _said(what: str, value: str | int) -> str | int:
-    """Return a value of a case, a text without blanks around it; raises UserError for no value."""
+    """Return a value without blanks around it; raises UserError when it names nothing."""
     if isinstance(value, int):
         if not 1 <= value <= MAX_NUMBER:
             raise UserError(f"{what} {shown(value)} is not from 1 to {MAX_NUMBER}")
@@ -118,7 +118,7 @@ def _said(what: str, value: str | int) -> str | int:
 
 
 def _expression(pattern: str) -> re.Pattern[str]:
-    """Return a pattern of file names as a regular expression; raises UserError when it is none.
+    """Return a pattern of file names as a regular expression; raises UserError for a mistake.
 
     A text ends before the character that follows its placeholder, so that a name can be read in
     one way only.
@@ -153,12 +153,6 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def mapping_fields(name: str) -> dict[str, str | None]:
-    """Return what a mapping's name means: nothing for one that is not of the installation."""
-    for mapping in list_mappings():
-        if mapping.name == name:
-            return {
-                "selection": mapping.selection,
-                "binding": mapping.binding,
-                "mechanism": mapping.mechanism,
-            }
-    return {"selection": None, "binding": None, "mechanism": None}
+    """Return what a mapping's name means; None for a mapping that the installation has not."""
+    mapping = next((mapping for mapping in list_mappings() if mapping.name == name), None)
+    return {of: getattr(mapping, of, None) for of in ("selection", "binding", "mechanism")}

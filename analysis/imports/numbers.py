@@ -1,4 +1,4 @@
-"""Which table and which row of it an imported case is: numbers that stay when more is imported."""
+"""Numbers of imported cases' tables and rows, which stay the same when more is imported."""
 
 from __future__ import annotations
 

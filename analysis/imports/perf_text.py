@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.imports.perf_block import Block, LogError
 from runners.measure.perf.output import Row, State, split_event
@@ -41,7 +41,7 @@ _UNIT = re.compile(r"[A-Za-z%/]{1,16}", re.ASCII)
 # A group of metrics, which has no count: "TopdownL1 (cpu_core)  #  20.0 %  tma_retiring".
 _METRICS = re.compile(r"[A-Za-z]\w*(?: \(\w+\))?\s+#")
 _OLD_CLOCK = re.compile(r"(?P<event>\S+) \((?P<unit>msec)\)")
-# What stands without a unit and could be taken for one.
+# Events that could be taken for the unit in front of another event.
 COMMON_EVENTS = SOFTWARE_EVENTS | {"cycles", "instructions", "branches"}
 # psignal(3) after the program's name, which perf prints before its counts.
 _SIGNALS = (
@@ -58,7 +58,7 @@ _CLOCKS = ("task-clock", "cpu-clock")
 
 @dataclass
 class _Count:
-    """A count's line: its row without times, and for which part of the time it was counting."""
+    """A line with a count: its row without times, and its share of the time (0 to 1)."""
 
     row: Row
     share: float
@@ -86,7 +86,7 @@ def is_text(lines: Sequence[str]) -> bool:
 def read_text_log(lines: Sequence[str]) -> list[Block]:
     """Return the blocks of a log; what the program printed between them is passed over.
 
-    Raises LogError at a line that no count's is, or where perf's output was cut off.
+    Raises LogError at a line that is not a count's, or where perf's output was cut off.
     """
     blocks: list[Block] = []
     current: _Open | None = None
@@ -136,7 +136,7 @@ def _read_line(block: _Open, number: int, line: str) -> None:
 
 
 def _count(line: str) -> _Count | None:
-    share, error = _SHARE.search(line), None
+    share = _SHARE.search(line)
     rest = line[: share.start()] if share else line
     error = _ERROR.search(rest)
     rest = (rest[: error.start()] if error else rest).split(" # ")[0].rstrip()
@@ -194,8 +194,6 @@ def _closed(block: _Open | None) -> list[Block]:
         return []
     if block.elapsed is None:
         raise LogError(block.line, "cut off: no line 'seconds time elapsed' follows")
-    if not block.counts and not block.lines:
-        return []
     runs = int(block.header["runs"] or 1)
     mean_s = seconds(block.elapsed["mean"])
     rows, clock = _with_times(block.counts)
@@ -227,17 +225,17 @@ def _elapsed_error(elapsed: re.Match[str], mean_s: float) -> float | None:
 
 
 def _with_times(counts: Sequence[_Count]) -> tuple[tuple[Row, ...], bool]:
-    """Return the rows with the time each was counting, and whether a clock told of times."""
+    """Return the rows with the time each was counting, and whether an event was a clock."""
     enabled_ns = next(_clock_ns(counts), None)
     whole = _NOMINAL_NS if enabled_ns is None else enabled_ns
     rows = tuple(
-        Row(
-            count.row.event, count.row.pmu, count.row.modifiers, count.row.value, count.row.unit,
-            round(count.share * whole) if count.row.state == "counted" else 0, count.row.state,
-            count.row.aggregate, None, count.row.error_percent, always=count.share == 1,
+        replace(
+            count.row,
+            run_ns=round(count.share * whole) if count.row.state == "counted" else 0,
+            always=count.share == 1,
         )
         for count in counts
-    )  # fmt: skip
+    )
     return rows, enabled_ns is not None
 
 

@@ -16,9 +16,10 @@ from base.files import write_whole
 
 
 def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
-    """Add cases to a folder's summaries: where each stands, its case, its columns.
+    """Add cases to a folder's summaries.
 
-    Raises UserError when the folder holds runs or cannot be written, or when a case is there twice.
+    `new` has each case's file and line, its identity and its columns. Raises UserError when the
+    folder holds runs or cannot be written, or when a case is there twice.
     """
     rows = _existing(into)
     numbers = Numbers()
