@@ -55,8 +55,14 @@ NUMBERS = {
 # In `tables.csv`, and follows from others.
 _DERIVED = ("elapsed_cv",)
 COLUMNS = (*dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_DERIVED)
-# What `tables.csv` has by core kind.
-_BY_KIND = re.compile(r"(?P<of>residency|freq)_(?P<kind>[A-Za-z][\w-]{0,15}?)(?:_mean_ghz)?")
+# What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.
+_KIND = "([A-Za-z][A-Za-z0-9-]{0,15})"
+_BY_KIND = {
+    "residency": re.compile(f"residency_{_KIND}"),
+    "freq_ghz": re.compile(f"freq_{_KIND}_mean_ghz"),
+}
+# Of a run's CPU time; parts may have been rounded up.
+_MAX_SHARE = 1.01
 
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
@@ -137,7 +143,7 @@ def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
 def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
     names = [field.text for field in header]
     for position, field in enumerate(header):
-        if field.text not in COLUMNS and not _BY_KIND.fullmatch(field.text):
+        if field.text not in COLUMNS and _of_kind(field.text) is None:
             yield field, unknown_word("column", field.text, COLUMNS)
         elif field.text in names[:position]:
             yield field, f"column {shown(field.text)} is there twice"
@@ -146,13 +152,34 @@ def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
             yield header[0], f"there is no column {needed!r}, which says what a row is of"
 
 
+def _of_kind(column: str) -> tuple[str, str] | None:
+    """Return what a column by core kind holds, and the kind; None for any other column."""
+    for what, pattern in _BY_KIND.items():
+        if match := pattern.fullmatch(column):
+            return what, match[1]
+    return None
+
+
 def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
     for name in _NEEDED:
         if name not in row.fields:
             yield first, f"{name} is empty in this row; it says what the row is of"
-    for name, field in row.fields.items():
-        if why := _why_wrong(name, field.text):
-            yield field, why
+    wrong = [
+        (field, why) for name, field in row.fields.items() if (why := _why_wrong(name, field.text))
+    ]
+    yield from wrong or _contradictions(row)
+
+
+def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
+    """Yield the cells that do not agree with n; each cell by itself has to be right."""
+    n, unproved = row.count("n"), row.count("unproved") or 0
+    if n is None and unproved:
+        why = f"unproved {unproved} is of an unknown number of runs; give n, too"
+        yield row.fields["unproved"], why
+    elif n is not None and unproved > n:
+        yield row.fields["unproved"], f"unproved {unproved} is more than n, {n}"
+    if n == 0 and any(name in row.fields for name in NUMBERS):
+        yield row.fields["n"], "n is 0, but the row has numbers of runs"
 
 
 def _why_wrong(name: str, text: str) -> str:
@@ -179,16 +206,21 @@ def _why_no_number(name: str, text: str) -> str:
         return "is below 0"
     if float(text) == 0 and (measure, statistic) == ("elapsed_s", "mean"):
         return "is no time that a program takes"
+    if name.startswith("residency_") and float(text) > _MAX_SHARE:
+        return "is more than 1, and a share"
     return ""
 
 
 def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
-    first: dict[tuple[str | None, ...], int] = {}
+    cases: dict[tuple[str | None, ...], int] = {}
+    case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        identity = tuple(row.text(name) for name in _IDENTITY)
-        if identity in first:
-            yield row.line, 1, f"the same case as in line {first[identity]}"
-        first.setdefault(identity, row.line)
+        line = cases.setdefault(tuple(row.text(name) for name in _IDENTITY), row.line)
+        line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
+        if line != row.line:
+            yield row.line, 1, f"the same case as in line {line}"
+        elif line_of_id not in (0, row.line):
+            yield row.line, 1, f"the same case_id as in line {line_of_id}"
 
 
 def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
@@ -251,19 +283,17 @@ def _numbers(row: _Row, absent: str) -> dict[str, Any]:
 
 
 def _circumstances(row: _Row) -> dict[str, Any]:
-    by_kind: dict[str, dict[str, float]] = {"residency": {}, "freq": {}}
+    by_kind: dict[str, dict[str, float]] = {what: {} for what in _BY_KIND}
     for name, field in row.fields.items():
-        match = None if name in COLUMNS else _BY_KIND.fullmatch(name)
-        if match:
-            by_kind[match["of"]][match["kind"]] = float(field.text)
+        if of := _of_kind(name):
+            what, kind = of
+            by_kind[what][kind] = float(field.text)
     excluded = _given_counts(row.text("excluded") or "")
-    return {
+    return by_kind | {
         "excluded": excluded,
         "governors_read": _parts(row.text("governor_read")),
         "drivers": _parts(row.text("driver")),
         "implementations": _parts(row.text("implementation")),
-        "residency": by_kind["residency"],
-        "freq_ghz": by_kind["freq"],
         "unproved": row.count("unproved") or 0,
         "vcpus_unproved": 0,
         "placed": _placed(row, excluded),
