@@ -47,16 +47,18 @@ def units_in(frame: pd.DataFrame) -> int:
 def look_of(frame: pd.DataFrame) -> int:
     """Return which look at its results a study is at: 1 where it was not continued.
 
-    A study has been looked at where an attempt ended with as many repetitions of every case, and a
-    later one went on to more. One that was killed within a block was not finished, and whoever
-    continues it is taken not to have chosen to by its results.
+    A study has been looked at where an attempt ended when every case had the same repetitions, all
+    from the first to the last, and a later one went on to more. One that was killed within a block
+    was not finished, and whoever continues it is taken not to have chosen to by its results. Nor
+    was one of which workers make a part of the blocks each, before the last of them ended.
     """
     made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
     made = made[made["attempt"].notna() & made["repetition"].notna()]
     if made.empty:
         return 1
-    most = made.groupby(["attempt", "case_id"], observed=True)["repetition"].max()
-    by_attempt = most.unstack("case_id").sort_index().astype(float).cummax().ffill()
-    least, largest = by_attempt.min(axis=1, skipna=False), by_attempt.max(axis=1)
-    complete = (least == largest) & (largest < largest.iloc[-1])
-    return 1 + int(largest[complete].nunique())
+    by_case = made.groupby(["attempt", "case_id"], observed=True).size()
+    # A frame has each repetition once, so that as many as the largest number are all of them.
+    fewest = by_case.unstack("case_id", fill_value=0).cumsum().min(axis=1)
+    last = made.groupby("attempt")["repetition"].max().cummax()
+    complete = last[(fewest == last) & (last < last.iloc[-1])]
+    return 1 + int(complete.nunique())

@@ -75,3 +75,20 @@ def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
 def test_a_study_that_was_killed_within_a_block_was_not_looked_at(tmp_path: Path) -> None:
     records = [run | {"attempt": 1 if run["order"] <= 21 else 2} for run in STUDY.records()]
     assert found(tmp_path, records).look == 1
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_workers_that_divide_a_study_are_no_looks_at_it(tmp_path: Path, workers: int) -> None:
+    # As `submit` divides it: blocks in turn, and each worker's runs are an attempt of their own.
+    records = [
+        run | {"attempt": 1 + (run["repetition"] - 1) % workers, "pool": "split-there"}
+        for run in STUDY.records()
+    ]
+    assert found(tmp_path / "once", records).look == 1
+    more = Study(STUDY.time, repetitions=30).records()
+    later = [
+        run | {"attempt": workers + 1 + run["repetition"] % workers, "pool": "split-there"}
+        for run in more
+        if run["repetition"] > 20
+    ]
+    assert found(tmp_path / "twice", records + later).look == 2
