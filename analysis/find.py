@@ -231,9 +231,10 @@ def _tables(found: Sequence[CaseFinding], rules: Rules) -> tuple[TableFindings, 
 
 
 def _table(cases: Sequence[CaseFinding], rules: Rules) -> TableFindings:
+    comparable = [] if rules.mixed else [c for c in cases if c.case_id not in rules.fixed_time]
     points = {
         case.case_id: (case.samples["time"].mean, case.samples["energy"].mean)
-        for case in cases
+        for case in comparable
         if {"time", "energy"} <= set(case.samples) and case.placed.usable
     }
     front = pareto_front(points)

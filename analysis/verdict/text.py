@@ -79,8 +79,11 @@ def verdict_lines(table: TableFindings) -> list[str]:
     """Return the verdicts of a table, a line each; what all governors share is said once."""
     lines = [line for objective in OBJECTIVES for line in _of_objective(table, objective)]
     front = [case.label for case in table.cases if case.on_front]
-    measured = sum({"time", "energy"} <= set(case.samples) for case in table.cases)
-    if front and measured > 1:
+    measured = sum(
+        {"time", "energy"} <= set(case.samples) and case.placed.usable for case in table.cases
+    )
+    # Of cases that raced the advice has it, with how little is known of those that ended early.
+    if front and measured > 1 and table.verdicts:
         lines.append(
             f"Time and energy together, by the means alone: of {measured} cases with both, none is "
             "as good as one of these in one and better in the other (Pareto front): "

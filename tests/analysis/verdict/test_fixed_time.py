@@ -27,5 +27,12 @@ def test_a_program_that_runs_as_long_as_it_is_told_is_not_compared(tmp_path: Pat
     assert "runs as long as it is told" in as_text(findings)
 
 
+def test_a_time_that_is_told_and_not_taken_is_on_no_pareto_front(tmp_path: Path) -> None:
+    records = [run | {"fixed_time": True} for run in Study(TIMES, TIMES).records()]
+    findings = found(tmp_path, records)
+    assert "Pareto front" not in as_text(findings)
+    assert not any(case.on_front for case in findings.tables[0].cases)
+
+
 def test_other_programs_are_compared_as_ever(tmp_path: Path) -> None:
     assert words(found(tmp_path, Study(TIMES))) == {"pcores-pin": "better"}

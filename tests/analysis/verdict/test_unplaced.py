@@ -15,7 +15,7 @@ from analysis.findings import CaseFinding, Findings
 from analysis.report.page import report_html
 from analysis.sources import open_results
 from analysis.tables import make_tables, render
-from analysis.verdict.text import as_data, as_text
+from analysis.verdict.text import as_data, as_text, verdict_lines
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
 from tests.analysis.records import write
 
@@ -85,6 +85,15 @@ def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) ->
     findings = found(tmp_path, records)
     assert verdict(findings).best == case(findings, "scheduler")
     assert "0 of 20 runs, 5 not provable, violated in 15" in as_text(findings, 10_000)
+
+
+def test_the_pareto_front_says_nothing_of_a_case_that_is_not_compared(tmp_path: Path) -> None:
+    # The case whose placement is not proved would beat all others in both.
+    records = Study(FASTER, FASTER).records()
+    spoilt = [run | (UNPROVED if run["mapping"] == "pcores-pin" else {}) for run in records]
+    lines = verdict_lines(only_table(found(tmp_path, spoilt)))
+    assert "of 2 cases with both, none is as good as one of these" in lines[-1]
+    assert lines[-1].endswith("(Pareto front): #1 scheduler (performance).")
 
 
 def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> None:
