@@ -31,7 +31,7 @@ from analysis.report.affinity import Experiment, experiments
 from analysis.report.html_table import HtmlTable, html_table, plain_table
 from analysis.report.left_aside import Places, excluded_runs, missing, places_of
 from analysis.report.reproduction import Reproduction, reproduction
-from analysis.report.words import extent, node_alt, question
+from analysis.report.words import extent, node_alt, question, tested_together
 from analysis.sources import Results, open_results
 from analysis.tables import tables_of_cases
 from analysis.verdict.drift_words import drift_sentences
@@ -114,7 +114,7 @@ def report_html(results: Results, findings: Findings) -> str:
         raced=findings.raced,
         advice=advice_section(findings.advice),
         margin=findings.margin,
-        comparisons=findings.comparisons,
+        tested_together=tested_together(findings),
         remarks=findings.remarks,
         objective_names=OBJECTIVE_NAMES,
         sheets=sheets,

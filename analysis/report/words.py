@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from analysis.findings import Findings
 from analysis.sources import Results
+from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.table import joined
 from base.text import plural
 
@@ -22,7 +23,8 @@ def question(findings: Findings) -> str:
     named = _listed([*apps[:_MAX_NAMED], *(["others"] if len(apps) > _MAX_NAMED else [])], "and")
     if findings.raced:
         return f"On which CPUs, and with how many threads, should {named} run?"
-    counts = _listed([str(number) for number in threads[:_MAX_NAMED]], "or")
+    more = ["more"] if len(threads) > _MAX_NAMED else []
+    counts = _listed([*map(str, threads[:_MAX_NAMED]), *more], "or")
     noun = "thread" if threads == [1] else "threads"
     return f"Which CPUs should {named} run on, with {counts} {noun}?"
 
@@ -58,6 +60,22 @@ def _dates(first: float, last: float) -> str:
     except (OverflowError, ValueError, OSError):
         return "at times that cannot be"
     return f"from {days[0]} to {days[1]} UTC"
+
+
+def tested_together(findings: Findings) -> str:
+    """Return which comparisons share a level, and which level it is."""
+    text = (
+        "The comparisons of one table, governor and objective share one level (Holm, 5 %): "
+        f"{plural(findings.comparisons, 'comparison')}, which ask "
+        f"{plural(findings.questions, 'such question')}."
+    )
+    if findings.look > 1:
+        level = 100 * ALPHA * share_of_look(findings.look)
+        text += (
+            f" This is look {findings.look} at a study that was continued: it is tested at "
+            f"{level:.2g} %, so that all looks together keep to 5 %."
+        )
+    return text
 
 
 def node_alt(name: str, rows: tuple[tuple[str, str], ...]) -> str:

@@ -161,6 +161,33 @@ def test_what_ended_the_repetitions_is_said(tmp_path: Path, rule: object, said: 
     assert ("was repeated" in method) == bool(said)
 
 
+def test_the_comparisons_that_share_a_level_are_those_of_a_question(
+    findings: Findings, page: _Texts
+) -> None:
+    assert findings.questions > 1
+    assert (
+        "The comparisons of one table, governor and objective share one level (Holm, 5 %): "
+        f"{findings.comparisons} comparisons, which ask {findings.questions} such questions."
+    ) in page.of("method")
+
+
+def test_a_continued_study_says_at_which_level_it_is_tested(tmp_path: Path) -> None:
+    runs = [
+        record(number, r, attempt=1 + (r > 10), elapsed_s=45 + r % 3)
+        for number in (1, 2)
+        for r in range(1, 21)
+    ]
+    write(tmp_path, runs)
+    assert "This is look 2 at a study that was continued: it is tested at 0.5 %" in (
+        read(tmp_path).of("method")
+    )
+
+
+def test_the_question_names_no_more_thread_counts_than_there_are(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1, threads=n, table_number=n, case_id=f"c{n}") for n in range(1, 9)])
+    assert "with 1, 2, 3, 4, 5, 6 or more threads?" in report_of(tmp_path)
+
+
 def test_the_command_repeats_declared_core_kinds(tmp_path: Path, page: _Texts) -> None:
     make_results(tmp_path, apps=(("lu", 3.0),), threads=(1,), repetitions=2)
     node = tmp_path / "nodes" / f"{DIGEST}.json"
