@@ -30,7 +30,7 @@ from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.table import one_line
 from analysis.verdict.answers import Between, Rules, verdicts_of
-from analysis.verdict.attempts import look_of
+from analysis.verdict.attempts import look_of, units_in
 from analysis.verdict.baselines import baselines_of
 from analysis.verdict.comparisons import (
     Case,
@@ -101,6 +101,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
         raced,
         advice,
         again,
+        units_in(results.runs.frame) if results.runs else 0,
     )
 
 

@@ -158,6 +158,7 @@ class Findings:
     question in one or two sentences. Cases that `raced` have no verdicts: `advice` is their answer,
     None when the records give none.
     `next_command` is what brings an answer that is still open; empty where nothing is known to.
+    `units` is of how many boots or days the runs are, 0 where there are no runs.
     """
 
     margin: float
@@ -171,3 +172,4 @@ class Findings:
     raced: bool = False
     advice: Advice | None = None
     next_command: str = ""
+    units: int = 0

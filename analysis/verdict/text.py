@@ -9,7 +9,6 @@ from typing import Any
 from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
 from analysis.render import markdown_text, render
 from analysis.statistics.decision import ALPHA, share_of_look
-from analysis.statistics.difference import Difference
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.trimmed import MIN_TRIMMED
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
@@ -134,7 +133,7 @@ def _of_words(findings: Findings) -> Iterator[str]:
     if len(typical) < len(differences):
         yield "published means are compared as such: words of them need noise that is alike"
     yield (
-        f"a ratio's 95 % interval is of that comparison alone, on this node, {_boots(differences)} "
+        f"a ratio's 95 % interval is of that comparison alone, on this node{_boots(findings)} "
         "and for these builds; words take all comparisons of a table, governor and objective "
         f"together (Holm): of 100 such questions in which nothing differs about 5 call a "
         f"difference, up to 9 where noise is most unlike; {_asked(findings.questions)}; "
@@ -159,9 +158,14 @@ def _asked(questions: int) -> str:
     return "here is one" if questions == 1 else f"here are {questions}, each by itself"
 
 
-def _boots(differences: Sequence[Difference]) -> str:
-    several = max(difference.units for difference in differences) > 1
-    return "over its boots or days" if several else "in this boot"
+def _boots(findings: Findings) -> str:
+    """Return in which boots a ratio's interval holds; empty where there are no runs to tell."""
+    cases = [case for table in findings.tables for case in table.cases]
+    if any(c.difference.units > 1 for case in cases for c in case.comparisons.values()):
+        return ", over its boots or days"
+    # Runs without pairs: what varies between boots is in their spread, and not by itself.
+    several = f", in these {findings.units} boots or days"
+    return {0: "", 1: ", in this boot"}.get(findings.units, several)
 
 
 def _of_slow_runs(n: int) -> str:

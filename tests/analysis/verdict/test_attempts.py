@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from analysis.find import find
+from analysis.sources import open_results
 from analysis.statistics.difference import Difference
 from analysis.verdict.text import as_data, notes
 from tests.analysis.made_studies import Study, found, only_table, verdict
@@ -54,6 +56,18 @@ def test_what_boots_change_is_in_the_interval_and_said(tmp_path: Path) -> None:
     said = " ".join(verdict(found(tmp_path / "c", records)).sentences)
     assert "The pairs are of 2 boots or days" in said
     assert "over its boots or days" in " ".join(notes(found(tmp_path / "d", records)))
+
+
+def test_runs_without_pairs_are_not_said_to_be_of_one_boot(tmp_path: Path) -> None:
+    study = Study(STUDY.time, repetitions=20, sequential=True)
+    two_boots = found(tmp_path / "two", continued(study.records(), 10, boot_id="c"))
+    assert "on this node, in these 2 boots or days and for" in " ".join(notes(two_boots))
+    assert "in this boot and for" in " ".join(notes(found(tmp_path / "one", study)))
+
+
+def test_of_means_without_runs_no_boot_is_known() -> None:
+    said = " ".join(notes(find(open_results("published:galante-2025"))))
+    assert "a ratio's 95 % interval is of that comparison alone, on this node and for these" in said
 
 
 def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
