@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -48,11 +49,12 @@ def _placement(case: Mapping[str, Any], row: str) -> Iterator[str]:
         (case["vcpus_unproved"], "vcpu_placement", "placement of vCPUs"),
     ):
         reasons = joined(case["reasons"].get(of, ()))
+        because = f": {reasons}" if reasons else ""
         if count:
             told = PlacedRuns(case["n"] - count, count).summary.removeprefix("placement ")
-            yield one_line(f"{row}: {what} {told}, which are averaged: {reasons}")
+            yield one_line(f"{row}: {what} {told}, which are averaged{because}")
         elif placed.unseen and of == "placement":
-            yield one_line(f"{row}: {placed.summary}: {reasons}")
+            yield one_line(f"{row}: {placed.summary}{because}")
     if not placed.usable:
         told = f"{placed.summary}; a tenth at most may lack it"
         yield f"{row}: not compared, nor to be recommended: {told}"
@@ -83,13 +85,14 @@ def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _excluded(case: Mapping[str, Any]) -> str:
-    total = case["n"] + sum(case["excluded"].values())
     parts = []
     for status, count in case["excluded"].items():
         reasons = joined(case["reasons"].get(status, ()))
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
     excluded = sum(case["excluded"].values())
-    return one_line(f"{excluded} of {total} runs not averaged: {', '.join(parts)}")
+    # The source of imported means may not say how many runs they are of.
+    of = "" if math.isnan(case["n"]) else f" of {case['n'] + excluded}"
+    return one_line(f"{excluded}{of} runs not averaged: {', '.join(parts)}")
 
 
 def _disturbed(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

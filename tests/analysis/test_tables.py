@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.tables import render, write_tables
+from analysis.tables import make_tables, render, write_tables
 from base.errors import UserError
 from tests.analysis.made_tables import cells_by_title, tables_from
 from tests.analysis.records import NOT_COUNTED, left_out, record, without
@@ -234,6 +234,29 @@ def test_placement_that_was_not_proved_is_said(tmp_path: Path) -> None:
             "provable; a tenth at most may lack it",
         ),
     )
+
+
+def test_placement_that_was_not_proved_for_no_given_reason_has_no_colon(tmp_path: Path) -> None:
+    unproved = {"placement": {"verdict": "unproved"}}
+
+    (table,) = tables_from(
+        tmp_path, [*(record(1, r) for r in range(1, 21)), record(1, 21, **unproved)]
+    )
+
+    (said,) = (text for _, text in table.notes if "not provable" in text)
+    assert said == "#1: placement proved in 20 of 21 runs, 1 not provable, which are averaged"
+
+
+def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,elapsed_mean_s,excluded\nlu,1,scheduler,45.1,timeout: 2\n"
+    )
+
+    (table,) = make_tables(tmp_path)
+
+    assert ("", "#1: 2 runs not averaged: 2 timeout") in table.notes
 
 
 def test_short_times_keep_three_digits(tmp_path: Path) -> None:
