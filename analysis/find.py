@@ -78,7 +78,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     slow = _slow(values)
     comparisons = with_shapes(comparisons, baselines, values, samples, slow)
     found = [_case_finding(case, baselines, samples, comparisons, values, slow) for case in cases]
-    rules = Rules(margin, _between(cases, values), look, _mixed(results), fixed, raced)
+    rules = Rules(margin, _between(cases, values), look, _mixed(results), fixed, raced, baseline)
     tables = _tables(found, rules)
     remarks = results.remarks
     if results.is_published:

@@ -36,6 +36,7 @@ class Rules:
     mixed: str = ""
     fixed_time: frozenset[str] = frozenset()
     raced: bool = False
+    baseline: str | None = None
 
 
 def verdicts_of(cases: Sequence[CaseFinding], rules: Rules) -> tuple[Verdict, ...]:
@@ -69,7 +70,7 @@ def _answered(cases: Sequence[CaseFinding], objective: Objective, rules: Rules) 
     if any(case.case_id in rules.fixed_time for case in cases):
         return Verdict(objective, governor, "not compared", None, (FIXED_TIME,))
     if baseline is None or not compared:
-        why = not_compared(cases, baseline, objective)
+        why = not_compared(cases, baseline, objective, rules.baseline)
         return Verdict(objective, governor, "not compared", None, (why,))
     lacking = [case for case in cases if case is not baseline and objective not in case.comparisons]
     ground = Ground(objective, baseline, tuple(compared), tuple(lacking), rules.margin, rules.look)

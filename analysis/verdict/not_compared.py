@@ -20,9 +20,12 @@ from analysis.verdict.unplaced import not_placed, unusable
 
 
 def not_compared(
-    cases: Sequence[CaseFinding], baseline: CaseFinding | None, objective: Objective
+    cases: Sequence[CaseFinding],
+    baseline: CaseFinding | None,
+    objective: Objective,
+    named: str | None = None,
 ) -> str:
-    """Say why there is no verdict."""
+    """Say why there is no verdict; `named` is the mapping of the baseline that the user named."""
     noun = NOUNS[objective]
     if not any(objective in case.samples for case in cases):
         if not any(case.samples for case in cases):
@@ -31,13 +34,7 @@ def not_compared(
             return f"Not compared: the {noun} needs package energy, which was not measured."
         return f"Not compared: {noun} was not measured{_because(cases, objective)}."
     if baseline is None:
-        free = [case for case in cases if leaves_all(case.facts)]
-        if free:
-            return f"Not compared: no run of {names(free)} could be used{_how(free)}."
-        return (
-            "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
-            "put the mapping scheduler into the study, or name another with --baseline."
-        )
+        return _no_baseline(cases, named)
     if said := not_placed([baseline]):
         return said
     if objective not in baseline.samples:
@@ -52,6 +49,24 @@ def not_compared(
         f"deviations{_by_means(cases, baseline, objective)}."
     )
     return " ".join(filter(None, (spread, of_placement)))
+
+
+def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:
+    if named is None:
+        meant = [case for case in cases if leaves_all(case.facts)]
+    else:
+        meant = [case for case in cases if case.mapping == named]
+    if meant:
+        return f"Not compared: no run of {names(meant)} could be used{_how(meant)}."
+    if named is not None:
+        return (
+            f"Not compared: no case under these conditions has the mapping {one_line(named)}, "
+            "which --baseline names."
+        )
+    return (
+        "Not compared: no case under these conditions leaves its threads to the OS scheduler; "
+        "put the mapping scheduler into the study, or name another with --baseline."
+    )
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:

@@ -123,6 +123,24 @@ def test_another_baseline_can_be_named(tmp_path: Path) -> None:
         found(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
 
 
+def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
+    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    for run in Study({"scheduler": 1.0, "pcores-set": 0.9}).records():
+        records.append(run | {"table_number": 2, "threads": 2, "case_id": f"b{run['case_id']}"})
+    lacks, has = found(tmp_path / "a", records, baseline="pcores-set").tables
+    assert has.verdicts[0].answer == "confine"
+    assert lacks.verdicts[0].sentences == (
+        "Not compared: no case under these conditions has the mapping pcores-set, which "
+        "--baseline names.",
+    )
+    failed = [run | ({"status": "failed"} if run["mapping"] == "pcores-set" else {}) for run in
+              records]  # fmt: skip
+    (_, lost) = found(tmp_path / "b", failed, baseline="pcores-set").tables
+    assert lost.verdicts[0].sentences == (
+        "Not compared: no run of #2 pcores-set could be used (10 failed).",
+    )
+
+
 def test_without_a_baseline_nothing_is_compared(tmp_path: Path) -> None:
     time = verdict(found(tmp_path, Study({"pcores-set": 1.0, "pcores-pin": 0.9})))
     assert time.answer == "not compared"
