@@ -76,8 +76,8 @@ class Layout:
 def _why_no_numbers(case: Case, notes: Notes) -> str:
     """Return what stands in place of numbers; empty for a case that has some."""
     if case["left_out"] is not None:
-        marker = notes.marker(f"left out: {case['left_out']}")
-        return f"left out ({marker})"
+        why = f": {case['left_out']}" if case["left_out"] else ", and no reason given"
+        return f"left out ({notes.marker(f'left out{why}')})"
     if case["n"] == 0:
         why = "no run that could be averaged" if case["excluded"] else "only warm-up runs so far"
         return f"{NOT_AVAILABLE} ({notes.marker(why)})"
@@ -106,7 +106,7 @@ def _mean(name: str, write: Callable[[float, Page], str]) -> Write:
 
 
 def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page], str]) -> str:
-    reasons = joined(case["reasons"].get(name, ())) or "not recorded, and no reason given"
+    reasons = _reasons(case, name)
     measured = case[f"{name}_n"]
     if measured == 0:
         return f"{NOT_AVAILABLE} ({page.notes.marker(reasons)})"
@@ -119,10 +119,17 @@ def _write_mean(case: Case, page: Page, name: str, write: Callable[[float, Page]
     return f"{text} ({marker})"
 
 
+def _reasons(case: Case, name: str) -> str:
+    """Return why runs lack a measure."""
+    return joined(case["reasons"].get(name, ())) or "not recorded, and no reason given"
+
+
 def _deviation(case: Case, page: Page) -> str:
     if text := _as_given(case, "elapsed_s_sd", page):
         return text
-    if case["elapsed_s_n"] < 2:
+    if case["elapsed_s_n"] == 0:
+        why = _reasons(case, "elapsed_s")
+    elif case["elapsed_s_n"] == 1:
         why = "one run has no standard deviation"
     elif math.isnan(case["elapsed_s_sd"]):
         why = "the standard deviation is not given"

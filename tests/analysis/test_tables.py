@@ -259,6 +259,22 @@ def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
     assert ("", "#1: 2 runs not averaged: 2 timeout") in table.notes
 
 
+def test_without_times_there_is_no_deviation_for_the_same_reason(tmp_path: Path) -> None:
+    untimed = [without(["elapsed_s"], "perf said none", number=1, repetition=r) for r in (1, 2)]
+
+    (table,) = tables_from(tmp_path, untimed)
+
+    cells = cells_by_title(table)
+    assert (cells["time mean (s)"], cells["sd (s)"]) == ("n/a (a)", "n/a (a)")
+    assert table.notes == (("a", "perf said none"),)
+
+
+def test_a_row_that_was_left_out_for_no_given_reason_says_so(tmp_path: Path) -> None:
+    (table,) = tables_from(tmp_path, [record(1, 1), record(1, 2), left_out(4, "")])
+
+    assert ("a", "left out, and no reason given") in table.notes
+
+
 def test_short_times_keep_three_digits(tmp_path: Path) -> None:
     records = [
         record(number, r, elapsed_s=seconds)
