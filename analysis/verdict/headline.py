@@ -47,10 +47,10 @@ def headline_of(tables: Sequence[TableFindings]) -> tuple[str, ...]:
         found.append(f"No answer for {listed(missing)}: not measured, or not comparable.")
     cases = [case for table in tables for case in table.cases]
     if lost := unusable(cases):
-        verb = "is" if len(lost) == 1 else "are"
+        verb, whose = ("is", "its") if len(lost) == 1 else ("are", "their")
         found.append(
             f"{len(lost)} of {plural(len(cases), 'case')} {verb} not compared: more than a tenth "
-            "of its runs were lost to placement."
+            f"of {whose} runs were lost to placement."
         )
     return tuple(found)
 

@@ -39,10 +39,11 @@ def not_compared(
         return said
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
-    if not any(objective in case.samples for case in cases if case is not baseline):
+    others = [case for case in cases if case is not baseline and objective in case.samples]
+    if not others:
         return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
     of_placement = not_placed(cases)
-    if len(unusable(cases)) == len(cases) - 1:
+    if len(unusable(others)) == len(others):
         return of_placement
     spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "

@@ -17,7 +17,7 @@ from analysis.sources import open_results
 from analysis.tables import make_tables, render
 from analysis.verdict.text import as_data, as_text, verdict_lines
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
-from tests.analysis.records import write
+from tests.analysis.records import left_out, write
 
 FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.4}
 VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}
@@ -76,6 +76,15 @@ def test_a_case_that_lost_a_tenth_is_compared_and_the_answer_says_so(
     )
 
 
+def test_the_headline_counts_what_was_lost(tmp_path: Path) -> None:
+    records = [
+        run | (UNPROVED if run["mapping"] != "scheduler" else {}) for run in Study(FASTER).records()
+    ]
+    assert found(tmp_path, records).headline[-1] == (
+        "2 of 3 cases are not compared: more than a tenth of their runs were lost to placement."
+    )
+
+
 def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) -> None:
     # Of a program that ignores its places only those runs are good that were too short to tell.
     records = spoiled("pcores-pin", lambda it: it <= 15, VIOLATED)
@@ -103,6 +112,17 @@ def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> N
     assert "#1 scheduler (placement proved in 10 of 20 runs, 10 not provable)" in time.sentences[0]
     data = as_data(findings)["tables"][0]["comparisons"][0]
     assert (data["runs_proved"], data["placement_usable"]) == (10, False)
+
+
+def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
+    # The one other case that ran is not compared; a third could not be run at all.
+    records = [
+        run for run in spoiled("pcores-pin", lambda it: it > 10, UNPROVED)
+        if run["mapping"] != "pcores-set"
+    ]  # fmt: skip
+    missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
+    (said,) = verdict(found(tmp_path, [*records, missing])).sentences
+    assert said.startswith("Not compared: #3 pcores-pin (placement proved in 10 of 20 runs")
 
 
 def test_no_means_speak_for_a_case_that_is_not_compared(tmp_path: Path) -> None:
