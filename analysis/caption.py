@@ -29,4 +29,6 @@ def _implementation(cases: Sequence[Mapping[str, Any]]) -> str:
 def _guest(case: Mapping[str, Any]) -> str:
     if not case["vcpu_mapping"]:
         return ""
-    return f", in a guest with {case['vm_cpus']} vCPUs and {case['vm_memory_mib']} MiB"
+    size = [plural(case["vm_cpus"], "vCPU")] if case["vm_cpus"] else []
+    size += [f"{case['vm_memory_mib']} MiB"] if case["vm_memory_mib"] else []
+    return ", in a guest" + (f" with {' and '.join(size)}" if size else "")

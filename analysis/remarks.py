@@ -38,7 +38,7 @@ def table_remarks(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from _placement(case, row)
     yield from _disturbed(cases)
     yield from _governors(cases)
-    yield from _more_than_one_placement(cases)
+    yield from _numbers_of_several(cases)
 
 
 def _placement(case: Mapping[str, Any], row: str) -> Iterator[str]:
@@ -123,20 +123,33 @@ def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield one_line(f"governor in force: {', '.join(sorted(read))}")
 
 
-def _more_than_one_placement(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    places: dict[int, list[str]] = {}
+def _numbers_of_several(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Say why a number stands in several rows: other CPUs, or whatever else differs."""
+    by_number: dict[int, list[Mapping[str, Any]]] = {}
     for case in cases:
-        places.setdefault(case["case_number"], []).append(_where(case))
-    for number, cpus in places.items():
-        if len(cpus) > 1:
-            yield one_line(f"#{number} stands once for each set of CPUs it was run on: {cpus}")
+        by_number.setdefault(case["case_number"], []).append(case)
+    for number, rows in by_number.items():
+        cpus = dict.fromkeys(map(_where, rows))
+        if len(rows) > 1 and len(cpus) == len(rows):
+            yield one_line(
+                f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"
+            )
+        elif len(rows) > 1:
+            what = joined(dict.fromkeys(map(_how, rows)))
+            yield one_line(f"#{number} stands for several cases: {what}")
+
+
+def _how(case: Mapping[str, Any]) -> str:
+    return (
+        f"{case['mapping']} by {case['mechanism']}" if case["mechanism"] else str(case["mapping"])
+    )
 
 
 def _where(case: Mapping[str, Any]) -> str:
     """Return a row's CPUs of the host: a guest's own are always the same ones."""
     if case["vcpu_cpus"]:
-        return f"{case['vcpu_cpus']} ({case['vm_accelerator']})"
-    return f"{case['cpus']}"
+        return f"{case['vcpu_cpus']} ({case['vm_accelerator'] or 'unknown accelerator'})"
+    return str(case["cpus"] or "unknown CPUs")
 
 
 def folder_remarks(runs: Runs, folder: Path) -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis.table import Table
-from analysis.tables import render
+from analysis.tables import make_tables, render
 from tests.analysis.made_tables import cells_by_title, tables_from
 from tests.analysis.records import left_out, record
 
@@ -212,6 +212,37 @@ def test_emulated_runs_are_not_averaged_with_those_by_kvm(tmp_path: Path) -> Non
     assert {row["elapsed_mean_s"] for row in table.exact} == {45.0, 900.0}
     (said,) = (text for _, text in table.notes if "stands once" in text)
     assert "0-23 (kvm)" in said and "0-23 (tcg)" in said
+
+
+def test_a_row_by_two_mechanisms_names_them_and_not_its_cpus_twice(tmp_path: Path) -> None:
+    (table,) = tables_from(
+        tmp_path,
+        [
+            record(3, 1, mechanism="likwid-pin"),
+            record(3, 1, mechanism="omp-places", case_id="other"),
+            record(4, 1, cpus="8-15"),
+            record(4, 1, cpus="8-23", case_id="elsewhere"),
+        ],
+    )
+
+    notes = [text for _, text in table.notes]
+    assert (
+        "#3 stands for several cases: pcores-pin by likwid-pin; pcores-pin by omp-places" in notes
+    )
+    assert "#4 stands once for each set of CPUs it was run on: 8-15; 8-23" in notes
+
+
+def test_an_imported_guest_whose_size_is_not_given_has_no_made_up_one(tmp_path: Path) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,vcpu_mapping,vm_cpus,elapsed_mean_s\n"
+        "lu,1,scheduler,pcores-pin,,45.1\nlu,2,scheduler,pcores-pin,1,45.1\n"
+    )
+
+    captions = [table.caption for table in make_tables(tmp_path)]
+
+    assert [text.partition(", wait policy unknown")[2] for text in captions] == [
+        ", in a guest", ", in a guest with 1 vCPU",
+    ]  # fmt: skip
 
 
 HOSTILE = st.recursive(
