@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.findings import CaseFinding, Findings
@@ -13,8 +12,9 @@ from analysis.sources import Results
 from base.text import plural
 from runners.records.status import OK, SKIPPED
 
-# Beyond that a list is no longer read; what is left of it is counted by reason.
+# Nobody reads a longer list; further runs are counted by reason.
 MAX_RUNS = 1000
+MAX_REASONS = 50
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,15 @@ class ExcludedRun:
 
 @dataclass(frozen=True)
 class Excluded:
-    """The first runs that are in no mean, and the others counted by status and reason."""
+    """The first runs that are in no mean, and the others counted by status and reason.
+
+    `made` counts all runs beside warm-ups.
+    """
 
     runs: tuple[ExcludedRun, ...]
     more: tuple[tuple[str, int], ...]
     warmups: int
+    made: int
 
 
 @dataclass(frozen=True)
@@ -61,23 +65,33 @@ def places_of(findings: Findings) -> Places:
 def excluded_runs(results: Results, places: Places) -> Excluded:
     """Return the runs whose status is not `ok`, and how many warm-up runs there were."""
     if results.runs is None:
-        return Excluded((), (), 0)
+        return Excluded((), (), 0, 0)
     frame = results.runs.frame
     made = frame[frame["status"] != SKIPPED]
     bad = made[~made["warmup"] & (made["status"] != OK)]
-    columns = ("case_id", "repetition", "status", "reason")
-    rows = list(zip(*(bad[name].tolist() for name in columns), strict=True))
+    known = bad["reason"].astype(object)
+    reasons = known.where(known.notna() & (known != ""), "no reason given")
+    columns = (bad["case_id"], bad["repetition"], bad["status"], reasons)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     runs = [
         ExcludedRun(
             *_place(places, case_id),
-            repetition="?" if math.isnan(repetition) else f"{repetition:.0f}",
+            repetition=f"{repetition:.0f}",
             status=str(status),
-            reason=reason if isinstance(reason, str) and reason else "no reason given",
+            reason=reason,
         )
         for case_id, repetition, status, reason in rows[:MAX_RUNS]
     ]
-    more = Counter(f"{status}: {reason}" for _, _, status, reason in rows[MAX_RUNS:])
-    return Excluded(tuple(runs), tuple(more.most_common(50)), int(made["warmup"].sum()))
+    warmups = int(made["warmup"].sum())
+    return Excluded(tuple(runs), tuple(_by_reason(rows[MAX_RUNS:])), warmups, len(made) - warmups)
+
+
+def _by_reason(rows: Iterable[tuple[str, float, str, str]]) -> Iterator[tuple[str, int]]:
+    """Yield what became of runs, and of how many, the most frequent first."""
+    counted = Counter(f"{status}: {reason}" for _, _, status, reason in rows).most_common()
+    yield from counted[:MAX_REASONS]
+    if others := counted[MAX_REASONS:]:
+        yield plural(len(others), "further reason"), sum(count for _, count in others)
 
 
 def _place(places: Places, case_id: str) -> tuple[int, str]:
@@ -116,7 +130,7 @@ def _not_measured(results: Results, findings: Findings) -> list[Missing]:
     for case_id, field, reason in _given(results, findings):
         if case_id in places:
             of_reason.setdefault(reason, {}).setdefault(field, []).append(case_id)
-    measured = sum(bool(case.facts["n"]) for _, case in places.values())
+    measured = {case_id for case_id, (_, case) in places.items() if case.facts["n"]}
     found = []
     for reason, fields in of_reason.items():
         # Fields that the same cases lack for the same reason stand together.
@@ -124,7 +138,7 @@ def _not_measured(results: Results, findings: Findings) -> list[Missing]:
         for field, cases in fields.items():
             together.setdefault(tuple(dict.fromkeys(cases)), []).append(field)
         for ids, names in together.items():
-            where = "all cases" if len(ids) == measured else _rows([places[i] for i in ids])
+            where = "all cases" if measured <= set(ids) else _rows([places[i] for i in ids])
             found.append(Missing(", ".join(names), where, reason))
     return found
 
@@ -148,19 +162,18 @@ def _given(results: Results, findings: Findings) -> list[tuple[str, str, str]]:
     ]
 
 
-def _unproved(findings: Findings) -> list[Missing]:
-    cases = [
-        (at, case)
-        for at, table in enumerate(findings.tables, 1)
-        for case in table.cases
-        if case.facts["unproved"]
-    ]
-    runs = sum(case.facts["unproved"] for _, case in cases)
-    if not cases:
-        return []
-    return [
-        Missing(f"the placement in {plural(runs, 'run')}", _rows(cases), "see the tables' notes")
-    ]
+def _unproved(findings: Findings) -> Iterator[Missing]:
+    for name, what in (("unproved", "placement"), ("vcpus_unproved", "placement of vCPUs")):
+        cases = [
+            (at, case)
+            for at, table in enumerate(findings.tables, 1)
+            for case in table.cases
+            if case.facts[name]
+        ]
+        runs = sum(case.facts[name] for _, case in cases)
+        if cases:
+            of = f"the {what} in {plural(runs, 'run')}"
+            yield Missing(of, _rows(cases), "see the tables' notes")
 
 
 def _rows(cases: Sequence[tuple[int, CaseFinding]]) -> str:

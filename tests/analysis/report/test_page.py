@@ -115,6 +115,46 @@ def test_warm_up_runs_are_counted_and_no_excluded_ones(tmp_path: Path) -> None:
     assert "Warm-up runs, which are never averaged: 1." in aside
 
 
+def test_where_no_run_was_made_none_is_called_good(tmp_path: Path) -> None:
+    write(tmp_path, [left_out(1, "no CPUs")])
+    aside = read(tmp_path).of("aside")
+    assert "No run was made." in aside
+    assert "good" not in aside
+
+
+def test_excluded_runs_beyond_the_list_are_all_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analysis.report.left_aside.MAX_RUNS", 1)
+    reasons = ["", "", *(f"reason {n}" for n in range(60))]
+    write(tmp_path, [record(1, r, status="failed", reason=why) for r, why in enumerate(reasons, 1)])
+
+    aside = read(tmp_path).of("aside")
+
+    assert "1 times failed: no reason given" in aside
+    assert "11 times 11 further reasons" in aside
+    assert "nan" not in aside
+
+
+def test_vcpus_whose_placement_is_unproved_are_missing(tmp_path: Path) -> None:
+    verdicts = [{"verdict": "proved"}, {"verdict": "unproved"}]
+    guest = {"engine": "vm", "vcpu_mapping": "pcores-pin", "vcpu_cpus": "0-3"}
+    write(tmp_path, [record(1, r, vcpu_placement=v, **guest) for r, v in enumerate(verdicts)])
+
+    assert "the placement of vCPUs in 1 run table 1: #1" in read(tmp_path).of("missing-section")
+
+
+def test_all_cases_are_all_that_were_measured(tmp_path: Path) -> None:
+    (tmp_path / "summaries.csv").write_text(
+        "app,threads,mapping,status,n,elapsed_mean_s,energy_pkg_mean_j,reasons\n"
+        "lu,1,scheduler,measured,5,4.5,9,\n"
+        "lu,1,pcores-pin,measured,5,4.5,,energy_pkg_j: nobody asked\n"
+        "lu,1,ecores-pin,skipped,0,,,energy_pkg_j: nobody asked\n"
+    )
+    missing = read(tmp_path).of("missing-section")
+    assert "energy_pkg_j table 1: #2, #3 nobody asked" in missing
+
+
 def test_all_that_was_not_measured_stands_with_its_reason(page: _Texts) -> None:
     missing = page.of("missing-section")
 
