@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,20 +81,18 @@ def drift_of(
     return Drift(
         trend(within, values, hours, at),
         trend(within, values, kelvins, at),
-        _steps(cases, numbers, at, values),
+        _steps(cases, attempts, values),
     )
 
 
-def _steps(
-    cases: NDArray[np.intp], numbers: Array, at: NDArray[np.intp], values: Array
-) -> tuple[Step, ...]:
-    """Return the changes between attempts that follow each other and share cases."""
+def _steps(cases: NDArray[np.intp], attempts: Array, values: Array) -> tuple[Step, ...]:
+    """Return the changes between known attempts that follow each other and share cases."""
     steps = []
-    for later in range(1, len(numbers)):
-        both = (at == later) | (at == later - 1)
-        found = trend(cases[both], values[both], at[both].astype(float))
+    for before, after in pairwise(np.unique(attempts[np.isfinite(attempts)])):
+        both = (attempts == before) | (attempts == after)
+        found = trend(cases[both], values[both], (attempts[both] == after).astype(float))
         if found is not None:
-            steps.append(Step(int(numbers[later - 1]), int(numbers[later]), found))
+            steps.append(Step(int(before), int(after), found))
     corrected = holm([step.trend.p for step in steps])
     tested = [
         replace(step, trend=replace(step.trend, p=p))

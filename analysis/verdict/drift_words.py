@@ -7,6 +7,9 @@ import numpy as np
 from analysis.digits import percent
 from analysis.statistics.drift import Drift, Trend
 
+# Changes below half of a hundredth of a per cent have no number.
+_SMALLEST = 0.00005
+
 
 def drift_sentences(drift: Drift | None) -> list[str]:
     """Return what trends over time and temperature, and changes between attempts, say."""
@@ -49,7 +52,7 @@ def found_drift(drift: Drift | None) -> list[str]:
 def _steps(drift: Drift) -> list[str]:
     return [
         f"From attempt {step.before} to attempt {step.after} runs became "
-        f"{_slower(step.trend)} by {percent(abs(step.trend.change))} ({_ends(step.trend)})."
+        f"{_slower(step.trend)} by {_size(step.trend.change)} ({_ends(step.trend)})."
         for step in drift.steps
     ]
 
@@ -59,7 +62,7 @@ def _trend(trend: Trend | None, over: str, meanwhile: str, span: str) -> str:
         return f"Whether runs drifted {over} cannot be told: too few runs, or nothing to go by."
     if trend.found:
         return (
-            f"Runs became {_slower(trend)} as {meanwhile}: by {percent(abs(trend.change))} from "
+            f"Runs became {_slower(trend)} as {meanwhile}: by {_size(trend.change)} from "
             f"{span} ({_ends(trend)}; {trend.n} runs)."
         )
     if 0.0 in trend.interval:
@@ -82,4 +85,10 @@ def _ends(trend: Trend) -> str:
 
 
 def _signed(share: float) -> str:
+    if abs(share) < _SMALLEST:
+        return "0 %"
     return f"{'+' if share > 0 else '-'}{percent(abs(share))}"
+
+
+def _size(share: float) -> str:
+    return "less than 0.01 %" if abs(share) < _SMALLEST else percent(abs(share))

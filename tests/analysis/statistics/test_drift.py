@@ -93,6 +93,14 @@ def test_runs_of_unknown_attempts_are_of_one() -> None:
     assert (found.over_temperature, found.steps) == (None, ())
 
 
+def test_runs_of_unknown_attempts_are_not_before_the_first_one() -> None:
+    late = np.arange(60) >= 30
+    noise = np.random.default_rng(9).normal(0, 0.002, 60)
+    times = np.exp(noise + np.log(1.05) * late)
+    attempts = np.where(late, 1.0, np.nan)
+    assert drift_of(CASES, attempts, times, HOURS, np.full(60, np.nan)).steps == ()
+
+
 def test_too_few_runs_or_no_temperatures_say_nothing() -> None:
     assert trend(CASES[:9], np.ones(9), HOURS[:9]) is None
     assert trend(CASES, np.ones(60), np.full(60, np.nan)) is None
