@@ -190,7 +190,8 @@ def _bytes(value: object) -> str:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if value >= size:
-            return f"{value / size:.3g} {unit}"
+            amount = value / size
+            return f"{amount:.3g} {unit}" if amount < 999.5 else f"{amount:.0f} {unit}"
     return f"{value} bytes"
 
 

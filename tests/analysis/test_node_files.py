@@ -63,6 +63,17 @@ def test_a_node_is_told_by_its_cores_and_all_that_its_file_says(results: Results
     assert sheet.absent == (("firmware", "/sys/class/dmi/id/bios_version is missing"),)
 
 
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(1007 * 2**30, "1007 GiB"), (1000 * 2**20, "1000 MiB"), (int(31.25 * 2**30), "31.2 GiB"),
+     (2**30 - 1, "1024 MiB"), (1280 * 2**10, "1.25 MiB"), (48 * 2**10, "48 KiB")],
+)  # fmt: skip
+def test_sizes_have_three_digits_and_no_exponent(results: Results, size: int, shown: str) -> None:
+    (sheet,) = sheets_of(results, node() | {"memory_bytes": size})
+
+    assert dict(sheet.rows)["memory"] == shown
+
+
 @given(part=st.sampled_from([*node(), "topology.kinds", "topology.caches"]), value=JSON)
 def test_whatever_a_node_file_says_gives_texts(results: Results, part: str, value: object) -> None:
     facts = node()
