@@ -26,7 +26,7 @@ from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
-from runners.records.status import PLACEMENT_VIOLATED, SKIPPED
+from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
@@ -73,6 +73,10 @@ _ALLOWED = {
     for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
     for prefix in ("", "vcpu_")
 }
+# What `reasons` may name.
+_WITH_REASONS = frozenset((
+    *MEASURES, *MORE_MEASURES, "placement", "vcpu_placement", "driver", *FINAL, INTERRUPTED,
+))  # fmt: skip
 _IDENTITY = (*TABLE_KEYS, "mapping", "governor", "cpus", "vcpu_mapping", "vcpu_cpus", "vm_cpus",
              "vm_memory_mib", "vm_accelerator")  # fmt: skip
 
@@ -320,12 +324,15 @@ def _given_counts(text: str) -> dict[str, int]:
 
 
 def _given_reasons(text: str) -> dict[str, list[str]]:
-    """Read `energy_pkg_j: no permission; migrations: …`, as tables.csv has it."""
+    """Read `energy_pkg_j: no permission; migrations: …`, as tables.csv has it.
+
+    A part that begins with no name of a measure or status belongs to the reason before it.
+    """
     found: dict[str, list[str]] = {}
     name = ""
     for part in _parts(text):
         start, colon, rest = part.partition(": ")
-        names_one = bool(colon and re.fullmatch(r"[a-z][a-z0-9_-]*", start))
+        names_one = bool(colon) and start in _WITH_REASONS
         name = start if names_one else name
         if name:
             found.setdefault(name, []).append(rest if names_one else part)

@@ -191,6 +191,20 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert list(cases["case_id"]) == list(open_cases(tmp_path)["case_id"])
 
 
+def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
+    why = "no permission; perf: not installed"
+    unproved = {"placement": {"verdict": "unproved"}}
+    lost = without(["energy_pkg_j"], why, number=1, repetition=1) | unproved
+    lost["unavailable"]["placement"] = "too short"
+    write(tmp_path, [lost, record(1, 2, status="failed", reason="exit status: 1; stderr: none")])
+
+    (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv")).to_dict("records")
+
+    assert "; ".join(case["reasons"]["energy_pkg_j"]) == why
+    assert case["reasons"]["placement"] == ["too short"]
+    assert "; ".join(case["reasons"]["failed"]) == "exit status: 1; stderr: none"
+
+
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n"), max_size=6), min_size=1))
 def test_fields_begin_where_they_stand_in_the_line(cells: list[str]) -> None:
     stream = io.StringIO()
