@@ -22,7 +22,7 @@ from analysis.findings import (
     Outlier,
     TableFindings,
 )
-from analysis.frame import good_runs
+from analysis.frame import MADE_ON, good_runs
 from analysis.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of
@@ -252,4 +252,10 @@ def _drift(frame: pd.DataFrame) -> Drift:
     hours = good["started_s"].to_numpy(dtype=float) / 3600
     kelvins = good["temperature_c"].to_numpy(dtype=float)
     attempts = good["attempt"].to_numpy(dtype=float)
-    return drift_of(numbers, attempts, times, hours, kelvins)
+    drift = drift_of(numbers, attempts, times, hours, kelvins)
+    if MADE_ON not in good:
+        return drift
+    # Attempts of two nodes differ in the node, which the remark on their pool tells.
+    nodes = good.groupby("attempt")[MADE_ON].first()
+    steps = [step for step in drift.steps if nodes[step.before] == nodes[step.after]]
+    return replace(drift, steps=tuple(steps))

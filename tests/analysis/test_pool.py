@@ -140,3 +140,9 @@ def test_the_one_file_of_nodes_that_are_alike_is_told_by_all_their_names(tmp_pat
 def test_runs_of_a_block_that_different_nodes_made_are_no_pair(tmp_path: Path) -> None:
     low, high = compared(open_results(divided(tmp_path, crossed=True)))
     assert high - low > 0.3
+
+
+def test_nodes_that_differ_are_no_change_between_attempts(tmp_path: Path) -> None:
+    findings = find(open_results(divided(tmp_path)))
+    assert findings.drift is not None
+    assert findings.drift.steps == ()
