@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.digits import mean_count
 from analysis.findings import CaseFinding
-from analysis.verdict.phrases import TIMES_FROM, name, rounded
+from analysis.verdict.phrases import FRACTIONS_TO, TIMES_FROM, fraction, name, rounded
 from runners.node.topology import KIND_ORDER
 
 # Shares of CPU time that differ by less are not worth a word.
@@ -80,9 +80,10 @@ def _shares(case: CaseFinding) -> Mapping[str, float]:
 def _frequency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _mean(case, "freq_mean_ghz"), _mean(baseline, "freq_mean_ghz")
     if _differ(mine, theirs, MIN_FREQUENCY_CHANGE):
+        decimals = 2 if f"{mine:.2f}" != f"{theirs:.2f}" else 3
         yield (
-            f"the mean frequency was {theirs:.2f} GHz under #{baseline.number} and {mine:.2f} GHz "
-            f"under #{case.number}"
+            f"the mean frequency was {theirs:.{decimals}f} GHz under #{baseline.number} and "
+            f"{mine:.{decimals}f} GHz under #{case.number}"
         )
 
 
@@ -95,6 +96,8 @@ def _cache_misses(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
         yield f"no cache misses under #{case.number}, some {under}"
     elif ratio >= TIMES_FROM:
         yield f"{rounded(ratio, 0)} times as many cache misses under #{case.number} as {under}"
+    elif ratio <= FRACTIONS_TO:
+        yield f"{fraction(ratio)} as many cache misses under #{case.number} as {under}"
     else:
         share, word = abs(ratio - 1) * 100, "fewer" if ratio < 1 else "more"
         yield f"{share:.0f} % {word} cache misses under #{case.number} than {under}"

@@ -128,7 +128,7 @@ def _change(ratio: float, half_width: float, what: Quantity) -> Change:
         times = f"{_multiple(ratio, half_width)} times"
         return Change(f"{times} the {noun}", f"{times} as much")
     if ratio <= FRACTIONS_TO:
-        part = _fraction(ratio)
+        part = fraction(ratio)
         return Change(f"{part} of the {noun}", f"{part} as much")
     # Whole per cents are kept however little is known of them: 4 % is not "about the same".
     share = rounded(abs(ratio - 1) * 100, min(half_width * 100, 99))
@@ -142,7 +142,7 @@ def _multiple(ratio: float, half_width: float) -> str:
     return rounded(ratio, min(half_width, ratio))
 
 
-def _fraction(ratio: float) -> str:
+def fraction(ratio: float) -> str:
     """Return a small ratio as `1/12`: a whole number, with three digits that count at most."""
     times = 1 / ratio if ratio > 0 else math.inf
     if not math.isfinite(times):
@@ -156,9 +156,9 @@ def _range(interval: Interval, what: Quantity) -> str:
         return f"wider than a factor of {WIDEST:.0f}"
     size = interval.half_width
     if interval.high <= FRACTIONS_TO:
-        return f"{_fraction(interval.low)} to {_fraction(interval.high)}"
+        return f"{fraction(interval.low)} to {fraction(interval.high)}"
     if interval.low >= TIMES_FROM or not FRACTIONS_TO < interval.low <= interval.high < 10:
-        low = _multiple(interval.low, size) if interval.low >= 1 else _fraction(interval.low)
+        low = _multiple(interval.low, size) if interval.low >= 1 else fraction(interval.low)
         return f"{low} to {_multiple(interval.high, size)} times"
     if 1.0 in interval:
         low, high = (

@@ -70,6 +70,7 @@ def test_shares_of_core_kinds(
         (4.9, 5.1, "the mean frequency was 4.90 GHz under #1 and 5.10 GHz under #3"),
         (5.1, 4.9, "the mean frequency was 5.10 GHz under #1 and 4.90 GHz under #3"),
         (5.0, 5.01, ""),
+        (0.8, 0.8045, "the mean frequency was 0.800 GHz under #1 and 0.804 GHz under #3"),
         (None, 5.0, ""),
     ],
 )
@@ -83,6 +84,7 @@ def test_frequency(baseline: float | None, other: float | None, text: str) -> No
         (1000, 880, "12 % fewer cache misses under #3 than under #1"),
         (1000, 1120, "12 % more cache misses under #3 than under #1"),
         (1000, 5000, "5.0 times as many cache misses under #3 as under #1"),
+        (1000, 3, "1/333 as many cache misses under #3 as under #1"),
         (1000, 0, "no cache misses under #3, some under #1"),
         (0, 1000, ""),
         (1000, 1030, ""),
