@@ -201,16 +201,19 @@ def _without_spread(ground: Ground, case: CaseFinding) -> str:
     """Return what values without any spread are: equal ones, which no test has a measure for."""
     mine, theirs = (of.samples[ground.objective] for of in (case, ground.baseline))
     if mine.sd > SAME * mine.mean or theirs.sd > SAME * theirs.mean:
+        if not ground.comparison(case).difference.paired:
+            return "no interval: most runs of each have the very same value"
         return "no interval: most pairs of runs have the very same ratio"
+    values, gauge = ("times", "clock") if ground.objective == "time" else ("values", "counter")
     unit = UNITS[ground.objective]
     if abs(mine.mean - theirs.mean) <= SAME * theirs.mean:
         return (
             f"{mine.mean:.6g} {unit} in each of {mine.n} and of {theirs.n} runs: equal, as far as "
-            "the clock tells them apart"
+            f"the {gauge} tells them apart"
         )
     return (
         f"{mine.mean:.6g} {unit} in each of {mine.n} runs against {theirs.mean:.6g} {unit} in each "
-        f"of {theirs.n}: equal times have no spread to test by, and a coarse clock makes them"
+        f"of {theirs.n}: equal {values} have no spread to test by, and a coarse {gauge} makes them"
     )
 
 

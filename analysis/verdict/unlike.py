@@ -70,10 +70,10 @@ def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
     with_some = [case for case in cases if case.slow and case.slow.count]
     if not with_some:
         return ""
-    said = [_slow(case) for case in with_some[:MAX_NAMED]]
+    said = [*(_slow(case) for case in with_some[:MAX_NAMED]), *and_others(with_some)]
     if none := [case for case in cases if case.slow and not case.slow.count]:
         said.append(f"none of {names(none)}")
-    text = f"Slow runs: {listed([*said, *and_others(with_some)])}; {_shares(baseline, compared)}"
+    text = f"Slow runs: {listed(said)}; {_shares(baseline, compared)}"
     if any(case.slow and case.slow.count > MANY_SLOW * case.slow.n for case in with_some):
         text += (
             "; where so many are slow, what is typical is uncertain, and words are wrong oftener"
@@ -95,15 +95,17 @@ def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
         for case in compared
         if "time" in case.comparisons and (p := case.comparisons["time"].p_slow) is not None
     ]
-    proved = [f"{name(case)} (p = {p:.2g})" for case, p in tested if p <= ALPHA]
+    proved = [(case, p) for case, p in tested if p <= ALPHA]
     if not tested:
         return "too few runs to compare their shares"
     if not proved:
         least = min(p for _, p in tested)
         return f"that their shares differ is not shown (exact test, p = {least:.2g})"
+    shown = [f"{name(case)} (p = {p:.2g})" for case, p in proved[:MAX_NAMED]]
+    more = and_others([case for case, _ in proved])
     return (
         f"by an exact test the share is another than that of {name(baseline)} under "
-        f"{listed(proved[:MAX_NAMED])}"
+        f"{listed([*shown, *more])}"
     )
 
 

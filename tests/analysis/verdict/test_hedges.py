@@ -188,6 +188,27 @@ def test_equal_times_are_no_proof(tmp_path: Path) -> None:
     assert "repetition" not in verdict(findings).sentences[0]
 
 
+def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Path) -> None:
+    # A coarse clock, and two slow runs of each, which are trimmed.
+    records = Study(FASTER, sequential=True).records()
+    for run in records:
+        times = (3.3, 4.0) if run["mapping"] == "scheduler" else (1.1, 1.6)
+        run["elapsed_s"] = times[run["repetition"] in (4, 7)]
+    said = verdict(found(tmp_path, records)).sentences[0]
+    assert "(no interval: most runs of each have the very same value)" in said
+    assert "pairs" not in said
+
+
+def test_energy_that_is_equal_in_every_run_is_not_said_to_be_a_time(tmp_path: Path) -> None:
+    records = Study(FASTER, FASTER).records()
+    for run in records:
+        run["energy_pkg_j"] = 3.0 if run["mapping"] == "scheduler" else 1.0
+    said = verdict(found(tmp_path, records), "energy").sentences[0]
+    assert "1 J in each of 10 runs against 3 J in each of 10: equal values have no spread" in said
+    assert "time" not in said
+    assert "clock" not in said
+
+
 def test_the_same_time_in_every_run_of_both_is_said_as_what_it_is(tmp_path: Path) -> None:
     records = Study(FASTER).records()
     for run in records:
@@ -324,6 +345,19 @@ def test_slow_runs_are_a_finding_with_an_exact_test(tmp_path: Path) -> None:
     assert "what is typical is uncertain" in said
     assert "what is typical is uncertain" not in few
     assert "by an exact test the share is another than that of #1 scheduler under #2" in said
+
+
+def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
+    tmp_path: Path,
+) -> None:
+    mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(9)}
+    records = Study(mappings, repetitions=20, noise=0.002).records()
+    for at in range(8):
+        records = slowed(records, f"m{at}", {2, 4, 6, 8, 12, 14, 16, 18})
+    said = " ".join(verdict(found(tmp_path, records)).sentences)
+    assert "2 others in the table and none of #1 scheduler and #10 m8; by an exact test" in said
+    assert "is another than that of #1 scheduler under #2 m0" in said
+    assert re.search(r"#7 m5 \(p = [\de.-]+\) and 2 others in the table", said)
 
 
 def test_spreads_that_differ_are_said(tmp_path: Path) -> None:
