@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.frame import MADE_ON, good_runs
-from analysis.table import one_line
+from analysis.table import harmless, one_line
 from base.text import plural
 
 # Blocks are the samples: the runs of one share what disturbed it.
@@ -29,8 +29,10 @@ def pool_remark(frame: pd.DataFrame) -> str:
     blocks = good.groupby(MADE_ON, observed=True)["block"].nunique()
     if blocks.empty:
         return ""
-    nodes = ", ".join(f"{node} ({plural(count, 'block')})" for node, count in blocks.items())
-    return one_line(f"divided over interchangeable nodes: {nodes}; {_difference(good)}")
+    nodes = ", ".join(
+        one_line(f"{node} ({plural(count, 'block')})") for node, count in blocks.items()
+    )
+    return harmless(f"divided over interchangeable nodes: {nodes}; {_difference(good)}")
 
 
 def _difference(good: pd.DataFrame) -> str:

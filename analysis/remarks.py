@@ -14,7 +14,7 @@ from analysis.beside_files import read_node
 from analysis.fields import MAX_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
-from analysis.table import joined, one_line
+from analysis.table import harmless, joined, one_line
 from base.text import plural
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 from runners.records.placed_runs import PlacedRuns
@@ -87,12 +87,12 @@ def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _excluded(case: Mapping[str, Any]) -> str:
     parts = []
     for status, count in case["excluded"].items():
-        reasons = joined(case["reasons"].get(status, ()))
+        reasons = one_line(joined(case["reasons"].get(status, ())))
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
     excluded = sum(case["excluded"].values())
     # The source of imported means may not say how many runs they are of.
     of = "" if math.isnan(case["n"]) else f" of {case['n'] + excluded}"
-    return one_line(f"{excluded}{of} runs not averaged: {', '.join(parts)}")
+    return harmless(f"{excluded}{of} runs not averaged: {', '.join(parts)}")
 
 
 def _disturbed(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _disturbed(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             where = ", ".join(
                 f"#{case['case_number']}: {case['disturbed'][what]} of {case['n']}" for case in rows
             )
-        yield one_line(f"runs {what}: {where}")
+        yield f"runs {what}: {where}"
 
 
 def _governors(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -206,17 +206,22 @@ def _repeated(records: pd.DataFrame) -> Iterator[str]:
         first = of.iloc[0]
         row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
         which = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
-        each = "; ".join(
-            f"attempt {record.attempt:.0f}: "
-            + (f"{record.elapsed_s:.6g} s" if record.status == OK else str(record.status))
-            for record in of.itertuples()
-        )
-        told.append(f"{row}, {which} ({each})")
+        ends = of[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
+        each = "; ".join(_ended(*end) for end in ends)
+        told.append(one_line(f"{row}, {which} ({each})"))
     more = f", and {runs.ngroups - len(told)} more" if runs.ngroups > len(told) else ""
-    yield one_line(
+    yield (
         f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(told)}{more}; the "
         "first one counts, by attempt and then by node, whatever came of it"
     )
+
+
+def _ended(attempt: float, status: str, elapsed_s: float) -> str:
+    """Return how one of several records of a run says that it ended."""
+    end = one_line(status)
+    if status == OK:
+        end = "time not measured" if math.isnan(elapsed_s) else f"{elapsed_s:.6g} s"
+    return f"attempt {'not known' if math.isnan(attempt) else f'{attempt:.0f}'}: {end}"
 
 
 def _declared_kinds(folder: Path, digest: str) -> str:

@@ -25,6 +25,15 @@ def notes(folder: Path, *records: dict[str, Any]) -> list[str]:
     return [text for _, text in table.notes]
 
 
+def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
+    rows = range(1, 61)
+    slow = [record(row, 1, gate_reached=False) for row in rows]
+
+    (note,) = notes(tmp_path, *slow, *(record(row, 2) for row in rows))
+
+    assert note.endswith("#59: 1 of 2, #60: 1 of 2")
+
+
 @pytest.mark.parametrize(
     ("fields", "note"),
     [

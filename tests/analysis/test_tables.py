@@ -141,6 +141,15 @@ def test_runs_that_are_not_averaged_are_counted_by_status(tmp_path: Path) -> Non
     )  # fmt: skip
 
 
+def test_a_long_reason_hides_no_other_status(tmp_path: Path) -> None:
+    long = record(1, 1, status="failed", reason="x" * 900)
+    (table,) = tables_from(tmp_path, [long, record(1, 2, status="timeout", reason="limit")])
+
+    (told,) = (text for _, text in table.notes if "not averaged" in text)
+    assert told.endswith("x…), 1 timeout (limit)")
+    assert len(told) < 400
+
+
 def test_a_case_of_which_no_run_was_good_has_no_numbers(tmp_path: Path) -> None:
     (table,) = tables_from(
         tmp_path, [record(1, 1, status="failed", reason="exit status 1"), record(2, 1)]

@@ -159,6 +159,23 @@ def test_two_records_of_one_run_are_both_told_with_the_rule_that_chooses(tmp_pat
     assert read_history(tmp_path, STUDY, "n1").mean_s("case000000000001") == 130 / 3
 
 
+def test_of_many_repeated_runs_the_rule_is_still_told(tmp_path: Path) -> None:
+    write(tmp_path, [run(number) for number in range(1, 9)])
+    write(tmp_path, [run(number, attempt=2) for number in range(1, 9)], attempt=2)
+
+    told = remarks_of(tmp_path)
+
+    assert "repetition 5 (attempt 1: 45 s; attempt 2: 45 s), and 3 more; the first one" in told
+    assert told.endswith("whatever came of it")
+
+
+def test_a_repeated_run_without_a_time_or_an_attempt_has_no_made_up_one(tmp_path: Path) -> None:
+    write(tmp_path, [run(1, elapsed_s=None, attempt=None)])
+    write(tmp_path, [run(1, attempt=2)], attempt=2)
+
+    assert "(attempt not known: time not measured; attempt 2: 45 s)" in remarks_of(tmp_path)
+
+
 def test_a_run_that_was_interrupted_and_made_again_is_no_second_record(tmp_path: Path) -> None:
     write(tmp_path, [run(1, status="interrupted"), run(1, attempt=2)])
 
