@@ -38,7 +38,7 @@ from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.tables import comparison_table, statistics_tables
 from analysis.written import write_file
 from base.errors import UserError
-from base.text import printable
+from base.text import as_typed, printable
 
 FILE = "report.html"
 _HERE = Path(__file__).parent
@@ -108,6 +108,8 @@ def report_html(results: Results, findings: Findings) -> str:
     style, script = (_own_text(name) for name in ("report.css", "report.js"))
     return _template().render(
         title=_title(results),
+        source=as_typed(results.name),
+        published=results.is_published,
         question=question(findings),
         extent=extent(results, findings),
         headline=findings.headline,

@@ -64,17 +64,22 @@ def reproduction(
     results: Results, places: Places, sheets: Sequence[NodeSheet]
 ) -> Reproduction | None:
     """Return how to make the results again; None for results that no pinstudy has made."""
-    if results.runs is None or results.folder is None:
+    if results.runs is None or results.folder is None or _imported(results.folder):
         return None
     frame = results.runs.frame
     names = [str(name) for name in frame["study"].dropna().unique()]
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
     study = _text_of(results.folder / STUDY_FILE)
     instead = _REPETITIONS.match(study or "")
-    options = filter(None, [kinds_option(sheets), instead[1] if instead else ""])
+    emulated = (frame["vm_accelerator"] == "tcg").any()
+    options = [
+        kinds_option(sheets),
+        instead[1] if instead else "",
+        "--allow-emulation" if emulated else "",
+    ]
     found = Reproduction(
         commands=[
-            " ".join([f"bin/pinstudy run {name}.yaml", *options]),
+            " ".join(filter(None, [f"bin/pinstudy run {name}.yaml", *options])),
             f"bin/pinstudy report results/{name}",
         ],
         study_name=name,
@@ -89,10 +94,18 @@ def reproduction(
     return found
 
 
+def _imported(folder: Path) -> bool:
+    """Return whether the runs were imported: a folder has such runs only, or none."""
+    return any("imported" in record for record in islice(read_records(folder / "records"), 1))
+
+
 def _text_of(path: Path) -> str | None:
-    """Return the text of a file beside records; None where there is none."""
+    """Return the text of a file beside records, as YAML to be saved; None where there is none."""
     data = read_limited(path)
-    return None if data is None else data.decode("utf-8", "replace")[:MAX_STUDY_CHARACTERS]
+    if data is None:
+        return None
+    text = data.decode("utf-8-sig", "replace")[:MAX_STUDY_CHARACTERS]
+    return text.replace("\r\n", "\n").expandtabs()
 
 
 def _read_parts(results: Results, places: Places, found: Reproduction) -> None:

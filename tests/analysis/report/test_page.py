@@ -10,12 +10,14 @@ import pytest
 
 from analysis.find import find
 from analysis.findings import Findings
+from analysis.imports.perf import import_logs
 from analysis.report.page import report_html, write_report
 from analysis.sources import open_results
 from base.errors import UserError
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
+from tests.tools import DATA
 
 MAX_BYTES = 5_000_000
 
@@ -235,6 +237,34 @@ def test_the_command_repeats_declared_core_kinds(tmp_path: Path, page: _Texts) -
 
     assert "paper-serial.yaml --kinds P=0-11,E=12-15" in read(tmp_path).of("again")
     assert "--kinds" not in page.of("again")
+
+
+def test_the_command_allows_emulation_where_guests_were_emulated(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, r, engine="vm", vm_accelerator="tcg") for r in (1, 2)])
+    assert "bin/pinstudy run paper-serial.yaml --allow-emulation" in read(tmp_path).of("again")
+
+
+def test_a_study_saved_on_windows_is_shown_as_it_can_be_saved(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, 1)])
+    (tmp_path / "study.yaml").write_bytes(b"\xef\xbb\xbftitle: mine\r\nrepetitions: 3\t# few\r\n")
+
+    html = report_of(tmp_path)
+
+    assert ">title: mine\nrepetitions: 3  # few\n</pre>" in html
+    assert "\ufffd" not in html
+
+
+def test_imported_runs_are_not_said_to_be_measured_by_pinstudy(tmp_path: Path) -> None:
+    folder = tmp_path / "by hand"
+    said: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "scheduler"}
+    import_logs([DATA / "perf_logs/three-runs.txt"], folder, said)
+
+    page = read(folder)
+
+    assert "imported from logs of perf stat" in page.of("method")
+    assert "CPU mask" not in page.of("method")
+    assert "bin/pinstudy run" not in page.of("again")
+    assert f"bin/pinstudy report '{folder}'." in page.of("again").replace(" .", ".")
 
 
 def test_a_node_without_a_picture_has_its_table_and_the_reason(page: _Texts) -> None:
