@@ -63,7 +63,7 @@ class Race:
         bool,
         Called("better"),
         As(Word("direction", BETTER), lambda word: word == "higher"),
-        "`lower` or `higher`; only of a metric is more ever better",
+        "`lower` or `higher`; `higher` only for a metric",
         Without("`lower`"),
     ] = False
     margin: Annotated[
