@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ def _published(case: Mapping[str, Any], measure: str) -> tuple[float, float, int
 
 def _rounding(case: Mapping[str, Any], measure: str) -> float:
     """Return what was lost of a deviation when it was rounded: "0.000" may be as much as 0.0005."""
-    given = case.get("as_given") or {}
-    _, point, decimals = str(given.get(f"{measure}_sd", "")).partition(".")
-    return 0.5 * 10.0 ** -len(decimals) if point else 0.0
+    text = (case.get("as_given") or {}).get(f"{measure}_sd")
+    exponent = Decimal(text).as_tuple().exponent if text else 0
+    return 0.5 * 10.0**exponent if isinstance(exponent, int) and exponent < 0 else 0.0
 
 
 def sample_of_summary(case: Mapping[str, Any], objective: Objective) -> Sample | None:
