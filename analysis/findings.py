@@ -120,10 +120,10 @@ class Verdict:
     """To pin or not to pin, for one table, governor and objective.
 
     `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
-    scheduler), `no difference`, `undecided` or `not compared`. `best` is the case that is
-    recommended, None when none is. `sentences` say it in words, the answer first. `also` has the
-    cases that do as well as the best, cannot be told from it, or may be better. `parted`: mean and
-    typical value of a case disagree.
+    scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
+    `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
+    `sentences` say it in words, the answer first. `also` has the cases that do as well as the best,
+    cannot be told from it, or may be better. `parted`: mean and typical value of a case disagree.
     """
 
     objective: Objective

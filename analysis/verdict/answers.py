@@ -98,10 +98,12 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 def _answer(best: CaseFinding) -> str:
     """Return the word for what a case does to its threads, or to its virtual CPUs."""
-    binding = [best.facts.get("binding"), best.facts.get("vcpu_binding")]
-    if "pin" in binding:
-        return "pin"
-    return "leave" if set(binding) <= {"none", None} and "none" in binding else "confine"
+    bindings = {best.facts.get("binding"), best.facts.get("vcpu_binding")} - {None}
+    for binding, answer in (("pin", "pin"), ("set", "confine"), ("none", "leave")):
+        if binding in bindings:
+            return answer
+    # Of means that were imported it may not be known.
+    return "use"
 
 
 def _as_good(

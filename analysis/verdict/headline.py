@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings, Verdict
 from analysis.statistics.decision import ALPHA
@@ -17,11 +17,12 @@ _ANSWERS = {
     "pin": "to pin {what}",
     "confine": "to confine {what} to a set of CPUs",
     "leave": "to leave {what} to the OS scheduler",
+    "use": "to use {mappings}",
     "no difference": "no mapping gains over {baseline}",
     "undecided": "undecided",
 }
 # What the second word of a mixed answer is when no single one is right everywhere.
-_DECIDED = ("pin", "confine", "leave", "no difference")
+_DECIDED = ("pin", "confine", "leave", "use", "no difference")
 
 Verdicts = Sequence[tuple[TableFindings, Verdict]]
 
@@ -84,13 +85,20 @@ def _words(answer: str, verdicts: Verdicts) -> str:
     cases = [case for table, _ in verdicts for case in table.cases]
     guests = [bool(case.facts.get("vcpu_mapping")) for case in cases]
     what = "threads or virtual CPUs" if any(guests) else "threads"
-    baselines = {case.mapping for case in cases if case.is_baseline}
-    words = _ANSWERS[answer].format(what=what, baseline=one_line(" or ".join(sorted(baselines))))
+    words = _ANSWERS[answer].format(
+        what=what,
+        mappings=_either(verdict.best.mapping for verdict in of_answer if verdict.best),
+        baseline=_either(case.mapping for case in cases if case.is_baseline),
+    )
     places = {place(verdict.best.facts) for verdict in of_answer if verdict.best}
     where = places.pop() if len(places) == 1 else None
     if where and answer == "pin":
         return f"{words} on {where}"
     return f"to confine {what} to {where}" if where and answer == "confine" else words
+
+
+def _either(mappings: Iterable[str]) -> str:
+    return one_line(" or ".join(sorted(set(mappings))))
 
 
 def _hedge(verdicts: Verdicts) -> str:
