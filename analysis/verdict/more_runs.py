@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pandas as pd
+
 from analysis.node_files import kinds_option, node_sheets
 from analysis.sources import Results
 from base.text import as_typed
@@ -16,7 +18,8 @@ def command_for_more(results: Results, more: int) -> str:
     """Return what makes `more` repetitions of each case; empty where nothing is to be made.
 
     Nothing is where the study was not made by `pinstudy run`, where a precision or a race ends its
-    cases, and where it would take more repetitions than a study can have.
+    cases, where it would take more repetitions than a study can have, and where the folder is not
+    named as `pinstudy run` names it, which would begin the study anew in another one.
     """
     if not more or results.runs is None or results.folder is None or results.runs.ruled:
         return ""
@@ -28,11 +31,20 @@ def command_for_more(results: Results, more: int) -> str:
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
     words = [f"pinstudy run {as_typed(named)}", f"--repetitions {made + more:.0f}"]
-    # results/<study>/<node>
-    below = results.folder.absolute().parents[1]
+    below = _results_of(results.folder, frame)
+    if below is None:
+        return ""
     if below != Path(os.environ.get("PINSTUDY_RESULTS") or "results").absolute():
         words.append(f"--results {as_typed(display_path(below))}")
     words.append(kinds_option(node_sheets(results)))
     if (frame["vm_accelerator"] == "tcg").any():
         words.append("--allow-emulation")
     return " ".join(filter(None, words))
+
+
+def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:
+    """Return the folder of all results, in which this one is `<study>/<node>`; None of others."""
+    place = Path(os.path.normpath(folder.absolute()))
+    names = zip(place.parts[-2:], ("study", "node_id"), strict=False)
+    is_own = all((frame[column] == part).any() for part, column in names)
+    return place.parents[1] if is_own and len(place.parts) > 2 else None
