@@ -158,7 +158,8 @@ def _range(interval: Interval, what: Quantity) -> str:
     if interval.high <= FRACTIONS_TO:
         return f"{fraction(interval.low)} to {fraction(interval.high)}"
     if interval.low >= TIMES_FROM or not FRACTIONS_TO < interval.low <= interval.high < 10:
-        low = _multiple(interval.low, size) if interval.low >= 1 else fraction(interval.low)
+        is_part = interval.low <= FRACTIONS_TO
+        low = fraction(interval.low) if is_part else _multiple(interval.low, size)
         return f"{low} to {_multiple(interval.high, size)} times"
     if 1.0 in interval:
         low, high = (
@@ -186,15 +187,7 @@ def name(case: CaseFinding) -> str:
 
 def names(cases: Sequence[CaseFinding]) -> str:
     """Return the cases' names as a list in a sentence; beyond the first six, how many more."""
-    shown = [name(case) for case in cases[:MAX_NAMED]]
-    if len(cases) > MAX_NAMED:
-        shown.append(others(len(cases) - MAX_NAMED))
-    return listed(shown)
-
-
-def others(count: int) -> str:
-    """Return how many more rows the table has of what a sentence names."""
-    return f"{plural(count, 'other')} in the table"
+    return listed([*map(name, cases[:MAX_NAMED]), *and_others(cases)])
 
 
 def listed(parts: Sequence[str]) -> str:
@@ -262,7 +255,8 @@ def _instruction(what: str, facts: Mapping[str, Any], prefix: str, count: int) -
 
 def and_others(cases: Sequence[CaseFinding]) -> list[str]:
     """Return how many cases come after those that a sentence names; nothing when none do."""
-    return [others(len(cases) - MAX_NAMED)] if len(cases) > MAX_NAMED else []
+    more = len(cases) - MAX_NAMED
+    return [f"{plural(more, 'other')} in the table"] if more > 0 else []
 
 
 def needed(comparison: Comparison) -> list[str]:
