@@ -11,6 +11,7 @@ from analysis.statistics.decision import (
     ALPHA,
     MIN_TO_DECIDE,
     Word,
+    share_of_look,
 )
 from analysis.table import one_line
 from analysis.verdict.explanation import explanation
@@ -190,11 +191,18 @@ def _in_doubt(ground: Ground, case: CaseFinding) -> str:
     if difference.n < MIN_TO_DECIDE:
         why.append("two runs decide nothing")
     elif 1.0 not in difference.interval():
-        why[0] += f", not enough among {plural(len(ground.compared), 'comparison')} (Holm)"
-        if ground.look > 1:
-            why[0] += f" at look {ground.look}"
+        why[0] += f", not enough {_at_what_level(ground)}"
     why += needed(comparison)
     return f"{name(case)} {found.what} ({'; '.join(why)})"
+
+
+def _at_what_level(ground: Ground) -> str:
+    """Return why a test that 5 % would satisfy is not enough: other comparisons, or the look."""
+    count = len(ground.compared)
+    among = f"among {plural(count, 'comparison')} (Holm)" if count > 1 else ""
+    look = f"at look {ground.look}" if ground.look > 1 else ""
+    first = f"at the {ALPHA * share_of_look(1) * 100:g} % of a first look"
+    return " ".join(filter(None, (among, look))) or first
 
 
 def _without_spread(ground: Ground, case: CaseFinding) -> str:

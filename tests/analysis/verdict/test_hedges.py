@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,18 @@ def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> Non
     needs = [int(more) for more in re.findall(r"to (\d+) more repetition", said)]
     assert len(needs) == 6
     assert needs == sorted(needs)
+
+
+def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -> None:
+    # Five log ratios of 2.04 % and -2 to 2 % away from it: t = 2.88, between the quantiles of four
+    # degrees of freedom for 5 % (2.78) and for the first look's 4 % (3.00).
+    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=5).records()
+    for run in records:
+        away = 0.02036 + 0.01 * (run["repetition"] - 3) if run["mapping"] == "pcores-pin" else 0.0
+        run["elapsed_s"] = 40.0 * math.exp(away)
+    said = verdict(found(tmp_path, records)).sentences[0]
+    assert ", not enough at the 4 % of a first look)" in said
+    assert "Holm" not in said
 
 
 def test_the_gain_of_the_best_of_several_has_a_wider_interval(tmp_path: Path) -> None:
