@@ -105,7 +105,7 @@ def _times(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str:
     )  # fmt: skip
     put_stars(axes, stars)
     if axes.get_xscale() == "linear":
-        axes.set_xlim(0, 1.06 * max([*means, *stars.values()]))
+        axes.set_xlim(left=0)
     for at, row in enumerate(rows):
         if at not in samples:
             put_words(axes, at, why_empty(row.measured.case))

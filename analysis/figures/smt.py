@@ -15,6 +15,7 @@ from analysis.figures.style import BLACK, GREY, in_style, label_text
 from analysis.figures.words import extremes, number, sentences
 from analysis.table import one_line
 from analysis.verdict.phrases import WIDEST
+from base.text import plural
 
 TITLE = "A thread beside another one"
 # As many workloads fit beside each other.
@@ -28,6 +29,7 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
     shown = [sharing for sharing in found if any(not row.alone for row in sharing.rows)]
     if not any(row.against for sharing in shown for row in sharing.rows):
         return NotDrawn(name, TITLE, "no placement of two threads has one thread to compare with")
+    left = len(shown) - MAX_PANELS
     shown = shown[:MAX_PANELS]
     first = [row for row in shown[0].rows if not row.alone]
     cases = [row.measured.case for row in first]
@@ -38,9 +40,12 @@ def draw_smt(found: Sequence[Sharing], title: str, name: str) -> Drawing | NotDr
         figure, axes = row_figure(title, cases, titles, _legend(panels))
         for panel, rows in zip(axes, panels, strict=True):
             _draw(panel, rows, len(cases))
-    caption = (
+    caption = sentences(
         "How many times the time of one thread alone on the same kind of core a thread takes; 1 is "
-        "undisturbed, and two threads that take turns on one CPU take twice the time."
+        "undisturbed, and two threads that take turns on one CPU take twice the time.",
+        f"{plural(left, 'more workload')} {'is' if left == 1 else 'are'} not drawn."
+        if left > 0
+        else "",
     )
     alt = sentences(
         *(
@@ -93,7 +98,7 @@ def _draw(axes: Axes, rows: Rows, count: int) -> None:
         )  # fmt: skip
     put_stars(axes, stars, STAR_UP)
     if axes.get_xscale() == "linear":
-        axes.set_xlim(0, 1.1 * max([2.0, *ratios, *stars.values()]))
+        axes.set_xlim(0, max(2.2, axes.get_xlim()[1]))
     for at in range(count):
         if at not in known:
             put_words(axes, at, why_empty(rows[at].measured.case) if at in rows else "n/a")

@@ -90,6 +90,31 @@ def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alon
     assert marked(sums, "*") == [(siblings, 1.0)]
 
 
+def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
+    records = list(Affinity(apps=("contention",), repetitions=5).records())
+    of_first = [r for r in records if r["case_id"] == "contention-integer-4-scheduler"]
+    of_first[0]["metrics"]["round_ms"] = 40.0
+
+    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+
+    assert drawing(drawn, "contention-1").figure.axes[0].get_xlim()[1] > 40
+
+
+def test_of_many_workloads_the_first_are_drawn_and_it_is_said(tmp_path: Path) -> None:
+    of_two = list(Affinity(apps=("smt",), repetitions=2).records())
+    records = of_two + [
+        r | {"case_id": f"{r['case_id']}-{n}", "size": f"{r['size']}-{n}", "table_number": 9 * n}
+        for n in (1, 2)
+        for r in of_two
+    ]
+
+    drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
+
+    figure = drawing(drawn, "smt-1")
+    assert len(figure.figure.axes) == 3
+    assert "3 more workloads are not drawn." in figure.caption
+
+
 def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
     records = [r for r in Affinity(apps=("smt",)).records() if r["threads"] == 2]
     drawn = {figure.name: figure for figure in all_figures(*opened_records(tmp_path, records))}
