@@ -43,6 +43,10 @@ _MAX_CURVES = 5
 # More numbers than that cover each other.
 _MAX_NUMBERED = 20
 _SOME_NUMBERED = "Only baselines and cases on the front have their numbers here."
+_NEVER_ON_FRONT = (
+    "A case that lost more than a tenth of its runs to placement is compared with none, and is "
+    "never on the front."
+)
 # Where a case's number may stand, in points from its marker; the first free place is taken.
 _PLACES = ((6, 4), (6, -10), (-6, 4), (-6, -10), (0, 9), (0, -15), (14, 0), (-14, 0),
            (16, 12), (16, -18), (-16, 12), (-16, -18), (0, 20), (0, -27))  # fmt: skip
@@ -90,6 +94,7 @@ def draw_plane(results: Results, table: TableFindings, name: str) -> Drawing | N
         "nearer to the lower left corner is better.",
         "" if len(numbered) == len(points) else _SOME_NUMBERED,
         "No other case is better than one on the front in both time and energy.",
+        "" if all(p.case.placed.usable for p in points) else _NEVER_ON_FRONT,
         f"Along a dotted curve the energy-delay product is the same: {curves} times the least."
         if curves
         else "",

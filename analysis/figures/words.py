@@ -12,7 +12,8 @@ def number(value: float) -> str:
     """Return a number with three digits, without an exponent where people would not use one."""
     if value != 0 and (abs(value) >= 1e7 or abs(value) < 1e-4):
         return f"{value:.2e}"
-    if abs(value) >= 1000:
+    # From here on three digits are a whole number, which `g` would write with an exponent.
+    if abs(value) >= 999.5:
         return f"{value:.0f}"
     return f"{value:.3g}"
 

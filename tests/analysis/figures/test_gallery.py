@@ -15,6 +15,7 @@ from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures, write_figures
 from analysis.figures.rows import MAX_DOTS
+from analysis.figures.words import number
 from analysis.find import find
 from analysis.findings import Findings
 from analysis.sources import Results, open_results
@@ -337,3 +338,32 @@ def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Pat
     minutes = sorted(dots(drawn.figure, 0)[:, 0])
     assert minutes == pytest.approx([*range(10), *range(9, 19)])
     assert "A vertical line is where the study was continued." in drawn.caption
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.5, "0.5"),
+        (999.4, "999"),
+        (999.7, "1000"),
+        (-999.7, "-1000"),
+        (1e7, "1.00e+07"),
+    ],
+)
+def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
+    value: float, text: str
+) -> None:
+    assert number(value) == text
+
+
+def test_a_case_that_lost_too_many_runs_is_said_never_to_be_on_the_front(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            *(record(1, r, elapsed_s=45.0 + r / 10) for r in range(1, 6)),
+            *(record(2, r, elapsed_s=9.0, energy_pkg_j=9.0) for r in range(1, 6)),
+            *(record(2, r, status="placement-violated", reason="CPU 9") for r in (6, 7)),
+        ],
+    )
+    assert "never on the front" in drawing_of(tmp_path, PLANE).caption
