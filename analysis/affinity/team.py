@@ -9,8 +9,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from analysis.affinity.experiments import THREADMAP, cases_of
 from analysis.affinity.measured import column_means
@@ -87,6 +85,10 @@ class Team:
         edges = sum(len(thread.allowed) for thread in self.threads)
         if len(self.allowed) < len(self.threads) or edges > MAX_CELLS:
             return len(self.allowed) < len(self.threads)
+        # A tenth of a second of imports, which results without this experiment do not need.
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
         rows = np.repeat(np.arange(len(self.threads)), [len(t.allowed) for t in self.threads])
         cpus = [cpu for thread in self.threads for cpu in thread.allowed]
         shape = (len(self.threads), MAX_CPU + 1)

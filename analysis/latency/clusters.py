@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from analysis.latency.tree import Branch, disturbed, tree_of
 
@@ -252,4 +252,7 @@ def _scatter(log_ns: Array, found: list[Cluster]) -> float:
     known = ~np.isnan(values)
     values, levels = values[known], levels[known]
     away = values - pd.Series(values).groupby(levels).transform("median").to_numpy()
-    return float(stats.median_abs_deviation(away, scale="normal")) if len(away) else 0.0
+    if not len(away):
+        return 0.0
+    # The median absolute deviation, in standard deviations of a normal distribution.
+    return float(np.median(np.abs(away - np.median(away))) / special.ndtri(0.75))

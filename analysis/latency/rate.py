@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from analysis.statistics.interval import LEVEL
 
@@ -24,7 +24,7 @@ def rates(groups: NDArray[np.intp], times_ns: NDArray[np.float64]) -> pd.DataFra
     """
     grouped = pd.Series(times_ns).groupby(groups)
     mean, sd, n = grouped.mean(), grouped.std(ddof=1), grouped.size()
-    t = stats.t.ppf((1 + LEVEL) / 2, np.maximum(n.to_numpy() - 1, 1))
+    t = special.stdtrit(np.maximum(n.to_numpy() - 1, 1), (1 + LEVEL) / 2)
     reach: pd.Series[float] = sd * t / n**0.5
     least = (mean - reach).where(mean > reach, 0.0).where(reach.notna())
     with np.errstate(divide="ignore"):

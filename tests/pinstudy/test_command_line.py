@@ -372,6 +372,16 @@ def test_tables_import_nothing_that_only_figures_and_statistics_need() -> None:
     assert not {"scipy", "matplotlib", "jinja2"} & imported
 
 
+def test_a_report_of_few_runs_needs_no_import_of_scipy_that_takes_half_a_second() -> None:
+    code = "import sys, analysis.report.page, analysis.figures.gallery; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    imported = set(done.stdout.split())
+    assert "scipy.special" in imported
+    assert not {"scipy.stats", "scipy.sparse.csgraph", "scipy.optimize"} & imported
+
+
 def test_the_published_study_on_the_published_node(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json")
