@@ -10,6 +10,8 @@ from configs.study import CURRENT_GOVERNOR
 
 # The same row of A and of B, or a row of one of them.
 Matched = tuple["CaseFinding | None", "CaseFinding | None"]
+# Mapping of threads, mapping of virtual CPUs, governor if it is known.
+_Key = tuple[str, str, "str | None"]
 
 
 def matched_tables(
@@ -17,7 +19,7 @@ def matched_tables(
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
     """Yield each table of A with the table of B that is most like it, if one is of the same.
 
-    Of the same are tables of one algorithm, whoever's program it is, and as many threads.
+    Tables are of the same when algorithm and threads are, whoever wrote the program.
     """
     for table in tables_a:
         same = [other for other in tables_b if _of_the_same(table) == _of_the_same(other)]
@@ -36,7 +38,8 @@ def algorithm_of(table: TableFindings) -> str:
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
-    return tuple(a.keys[key] == b.keys[key] for key in ("app", "size", "variant", "schedule"))
+    keys = ("app", "size", "variant", "schedule", "wait_policy")
+    return tuple(a.keys[key] == b.keys[key] for key in keys)
 
 
 def matched_programs(
@@ -66,23 +69,37 @@ def matched_rows(
     """Return the rows of both, then those that only B has.
 
     A row that does not tell its governor is the row of the other side that has its mappings, when
-    there is one only.
+    neither side has another such row.
     """
-    left = list(cases_b)
-    matched: list[Matched] = []
-    for case in cases_a:
-        mine = _row_key(case, as_governor)
-        partners = [other for other in left if _row_key(other, as_governor) == mine]
-        if not partners:
-            partners = [other for other in left if _may_be_same(mine, _row_key(other, as_governor))]
-        partner = partners[0] if len(partners) == 1 else None
-        if partner:
-            left = [other for other in left if other is not partner]
-        matched.append((case, partner))
-    return [*matched, *((None, other) for other in left)]
+    keys_a, keys_b = ([_row_key(case, as_governor) for case in of] for of in (cases_a, cases_b))
+    partners: dict[int, int] = {}
+    for at, key in enumerate(keys_a):
+        same = [other for other, its_key in enumerate(keys_b) if its_key == key]
+        if len(same) == 1 and same[0] not in partners.values():
+            partners[at] = same[0]
+    for at, key in enumerate(keys_a):
+        other = _only_possible(key, keys_b)
+        if other is None or at in partners or other in partners.values():
+            continue
+        if _only_possible(keys_b[other], keys_a) == at:
+            partners[at] = other
+    left = [case for at, case in enumerate(cases_b) if at not in partners.values()]
+    return [
+        *(
+            (case, cases_b[partners[at]] if at in partners else None)
+            for at, case in enumerate(cases_a)
+        ),
+        *((None, case) for case in left),
+    ]
 
 
-def _row_key(case: CaseFinding, as_governor: str | None) -> tuple[str, str, str | None]:
+def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
+    """Return where the only key stands that may be of the same row; None for none or several."""
+    found = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
+    return found[0] if len(found) == 1 else None
+
+
+def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
         str(case.facts["vcpu_mapping"] or ""),
@@ -100,7 +117,7 @@ def governor_of(case: CaseFinding) -> str | None:
     return str(read[0]) if len(read) == 1 else None
 
 
-def _may_be_same(a: tuple[str, str, str | None], b: tuple[str, str, str | None]) -> bool:
+def _may_be_same(a: _Key, b: _Key) -> bool:
     return a[:2] == b[:2] and None in (a[2], b[2])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.compare import COMPARED, Agreement, Pair, Ratio, Row, Side, SideBySide
 from analysis.digits import ENERGY_DECIMALS, fixed, time_decimals
+from analysis.fields import TABLE_KEYS
 from analysis.findings import Objective
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table, harmless, one_line
@@ -199,7 +200,7 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "vcpu_mapping": row.case.facts["vcpu_mapping"],
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
-        exact |= {f"{name}_{key}": table.keys[key] for key in ("app", "size", "variant")}
+        exact |= {f"{name}_{key}": table.keys[key] for key in TABLE_KEYS if key != "threads"}
         exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
     exact |= _exact_ratio("b_to_a", row.direct)
     exact["conclusions"] = row.agreement

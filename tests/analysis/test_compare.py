@@ -201,6 +201,51 @@ def test_of_two_sizes_the_same_one_is_taken(tmp_path: Path) -> None:
     assert [title.split(", ")[1] for title in both.only_b] == ["size quick"]
 
 
+def of_both_policies(folder: Path, mean: float) -> str:
+    """Write the same cases under two wait policies, the second with twice the time."""
+    write(folder, [
+        run | {"wait_policy": policy, "table_number": table, "case_id": run["case_id"] + policy}
+        for table, policy in ((1, "active"), (2, "passive"))
+        for number in (1, 3)
+        for run in runs(number, mean * table * number)
+    ])  # fmt: skip
+    return str(folder)
+
+
+def test_of_two_wait_policies_the_same_one_is_taken(tmp_path: Path) -> None:
+    a, b = (of_both_policies(tmp_path / name, mean) for name, mean in (("a", 1.0), ("b", 3.0)))
+
+    both = side_by_side(a, b)
+
+    policies = [(pair.a.keys["wait_policy"], pair.b.keys["wait_policy"]) for pair in both.pairs]
+    assert policies == [("active", "active")] * 2 + [("passive", "passive")] * 2
+    assert (both.only_a, both.only_b) == ((), ())
+    assert {pair.remarks for pair in both.pairs} == {()}
+
+
+def test_rows_of_csv_say_which_schedule_and_wait_policy_they_are_of(tmp_path: Path) -> None:
+    a, b = (of_both_policies(tmp_path / name, mean) for name, mean in (("a", 1.0), ("b", 3.0)))
+
+    rows_of = [row for table in compare_tables(side_by_side(a, b)) for row in table.exact]
+
+    named = {(row["a_wait_policy"], row["b_wait_policy"], row["a_schedule"]) for row in rows_of}
+    assert named == {("active", "active", "static"), ("passive", "passive", "static")}
+
+
+def test_a_row_whose_governor_is_told_goes_before_one_whose_is_not(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0})
+    unknown = runs(2, 11.0, governor="current", governor_read=None, mapping="scheduler")
+    known = [run | {"case_number": 3, "case_id": "known"} for run in runs(1, 12.0)]
+    write(tmp_path / "b", [*unknown, *known])
+
+    for one, other in ((a, str(tmp_path / "b")), (str(tmp_path / "b"), a)):
+        both = rows(side_by_side(one, other))
+        matched = [row for row in both if row.a and row.b]
+        assert [
+            (row.a.case.governor, row.b.case.governor) for row in matched if row.a and row.b
+        ] == [("performance", "performance")]
+
+
 def test_the_governor_in_force_is_what_current_means(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, governor="current", governor_read="performance")
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0, 6: 50.0})
