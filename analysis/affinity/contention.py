@@ -136,5 +136,4 @@ def _experiment(
 
 
 def _proved(measured: Measured) -> int:
-    facts = measured.case.facts
-    return int(facts["n"]) - int(facts["unproved"])
+    return measured.case.placed.proved

@@ -23,6 +23,7 @@ from analysis.layouts import NOTHING
 from analysis.table import Column, Table, one_line
 from analysis.verdict.phrases import change, leaves_all, listed, name, rounded
 from analysis.verdict.tables import number_of
+from analysis.verdict.unplaced import unusable
 
 _WHO = {
     "integer": "Two threads that add to one integer",
@@ -78,7 +79,8 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
 
 def _compared(pair: SamePlacement, margin: float) -> str:
     if pair.against is None:
-        return "not compared, too few runs"
+        lost = unusable([pair.by_itself.case, pair.from_outside.case])
+        return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
     found = change(pair.against.difference, "time")
     return {
         "equivalent": f"equivalent within {margin * 100:g} %, {found}",

@@ -52,13 +52,18 @@ def _placements(found: Sharing, margin: float) -> Iterator[str]:
         told = marked(row.measured, says(row.against.comparison, subject, here, margin))
         yield f"{told}{_published(row.published)}."
     without = [
-        row for row in found.rows if not row.alone and row.measured.sample and row.against is None
+        row
+        for row in found.rows
+        if not row.alone
+        and row.measured.sample
+        and row.measured.case.placed.usable
+        and row.against is None
     ]
     if without:
         places = listed(list(dict.fromkeys(where_pairs_are(row.measured.case) for row in without)))
         yield (
             f"Two threads {places} are not compared: no run of one thread alone on the same kind "
-            "of core."
+            "of core that could be compared with them."
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from analysis.affinity.experiments import TIMES
 from analysis.affinity.measured import Against, Measured
 from analysis.digits import time_decimals
 from analysis.findings import CaseFinding
@@ -12,6 +13,7 @@ from analysis.layouts import NOTHING
 from analysis.table import Column, Table, joined, one_line
 from analysis.verdict.phrases import name, names
 from analysis.verdict.tables import interval_of, number_of, ratio_decimals, ratio_interval, word_of
+from analysis.verdict.unplaced import not_placed
 from base.text import plural
 
 
@@ -38,7 +40,7 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
 
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
-    """Yield what could not be done and why: cases left out, and those without a good run."""
+    """Yield what could not be done and why: cases left out, without a good run, not compared."""
     by_reason: dict[str, list[CaseFinding]] = {}
     for case in cases:
         if case.facts["left_out"] is not None:
@@ -50,6 +52,8 @@ def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     lost = [case for case in cases if case.facts["left_out"] is None and not case.facts["n"]]
     if lost:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
+    if unplaced := not_placed(case for case in cases if case.facts["app"] in TIMES):
+        yield unplaced
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from analysis.affinity.contention import Contention, contention
 from analysis.affinity.tell_contention import tell_contention
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity
-from tests.analysis.affinity.opened import opened
+from tests.analysis.affinity.opened import opened, opened_records
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +145,22 @@ def test_runs_whose_placement_is_not_proved_are_counted(tmp_path: Path) -> None:
     assert found.same[0].proved == (0, 0)
     said = " ".join(tell_contention(found, 0.01).sentences)
     assert "showed that placement in 0 of 10 and 0 of 10 runs" in said
+
+
+def test_runs_of_which_no_placement_is_told_are_not_proved(tmp_path: Path) -> None:
+    found = integers(tmp_path, Affinity(apps=("contention",), beside={"placement": None}))
+
+    assert found.same[0].proved == (0, 0)
+
+
+def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path) -> None:
+    records = list(Affinity(apps=("contention",)).records())
+    case = [r for r in records if r["case_id"] == "contention-integer-4-same-cpu-pin"]
+    lost = {"status": "placement-violated", "reason": "CPU 9"}
+    records += [r | lost | {"repetition": r["repetition"] + 20} for r in case[:3]]
+
+    found = contention(*opened_records(tmp_path, records))[0]
+
+    said = " ".join(tell_contention(found, 0.01).sentences)
+    assert "not compared, too many runs lost to placement" in said
+    assert "not compared, too few runs" not in said

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from analysis.affinity.experiments import cases_of
 from analysis.affinity.smt import Shared, Sharing, sharing
 from analysis.affinity.tell_smt import tell_smt
+from analysis.affinity.told import lacking
 from tests.analysis.affinity.made_results import Affinity
-from tests.analysis.affinity.opened import opened
+from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
 
 STUDY = Affinity(apps=("smt",))
@@ -95,3 +97,19 @@ def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
     compared = {row.measured.case.mapping for row in sines.rows if row.against}
     assert compared == {"scheduler", "pcores-pin-program"}
     assert "are not compared: no run of one thread alone" in tell_smt(sines, 0.01).sentences[-1]
+
+
+def test_a_case_that_lost_runs_to_placement_is_not_compared_for_that_reason(tmp_path: Path) -> None:
+    records = list(STUDY.records())
+    case = [r for r in records if r["case_id"] == "smt-sin-2-siblings-pin-program"]
+    lost = {"status": "placement-violated", "reason": "CPU 9"}
+    records += [r | lost | {"repetition": r["repetition"] + 20} for r in case[:3]]
+    results, findings = opened_records(tmp_path, records)
+
+    (sines, _) = sharing(results, findings)
+
+    assert pairs([sines], "sin")["siblings-pin-program"].against is None
+    assert "no run of one thread alone" not in " ".join(tell_smt(sines, 0.01).sentences)
+    (told,) = lacking(cases_of(findings, "smt"))
+    assert told.startswith("Not compared: #")
+    assert "siblings-pin-program (placement proved in 10 of 13 runs, violated in 3)" in told
