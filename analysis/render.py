@@ -93,14 +93,16 @@ def _latex(tables: Sequence[Table]) -> str:
 
 
 def _latex_table(table: Table) -> str:
-    # tabulate escapes the cells of this format itself.
+    # tabulate's own format with rules of booktabs lets characters pass at which LaTeX stops.
     body = tabulate(
-        table.cells,
-        [column.title for column in table.columns],
-        tablefmt="latex_booktabs",
+        [[_latex_text(cell) for cell in row] for row in table.cells],
+        [_latex_text(column.title) for column in table.columns],
+        tablefmt="latex_raw",
         disable_numparse=True,
         colalign=_alignment(table),
     )
+    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
+        body = body.replace(r"\hline", rule, 1)
     notes = [
         f"({marker}) {_latex_text(text)}\\par" if marker else f"{_latex_text(text)}\\par"
         for marker, text in table.notes
@@ -125,7 +127,7 @@ def _latex_text(text: str) -> str:
 
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>"})
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

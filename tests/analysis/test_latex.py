@@ -22,7 +22,7 @@ from tests.analysis.records import left_out, record, without
 from tests.tools import missing
 
 # Every character that LaTeX reads as something else, and some that its fonts lack.
-ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + '"µ²→'
+ODD = r"a&b%c$d#e_f{g}h~i^j\k<l>m|n" + '"µ²→\u6f22\U0001f600'
 
 
 def pdf_of(folder: Path, tables: Sequence[Table]) -> Path:
@@ -56,6 +56,19 @@ def test_a_study_with_gaps_and_footnotes(tmp_path: Path) -> None:
         left_out(4, f"no E-cores: {ODD}"),
     ]
     assert pdf_of(tmp_path, tables_from(tmp_path / "results", records)).stat().st_size
+
+
+def test_a_cell_is_written_as_a_note_is(tmp_path: Path) -> None:
+    odd = "a|b `c` \u6f22 {$x^2} \\e"
+    (table,) = tables_from(tmp_path, [record(1, 1, mapping=odd, status="failed", reason=odd)])
+
+    text = render([table], "latex")
+
+    written = (
+        r"a\textbar{}b \textasciigrave{}c\textasciigrave{} ? \{\$x\textasciicircum{}2\} "
+        r"\textbackslash{}e"
+    )
+    assert text.count(written) == 2
 
 
 @pytest.mark.parametrize("layout", ["full", "published"])

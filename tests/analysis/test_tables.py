@@ -372,6 +372,8 @@ def test_what_a_program_said_cannot_break_out_of_its_line(tmp_path: Path, style:
     if style == "markdown":
         assert r"a \| b" in line
         assert r"\<script\>" in line
+        assert r"50% \& {" in line
+        assert r"#\~" in line
     if style == "latex":
         assert r"50\% \& \{\$x\textasciicircum{}2\} \#\textasciitilde{}" in line
         assert r"\textbackslash{}e" in line
