@@ -63,14 +63,14 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         outs=_outs(standing, candidates),
         left_out=_left_out(candidates.values(), raced.gone),
         points=points,
-        no_energy="" if points else _no_energy(results.runs),
+        no_energy="" if points else _no_energy(results.runs, candidates.values()),
         lines=_lines(taken, reference, candidates.values()),
         again=_again(results.folder),
         why_no_reference=_why_no_reference(raced),
         warnings=tuple(warnings_of(standing, frame, drift)),
         entrants=len(raced.entrants) + raced.unseen,
         no_time=sum(out.case_id not in candidates for out in standing.eliminated),
-        made=len(raced.runs),
+        made=sum(repetition > 0 for _, repetition in raced.runs),
         spent_s=sum(run.elapsed_s + OVERHEAD_S for run in raced.runs.values()),
         for_now=mostly_disturbed(standing, frame),
     )
@@ -149,8 +149,10 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
             yield Point(candidate, time_s, energy_j, candidate.case_id in front)
 
 
-def _no_energy(runs: Runs) -> str:
-    """Return the records' reasons for energy that was not measured."""
+def _no_energy(runs: Runs, candidates: Iterable[Candidate]) -> str:
+    """Return why no case has a time and an energy to compare, as far as records give reasons."""
+    if any(math.isfinite(candidate.facts["energy_pkg_j_mean"]) for candidate in candidates):
+        return "every case that has it lost more than a tenth of its runs to placement"
     given = runs.reasons
     reasons = given["reason"][given["field"] == "energy_pkg_j"].astype(str)
     return one_line(joined(reasons.unique())) or "no run has it"

@@ -86,8 +86,9 @@ class Advice:
     `no_energy` is empty. `lines` start the program as the recommended case does, none where that is
     to do nothing. `again` is the command that continues the race. `warnings` say where what was
     assumed does not hold. `entrants` counts the cases that took part, `no_time` those of them for
-    which there was no time, `made` the runs on record, `spent_s` what they took. `for_now` says why
-    the answer is one for now, as on a disturbed node; empty when it is not.
+    which there was no time, `made` the runs on record without warm-up runs, `spent_s` what all of
+    them took. `for_now` says why the answer is one for now, as on a disturbed node; empty when it
+    is not.
     """
 
     rule: Race

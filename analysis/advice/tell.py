@@ -31,10 +31,11 @@ def _gain(advice: Advice) -> Iterator[str]:
     yield f"Recommended{', for now' if advice.for_now else ''}: {described(advice.best)}."
     yield f"Doing nothing is {described(advice.reference)}."
     if advice.trial and advice.trial.difference:
+        least = least_gain(advice, advice.trial.difference)
+        at_least = "" if least is None else f"; at least {percent(least)} (95 %, one-sided)"
         yield (
-            f"The gain: {_changed(advice, advice.trial.difference)}; at least "
-            f"{percent(least_gain(advice, advice.trial.difference))} (95 %, one-sided), "
-            f"{_p(advice)}. {_fresh(advice.trial)}"
+            f"The gain: {_changed(advice, advice.trial.difference)}{at_least}, {_p(advice)}. "
+            f"{_fresh(advice.trial)}"
         )
     yield from _with_care(advice)
 
@@ -50,11 +51,16 @@ def _no_gain(advice: Advice) -> Iterator[str]:
     among = "the one other case is not" if others == 1 else f"of {others} other cases none is"
     if advice.best and advice.trial and advice.trial.difference:
         the_best = advice.best.name if others == 1 else f"the best of them, {advice.best.name},"
-        excluded = most_gain(advice, advice.trial.difference)
+        most = most_gain(advice, advice.trial.difference)
+        excluded = (
+            ""
+            if most is None
+            else f", and a gain of more than {percent(most)} is excluded (95 %, one-sided)"
+        )
         yield (
             f"This is a result: {among} better by more than {margin}. {sentence(the_best)} was "
-            f"tried against it, and a gain of more than {percent(excluded)} is excluded (95 %, "
-            f"one-sided): {_changed(advice, advice.trial.difference)}. {_fresh(advice.trial)}"
+            f"tried against it{excluded}: {_changed(advice, advice.trial.difference)}. "
+            f"{_fresh(advice.trial)}"
         )
     else:
         yield f"This is a result: {among} better, and none was left to try against it."
@@ -148,14 +154,24 @@ def _changed(advice: Advice, difference: Difference) -> str:
     return f"{told.what} ({'; '.join(filter(None, (interval, starts)))})"
 
 
-def most_gain(advice: Advice, difference: Difference) -> float:
-    """Return the gain, a share, that the trial leaves possible (95 %, one-sided); 0 for none."""
+def most_gain(advice: Advice, difference: Difference) -> float | None:
+    """Return the gain, a share, that the trial leaves possible (95 %, one-sided); 0 for none.
+
+    None where the runs show no spread, from which no bound follows.
+    """
+    if not difference.standard_error > 0:
+        return None
     interval = difference.interval(_ONE_SIDED)
     return max(0.0, interval.high - 1 if advice.rule.higher else 1 - interval.low)
 
 
-def least_gain(advice: Advice, difference: Difference) -> float:
-    """Return the gain, a share, that the trial has shown at least (95 %, one-sided); 0 for none."""
+def least_gain(advice: Advice, difference: Difference) -> float | None:
+    """Return the gain, a share, that the trial has shown at least (95 %, one-sided); 0 for none.
+
+    None where the runs show no spread, from which no bound follows.
+    """
+    if not difference.standard_error > 0:
+        return None
     interval = difference.interval(_ONE_SIDED)
     return max(0.0, interval.low - 1 if advice.rule.higher else 1 - interval.high)
 
@@ -179,7 +195,8 @@ def _fresh(trial: Trial) -> str:
 def extent(advice: Advice) -> str:
     """Return how much was run."""
     return (
-        f"The race took {plural(advice.made, 'run')} of {plural(advice.entrants, 'case')}, "
+        f"The race took {plural(advice.made, 'run')} of "
+        f"{plural(advice.entrants - advice.no_time, 'case')}, "
         f"about {duration(advice.spent_s)} in all."
     )
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.outcome import advice_data, write_advice, write_advice_only
-from analysis.advice.tell import headline, least_gain, outs_in_short
+from analysis.advice.tell import extent, headline, least_gain, outs_in_short
 from analysis.advice.text import advice_markdown, advice_text
 from analysis.find import find
 from analysis.outcome import write_outcome
@@ -165,6 +166,27 @@ def test_a_race_that_is_given_less_now_ends_by_that(
     assert found.standing.decision == decision
 
 
+def test_an_unfinished_race_has_fewer_runs_than_it_may_make(tmp_path: Path) -> None:
+    # The warm-up run does not count, and of the last block one run is still to be made.
+    stop = len(NOISY.records()) - 1
+    folder = tmp_path / "advise-app-0123abcd" / "node1"
+    text = said(tmp_path, replace(NOISY, stop=stop))
+    assert text.startswith(f"Unfinished: {stop - 1} runs of at most {stop} were made.")
+    assert (advice_data(folder)["runs"], advice_data(folder)["most_runs"]) == (stop - 1, stop)
+
+
+def test_a_gain_without_spread_has_no_bound(tmp_path: Path) -> None:
+    text = said(tmp_path / "gain", replace(GAIN, noise=0.0))
+    assert "% less time (no interval: these runs show no spread), p < 0.0001 after 1 look" in text
+    data = advice_data(tmp_path / "gain" / "advise-app-0123abcd" / "node1")["trial"]
+    assert (data["ratio"]["ratio_low"], data["least_gain"], data["most_gain"]) == (None,) * 3
+    small = replace(NO_GAIN.entrants[3], time_s=39.9)
+    left = replace(NO_GAIN, entrants=(NO_GAIN.entrants[0], small), noise=0.0)
+    text = said(tmp_path / "none", left)
+    assert "4 threads, pcores-pin was tried against it: 0.2 % less time (no interval" in text
+    assert "excluded" not in text
+
+
 def test_without_a_good_run_of_the_reference_there_is_no_answer(tmp_path: Path) -> None:
     text = said(tmp_path, replace(GAIN, failing=frozenset([0])))
     assert text.startswith("No answer: doing nothing (16 threads, scheduler) had no good run")
@@ -193,6 +215,7 @@ def test_cases_that_there_was_no_time_for_are_counted(tmp_path: Path) -> None:
     made = replace(GAIN, rule=Rule(within_s=500.0))
     assert advice(tmp_path, made).no_time == 1
     assert "Not tried, for want of time or runs: 1 case." in outs_in_short(advice(tmp_path, made))
+    assert re.match(r"The race took \d+ runs of 5 cases, about ", extent(advice(tmp_path, made)))
 
 
 def test_what_the_node_cannot_do_stands_with_its_reason(tmp_path: Path) -> None:
