@@ -39,10 +39,11 @@ def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -
             "them is part of the difference."
         )
     for sentence in found_drift(drift):
-        yield (
-            f"{sentence} Of the runs of doing nothing up to a fifth are from before the trial, so "
-            "that some of this is in the difference."
+        before = (
+            " Of the runs of doing nothing up to a fifth are from before the trial, so that some "
+            "of this is in the difference."
         )
+        yield f"{sentence}{'' if runs.empty else before}"
 
 
 def mostly_disturbed(standing: RaceState, frame: pd.DataFrame) -> str:

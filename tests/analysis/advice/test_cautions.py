@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from analysis.advice.data import as_data
 from analysis.advice.make import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.tell import headline, outs_in_short
+from analysis.find import find
 from analysis.sources import open_results
 from tests.analysis.advice.made_race import GAIN, NO_GAIN, Made, made_results
+from tests.analysis.records import write
 
 BUSY = {"foreign_cpu_s": 9.0}
 HOT = {"throttle": {"package_count": 1}}
@@ -92,6 +95,31 @@ def test_a_tenth_may_be_lost_and_is_told(tmp_path: Path, lost: dict[str, Any]) -
     said = headline(found)[-1]
     assert said.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
     assert ("are averaged" in said) == (lost is UNPROVED)
+
+
+def test_energy_of_cases_that_are_not_compared_was_measured_all_the_same(tmp_path: Path) -> None:
+    found = advice(tmp_path, replace(GAIN, spoil=lambda _at, _repetition: UNPROVED))
+    assert found.points == ()
+    assert found.no_energy == (
+        "every case that has it lost more than a tenth of its runs to placement"
+    )
+
+
+def test_a_drift_is_in_no_difference_where_nothing_was_tried(tmp_path: Path) -> None:
+    # Every run takes 1 % longer than the one before it, and the race ends before its trial.
+    def later(number: int) -> dict[str, Any]:
+        return {"elapsed_s": 40.0 * 1.01**number}
+
+    made = replace(GAIN, rule=replace(GAIN.rule, runs=200), entrants=NO_GAIN.entrants)
+    folder = made_results(tmp_path, replace(made, stop=21))
+    (shard,) = folder.glob("records/*.jsonl")
+    records = [json.loads(line) for line in shard.read_text().splitlines()]
+    write(folder, [run | later(number) for number, run in enumerate(records)])
+    found = find(open_results(str(folder))).advice
+    assert found is not None
+    assert found.trial is None
+    (warning,) = (text for text in found.warnings if "Runs became slower" in text)
+    assert "difference" not in warning
 
 
 def test_threads_that_were_told_in_vain_are_told_of_once(tmp_path: Path) -> None:
