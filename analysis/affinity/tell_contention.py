@@ -17,7 +17,7 @@ from analysis.affinity.told import (
     ratio_cells,
     title_of,
 )
-from analysis.affinity.words import Subject, says
+from analysis.affinity.words import Subject, in_other_attempts, says
 from analysis.digits import percent
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table, one_line
@@ -81,7 +81,8 @@ def _compared(pair: SamePlacement, margin: float) -> str:
     if pair.against is None:
         lost = unusable([pair.by_itself.case, pair.from_outside.case])
         return f"not compared, {'too many runs lost to placement' if lost else 'too few runs'}"
-    found = change(pair.against.difference, "time")
+    apart = in_other_attempts(pair.against.comparison)
+    found = f"{change(pair.against.difference, 'time')}{apart}"
     return {
         "equivalent": f"equivalent within {margin * 100:g} %, {found}",
         "better": f"faster, {found}",

@@ -17,7 +17,7 @@ from analysis.affinity.told import (
     ratio_cells,
     title_of,
 )
-from analysis.affinity.words import speed_ratio, time_ratio
+from analysis.affinity.words import in_other_attempts, speed_ratio, time_ratio
 from analysis.layouts import NOTHING
 from analysis.table import Column, Table
 from analysis.verdict.phrases import leaves_all, rounded
@@ -92,12 +92,13 @@ def _against(row: Exchange) -> str:
     if row.against is None:
         return ""
     difference = row.against.difference
-    return {
+    found = {
         "better": f", {speed_ratio(difference)} as fast as left to the scheduler",
         "worse": f", {time_ratio(difference)} the time that they take left to the scheduler",
         "equivalent": ", the same as left to the scheduler within the margin",
         "undecided": ", not proved to differ from left to the scheduler",
     }[row.against.comparison.word]
+    return found + in_other_attempts(row.against.comparison)
 
 
 def _table(found: Exchanges) -> Table:

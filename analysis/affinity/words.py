@@ -58,11 +58,15 @@ class Subject:
 
 def says(comparison: Comparison, subject: Subject, here: str, margin: float) -> str:
     """Return a comparison of times as a sentence, without its full stop."""
-    said = _says(comparison, subject, here, margin)
+    return f"{_says(comparison, subject, here, margin)}{in_other_attempts(comparison)}"
+
+
+def in_other_attempts(comparison: Comparison) -> str:
+    """Return what to add where no attempt made runs of both cases; empty where one did."""
     if not comparison.apart:
-        return said
+        return ""
     return (
-        f"{said}; no attempt at the study made runs of both, so that a change of the node between "
+        "; no attempt at the study made runs of both, so that a change of the node between "
         "attempts would look like a difference"
     )
 

@@ -164,3 +164,14 @@ def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path
     said = " ".join(tell_contention(found, 0.01).sentences)
     assert "not compared, too many runs lost to placement" in said
     assert "not compared, too few runs" not in said
+
+
+def test_pinning_from_inside_in_another_attempt_is_said_to_be(tmp_path: Path) -> None:
+    records = [
+        r | {"attempt": 1 if r["mapping"] == "same-cpu-pin" else 2}
+        for r in Affinity(apps=("contention",)).records()
+    ]
+    found = contention(*opened_records(tmp_path, records))[0]
+
+    (said,) = [s for s in tell_contention(found, 0.01).sentences if "pin themselves" in s]
+    assert "no attempt at the study made runs of both" in said

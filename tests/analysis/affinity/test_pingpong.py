@@ -10,7 +10,7 @@ import pytest
 from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.tell_pingpong import tell_pingpong
 from tests.analysis.affinity.made_results import LATENCIES, Affinity
-from tests.analysis.affinity.opened import opened
+from tests.analysis.affinity.opened import opened, opened_records
 
 
 def only(folder: Path, **study: float) -> Exchanges:
@@ -47,6 +47,19 @@ def test_a_placement_that_is_not_sure_to_be_faster_is_not_said_to_be(tmp_path: P
     _, shortest, *_ = tell_pingpong(only(tmp_path, noise=0.9, repetitions=4)).sentences
 
     assert shortest.endswith("not proved to differ from left to the scheduler.")
+
+
+def test_placements_of_another_attempt_are_said_to_be(tmp_path: Path) -> None:
+    records = [
+        r | {"attempt": 1 if r["mapping"] == "scheduler" else 2}
+        for r in Affinity(apps=("pingpong",)).records()
+    ]
+    (found,) = exchanges(*opened_records(tmp_path, records))
+
+    _, fastest, slowest, _ = tell_pingpong(found).sentences
+
+    for sentence in (fastest, slowest):
+        assert "no attempt at the study made runs of both" in sentence
 
 
 def test_one_run_has_no_interval(tmp_path: Path) -> None:
