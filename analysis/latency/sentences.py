@@ -14,7 +14,7 @@ from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
 from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
 from analysis.table import one_line
-from base.text import plural
+from base.text import first_of, plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
 PUBLISHED = (15.5, 16.6)
@@ -22,6 +22,7 @@ NOT_SEEN = "quoted at second hand; the original was not seen"
 # Medians that scatter by less are alike for whoever places threads.
 _ALIKE = 0.1
 _MAX_DISTURBED = 3
+_MAX_REASONS = 3
 # Partitions with a lower adjusted Rand index are not called alike.
 _LIKE = 0.5
 
@@ -49,7 +50,7 @@ def measured_sentences(latency: Latency) -> Iterator[str]:
     if latency.left_out:
         reasons = list(dict.fromkeys(one_line(one.reason) for one in latency.left_out))
         pairs_left = plural(len(latency.left_out), "pair")
-        yield f"Left out: {pairs_left}, because: {'; '.join(reasons[:3])}."
+        yield f"Left out: {pairs_left}, because: {first_of(reasons, _MAX_REASONS)}."
 
 
 _METHODS = {

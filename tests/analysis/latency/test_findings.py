@@ -275,3 +275,12 @@ def test_files_are_written_beside_each_other(tmp_path: Path) -> None:
     ]
     # A line of names, one of both directions a pair, one each direction.
     assert len(files[0].read_text().splitlines()) == 1 + 120 * 3
+
+
+def test_of_many_reasons_for_pairs_left_out_the_rest_is_counted(tmp_path: Path) -> None:
+    content = content_of(PLANTED["complexes"], cpus=[0, 1])
+    content["left_out"] = [{"cpus": [0, n], "reason": f"CPU {n} went away"} for n in range(2, 7)]
+
+    findings = latency_findings(read_latency(write_latency_file(tmp_path, content)))
+
+    assert "CPU 4 went away and 2 more." in said(findings)
