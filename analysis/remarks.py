@@ -71,9 +71,15 @@ def whose_numbers(_cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def drivers(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield why the driver of a governor is not known."""
-    reasons = [reason for case in cases for reason in case["reasons"].get("driver", ())]
-    if reasons:
-        yield one_line(f"driver not known: {joined(dict.fromkeys(reasons))}")
+    for where, told in (("", False), (" in some runs", True)):
+        reasons = dict.fromkeys(
+            reason
+            for case in cases
+            if bool(case["drivers"]) is told
+            for reason in case["reasons"].get("driver", ())
+        )
+        if reasons:
+            yield one_line(f"driver not known{where}: {joined(reasons)}")
 
 
 def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -16,8 +16,9 @@ from analysis.layouts import LAYOUTS, LayoutName, Page, names_as_given
 from analysis.remarks import table_remarks
 from analysis.render import render
 from analysis.sources import open_results
-from analysis.table import Table
+from analysis.table import Table, joined
 from analysis.written import again, write_file
+from base.errors import UserError
 from base.text import as_typed
 
 __all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
@@ -28,9 +29,12 @@ FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 def make_tables(source: Path | str, layout: LayoutName = "full") -> list[Table]:
     """Return the tables of a results folder (`results/<study>/<node>`), or of `published:NAME`.
 
-    Raises UserError when there are no readable results.
+    Raises UserError when there are no readable results, or no run among them.
     """
     results = open_results(str(source))
+    if results.cases.empty:
+        why = f" ({joined(results.remarks)})" if results.remarks else ""
+        raise UserError(f"{source}: there is no run in its records{why}")
     return tables_of_cases(results.cases, results.remarks, layout)
 
 

@@ -11,7 +11,7 @@ import pytest
 from analysis.tables import make_tables, render, write_tables
 from base.errors import UserError
 from tests.analysis.made_tables import cells_by_title, tables_from
-from tests.analysis.records import NOT_COUNTED, left_out, record, without
+from tests.analysis.records import NOT_COUNTED, left_out, record, without, write
 
 # Lulesh, serial, rows #1, #3 and #6 of the published table 3: mean and sd of ten runs, frequency,
 # migrations, cache misses, package energy.
@@ -58,6 +58,13 @@ def test_a_published_table_comes_out_as_it_was_published(tmp_path: Path) -> None
         ("scheduler", "powersave (intel_pstate)"),
     ]
     assert table.notes == ()
+
+
+def test_records_of_no_run_are_told_and_leave_the_files_alone(tmp_path: Path) -> None:
+    write(tmp_path, []).write_text('{"schema": 4, "status": "o')
+
+    with pytest.raises(UserError, match=r"no run in its records \(1 line of .* cut off or damaged"):
+        make_tables(tmp_path)
 
 
 def test_there_is_a_table_for_each_app_size_and_thread_count(tmp_path: Path) -> None:
@@ -202,6 +209,13 @@ def test_a_driver_that_is_not_known_is_said_with_its_reason(tmp_path: Path) -> N
     )
     assert table.cells[0][2] == "performance (n/a)"
     assert ("", f"driver not known: {why}") in table.notes
+
+
+def test_a_driver_that_some_runs_do_not_tell_is_no_unknown_one(tmp_path: Path) -> None:
+    silent = record(1, 2, driver=None, unavailable={"driver": "gone"})
+    (table,) = tables_from(tmp_path, [record(1, 1), silent])
+    assert table.cells[0][2] == "performance (intel_pstate)"
+    assert table.notes == (("", "driver not known in some runs: gone"),)
 
 
 def test_runs_under_changed_settings_are_not_averaged(tmp_path: Path) -> None:
