@@ -102,7 +102,7 @@ def _lengths(most: int) -> Iterator[int]:
 
 def _blocks(latency: Latency) -> list[list[int]]:
     """Return the first measured CPU of each core, by kind, best kind first, by number."""
-    measured = frozenset(latency.cpus)
+    measured = frozenset(latency.runs[["from_cpu", "to_cpu"]].to_numpy().ravel().tolist())
     blocks: dict[str, list[int]] = {}
     for core in latency.topology.cores:
         usable = sorted(measured.intersection(core.cpus))

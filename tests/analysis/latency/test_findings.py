@@ -284,3 +284,14 @@ def test_of_many_reasons_for_pairs_left_out_the_rest_is_counted(tmp_path: Path) 
     findings = latency_findings(read_latency(write_latency_file(tmp_path, content)))
 
     assert "CPU 4 went away and 2 more." in said(findings)
+
+
+def test_no_team_has_a_cpu_of_which_no_pair_was_measured(tmp_path: Path) -> None:
+    content = content_of(PLANTED["complexes"], cpus=range(4))
+    content["left_out"] = [{"cpus": [0, 9], "reason": "the kernel refused CPU 9"}]
+
+    findings = latency_findings(read_latency(write_latency_file(tmp_path, content)))
+
+    assert findings.teams
+    assert not any(9 in team.cpus for team in findings.teams)
+    assert not any("{9}" in environment for _, environment in findings.mappings)
