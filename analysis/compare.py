@@ -205,6 +205,7 @@ def _pairs(
         *unknown_governors(matched),
         *(f"{name}: {said}" for name, said in lost),
         *_start_ups(matched, reference),
+        *(_direct_start_ups(matched) if is_direct else ()),
     )
     for objective in COMPARED:
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
@@ -216,11 +217,15 @@ def _pairs(
 def _start_ups(
     matched: Sequence[Matched], reference: tuple[CaseFinding, CaseFinding] | None
 ) -> Iterator[str]:
-    """Say of which rows the ratio to their own baseline has another start in it, or B / A has."""
+    """Say in which rows' ratios to their own baseline the start differs as well."""
     for at, letter in enumerate("AB"):
         cases = [case for pair in matched if (case := pair[at])]
         if reference and (said := start_ups(cases, reference[at])):
             yield f"{letter}: {said}"
+
+
+def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
+    """Say in which rows' ratios B / A the start differs as well."""
     for a, b in matched:
         if a and b and (said := start_up(b.facts, a.facts)):
             yield f"{name(b)}, B against A: {said}"

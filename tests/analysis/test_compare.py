@@ -179,6 +179,21 @@ def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path
     assert len(both.only_b) == 7
 
 
+def test_a_start_that_differs_is_told_of_ratios_that_are_there(tmp_path: Path) -> None:
+    pinned = {"mechanism": "likwid-pin"}
+    write(tmp_path / "a", [*runs(1, 10.0), *runs(3, 12.0, **pinned)])
+    write(tmp_path / "b", [*runs(1, 10.0), *runs(3, 12.0)])
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+
+    direct, indirect = (side_by_side(a, other).pairs[0] for other in (b, "published:galante-2025"))
+
+    assert [said[:22] for said in direct.remarks] == [
+        "A: Between #1 schedule",
+        "#3 pcores-pin, B agai",
+    ]
+    assert [said[:22] for said in indirect.remarks] == ["A: Between #1 schedule"]
+
+
 def test_another_size_is_compared_and_said_but_not_directly(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, size="quick")
     b = results(tmp_path / "b", {1: 30.0, 3: 33.0})
