@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective
 from analysis.statistics.decision import (
     ALPHA,
@@ -213,16 +215,23 @@ def _without_spread(ground: Ground, case: CaseFinding) -> str:
             return "no interval: most runs of each have the very same value"
         return "no interval: most pairs of runs have the very same ratio"
     values, gauge = ("times", "clock") if ground.objective == "time" else ("values", "counter")
-    unit = UNITS[ground.objective]
+    of_mine, of_theirs = (
+        f"{_positional(of.mean)} {UNITS[ground.objective]}" for of in (mine, theirs)
+    )
     if abs(mine.mean - theirs.mean) <= SAME * theirs.mean:
         return (
-            f"{mine.mean:.6g} {unit} in each of {mine.n} and of {theirs.n} runs: equal, as far as "
-            f"the {gauge} tells them apart"
+            f"{of_mine} in each of {mine.n} and of {theirs.n} runs: equal, as far as the {gauge} "
+            "tells them apart"
         )
     return (
-        f"{mine.mean:.6g} {unit} in each of {mine.n} runs against {theirs.mean:.6g} {unit} in each "
-        f"of {theirs.n}: equal {values} have no spread to test by, and a coarse {gauge} makes them"
+        f"{of_mine} in each of {mine.n} runs against {of_theirs} in each of {theirs.n}: equal "
+        f"{values} have no spread to test by, and a coarse {gauge} makes them"
     )
+
+
+def _positional(value: float) -> str:
+    """Return a number with six digits that count, and without an exponent."""
+    return np.format_float_positional(value, precision=6, fractional=False, trim="-")
 
 
 def undecided(ground: Ground) -> tuple[str, ...]:
