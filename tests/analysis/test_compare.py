@@ -189,7 +189,7 @@ def test_a_start_that_differs_is_told_of_ratios_that_are_there(tmp_path: Path) -
 
     assert [said[:22] for said in direct.remarks] == [
         "A: Between #1 schedule",
-        "#3 pcores-pin, B agai",
+        "#3 pcores-pin, B again",
     ]
     assert [said[:22] for said in indirect.remarks] == ["A: Between #1 schedule"]
 
