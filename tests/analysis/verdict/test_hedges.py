@@ -222,7 +222,7 @@ def test_energy_that_is_equal_in_every_run_is_not_said_to_be_a_time(tmp_path: Pa
     assert "clock" not in said
 
 
-@pytest.mark.parametrize(("time_s", "said"), [(8e6, "8000000 s"), (2.5e-5, "0.000025 s")])
+@pytest.mark.parametrize(("time_s", "said"), [(2e6, "2000000 s"), (2.5e-5, "0.000025 s")])
 def test_values_that_are_equal_have_no_exponent(tmp_path: Path, time_s: float, said: str) -> None:
     records = Study(FASTER).records()
     for run in records:
