@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import TextWrapper
 
 from analysis.advice.lines import Line
 from analysis.advice.model import Advice
@@ -11,6 +10,7 @@ from analysis.advice.tables import outs_table, points_table
 from analysis.advice.tell import extent, headline, outs_in_short, p_meaning, trade_off
 from analysis.render import markdown_text, render
 from analysis.table import Table
+from analysis.verdict.text import wrapped
 
 FILE = "advice.md"
 # The lines that a terminal has room for; the file has all.
@@ -23,27 +23,21 @@ LINES_ARE = (
 
 def advice_text(advice: Advice, width: int) -> str:
     """Return the advice for a terminal of that many columns; lines to paste may be longer."""
-    parts = [*_wrapped(headline(advice), width, ""), ""]
+    parts = [*wrapped(headline(advice), width, ""), ""]
     for line in advice.lines:
         if line.tool in _ON_TERMINAL and line.text:
             parts += [f"  {line.tool}:", f"    {line.text}"]
-    parts += ["", *_wrapped([*trade_off(advice)[:1], extent(advice)], width, "")]
+    parts += ["", *wrapped([*trade_off(advice)[:1], extent(advice)], width, "")]
     outs = outs_in_short(advice, 3)
     if outs:
-        parts += ["", "What was ruled out", *_wrapped(outs, width, "  ")]
+        parts += ["", "What was ruled out", *wrapped(outs, width, "  ")]
     if advice.warnings:
-        parts += ["", "To be taken with care", *_wrapped(advice.warnings, width, "  ")]
+        parts += ["", "To be taken with care", *wrapped(advice.warnings, width, "  ")]
     return "\n".join(_without_double_gaps(parts))
 
 
 def _without_double_gaps(lines: Sequence[str]) -> list[str]:
     return [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-
-
-def _wrapped(lines: Sequence[str], width: int, indent: str) -> list[str]:
-    wrap = TextWrapper(width, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
-    # A number and its percent sign stay on one line.
-    return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
 
 
 def advice_markdown(advice: Advice, remarks: Sequence[str] = ()) -> str:

@@ -30,15 +30,15 @@ def as_text(findings: Findings, width: int = 100) -> str:
     """Return the findings for a terminal of that many columns; tables may be wider."""
     parts = [headline_text(findings, width), ""]
     for table in findings.tables:
-        parts += [table.title, "", *_wrapped(verdict_lines(table), width), ""]
+        parts += [table.title, "", *wrapped(verdict_lines(table), width), ""]
         parts += _tables_of(table, "text")
-    parts += ["How to read this", *_wrapped(notes(findings), width)]
+    parts += ["How to read this", *wrapped(notes(findings), width)]
     return "\n".join([*parts, *_next_step(findings)])
 
 
 def headline_text(findings: Findings, width: int = 100) -> str:
     """Return the question and its answer for a terminal of that many columns."""
-    return "\n".join([QUESTION, *_wrapped(findings.headline, width), *_next_step(findings)])
+    return "\n".join([QUESTION, *wrapped(findings.headline, width), *_next_step(findings)])
 
 
 def _next_step(findings: Findings) -> list[str]:
@@ -46,8 +46,9 @@ def _next_step(findings: Findings) -> list[str]:
     return [NEXT, f"  {findings.next_command}"] if findings.next_command else []
 
 
-def _wrapped(lines: Sequence[str], width: int) -> list[str]:
-    wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
+def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
+    """Return sentences in lines of that many columns, further indented from the second line on."""
+    wrap = TextWrapper(width, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
     # A number and its percent sign stay on one line.
     return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
 
