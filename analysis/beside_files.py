@@ -37,8 +37,8 @@ def read_json(path: Path) -> object:
 def read_limited(path: Path) -> bytes | None:
     """Return a file's bytes; None when it cannot be read, is too large, or is a link."""
     try:
-        # What these files hold is shown in reports that are passed on: a link could lead to what
-        # is nobody's business.
+        # What these files hold is shown in reports that are passed on: a link could lead to a
+        # private file.
         data = read_given(path, MAX_BYTES, links=False)
     except (OSError, ValueError):
         return None

@@ -35,7 +35,7 @@ from analysis.verdict.summaries import difference_of_summaries
 from analysis.verdict.unplaced import not_placed, unusable
 from analysis.verdict.values import Values, values_by_case
 
-# `open`: one of both is undecided. `not compared`: one of both has no word for the row.
+# `open`: one of the two is undecided. `not compared`: one of the two has no word for the row.
 Agreement = Literal[
     "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
 ]
@@ -139,8 +139,8 @@ def compare(
 ) -> SideBySide:
     """Put two results side by side.
 
-    `margin` is the equivalence margin of the words; `as_governor` is what governor rows are taken
-    to have been under that do not tell theirs.
+    `margin` is the equivalence margin of the words; `as_governor` is assumed for rows that
+    do not tell their governor.
     """
     one, other = (_Opened.of(results, find(results, margin)) for results in (a, b))
     matched = list(matched_tables(one.findings.tables, other.findings.tables))
@@ -162,7 +162,7 @@ def compare(
 def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
     """Put the programs of one algorithm that are in the same results side by side; None without.
 
-    A are those that are named otherwise than their algorithm, such as the originals.
+    A are the programs that have another name than their algorithm, such as the originals.
     """
     matched = list(matched_programs(findings.tables))
     if not matched:

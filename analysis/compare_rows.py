@@ -47,7 +47,7 @@ def matched_programs(
 ) -> Iterator[tuple[TableFindings, TableFindings]]:
     """Yield each table of one program with that of the other program of its algorithm.
 
-    The first is of an app that is named otherwise than its algorithm: it has another's program.
+    The first table's app has another name than its algorithm, as the originals have.
     """
     for table in tables:
         if table.keys["app"] == algorithm_of(table):
@@ -136,7 +136,7 @@ def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
 
 
 def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
-    """Say why rows of the same mapping stand apart, when a governor is all that they lack."""
+    """Say that rows stand alone because their governor is not known."""
     for name, at in (("A", 0), ("B", 1)):
         alone = [pair[at] for pair in matched if pair[1 - at] is None]
         if any(case and governor_of(case) is None for case in alone):

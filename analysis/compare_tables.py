@@ -174,7 +174,7 @@ def _notes(pair: Pair) -> list[str]:
 
 
 def _of_estimands(pair: Pair) -> list[str]:
-    """Say of which ratios are, where a table also has the means of all runs."""
+    """Say whether ratios are of typical values or of means; the table shows means of all runs."""
     sides = {
         name: {side.ratio.estimand for side in of if side and side.ratio and side.ratio.interval}
         for name, of in (("A", [row.a for row in pair.rows]), ("B", [row.b for row in pair.rows]))

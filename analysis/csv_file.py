@@ -1,4 +1,4 @@
-"""A CSV file of a user's, line by line, so that every mistake has its line and column."""
+"""A user's CSV file, line by line, so that every mistake has its line and column."""
 
 from __future__ import annotations
 

@@ -36,6 +36,6 @@ def mean_count(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage with two digits, `+3.1 %` and `-0.4 %` left to the caller."""
+    """Return a share as a percentage with two digits; a plus sign is the caller's to add."""
     value = 100 * share
     return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"

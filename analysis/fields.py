@@ -39,8 +39,8 @@ MORE_MEASURES = (
     "ed2p_js2",
     "vcpu_migrations",
 )
-# Columns of a frame that only some records have: by core kind, and by an app's own metrics, of
-# which no study has as many as are kept.
+# Columns of a frame that only some records have: by core kind, and by the names of an app's own
+# metrics. No study of pinstudy's own has as many metrics as are kept.
 L1D_MISS_RATE = "l1d_miss_rate_{}"
 METRIC = "metric_{}"
 MAX_METRICS = 32

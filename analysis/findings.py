@@ -41,8 +41,8 @@ class Comparison:
     undecided, None when that cannot be told. `apart`: no attempt made runs of both, so that the
     node may have changed between them. `mean_ratio` is that of the means in the tables, None where
     a mean is not known. `spread_times` is how many times the baseline's spread the case's is, None
-    where they need not differ; `p_slow` is that of equal shares of slow runs, None where no run of
-    both was slow.
+    where they need not differ; `p_slow` is the p-value of equal shares of slow runs, None
+    where neither case has a slow run.
     """
 
     objective: Objective

@@ -30,7 +30,7 @@ MADE_ON = "made_on"
 _RUN = ("case_id", "warmup", "repetition")
 # Some 5000 runs: enough for a process to be worth asking, few enough to be held twice.
 PART_BYTES = 32 << 20
-# Processes take a second to start, in which one reads about so much.
+# Starting processes takes a second, in which one process reads about this much.
 PARALLEL_FROM_BYTES = 128 << 20
 
 
@@ -86,10 +86,17 @@ def read_runs(folder: Path) -> Runs:
     numbers = frame.pop(REASONS)
     good = are_good(frame)
     reasons = growing.reasons.by_case(frame["case_id"][good], numbers[good])
-    more = growing.sparse["metrics"].more
-    lines = (growing.refused, growing.unusable)
-    ended_by = (growing.raced, growing.ruled)
-    return Runs(frame, kinds, reasons, *lines, more, *ended_by, repeated)
+    return Runs(
+        frame,
+        kinds,
+        reasons,
+        refused=growing.refused,
+        unusable=growing.unusable,
+        more_metrics=growing.sparse["metrics"].more,
+        raced=growing.raced,
+        ruled=growing.ruled,
+        repeated=repeated,
+    )
 
 
 def _by_pool(frame: pd.DataFrame) -> pd.DataFrame:

@@ -43,7 +43,7 @@ _COUNTS = (
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict")
-# What several of a record's fields say together, a text each.
+# Texts that are made of several fields of a record.
 _TOLD = ("disturbed", "daemons")
 _BY_KIND = ("freq_{}_ghz", "residency_{}")
 _OF_KINDS = tuple(of.format(kind) for of in _BY_KIND for kind in KIND_ORDER)
@@ -94,8 +94,8 @@ def _joined(names: object) -> str | None:
 class Growing:
     """The columns of a frame while records come in; a chunk leaves one array a column.
 
-    `refused` counts lines that are no records, by why, `unusable` records that do not say of which
-    row of which table.
+    `refused` counts lines that are no records, by why; `unusable` counts records that do not say
+    which row of which table they belong to.
     `ruled` tells that something ended the repetitions of a record's case, `raced` that a race did.
     `sparse` has the columns that only some records have.
     """

@@ -194,7 +194,7 @@ _FULL = Layout(
     (*_BEFORE_MIGRATIONS, _MIGRATIONS, *_AFTER_MIGRATIONS),
     remarks=(drivers,),
 )
-# When a guest's CPUs were mapped, theirs is the mapping that counts, beside that of the threads.
+# Of guests the mapping of virtual CPUs counts, beside that of the threads.
 _VCPU_MAPPING = Column("vCPU mapping", right=False), _text("vcpu_mapping")
 _FULL_OF_GUESTS = Layout(
     (

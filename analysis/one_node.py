@@ -1,4 +1,4 @@
-"""That records of a results folder are of one study, on one node, of programs that are the same."""
+"""Checks that a results folder holds one study on one node, and one program for each case."""
 
 from __future__ import annotations
 

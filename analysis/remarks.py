@@ -61,7 +61,7 @@ def _placement(case: Mapping[str, Any], row: str) -> Iterator[str]:
 
 
 def whose_numbers(_cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what of a guest's row is the guest's and what the host's."""
+    """Yield which numbers of a guest's row are the guest's, and which are the host's."""
     yield (
         "time, migrations and context switches are the program's in its guest; frequency, "
         "vCPU migrations and cache misses are those of the vCPUs' threads on the host, energy "
@@ -83,7 +83,7 @@ def drivers(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def guest_rows(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what tells guests' rows apart where it differs and the columns do not show it."""
+    """Yield each row's mapping in the guest and governor where they differ; no column has them."""
     if len({(case["mapping"], case["governor"]) for case in cases}) > 1:
         for row, case in enumerate(cases, 1):
             what = f"{case['mapping']} in the guest, governor {case['governor']}"

@@ -83,7 +83,7 @@ def _csv(tables: Sequence[Table]) -> str:
 
 
 def _no_formula(value: object) -> object:
-    """Return a cell that a spreadsheet does not execute: its sign for a text goes before."""
+    """Put an apostrophe before what a spreadsheet would execute, which marks it as text."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

@@ -30,7 +30,7 @@ from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPP
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"
-# What a source does not tell of a case, where a case must have a word.
+# The word for what a source does not tell of a case.
 UNKNOWN = "unknown"
 
 _NEEDED = ("app", "threads", "mapping")
@@ -52,7 +52,7 @@ NUMBERS = {
     with_unit_last("elapsed_s", statistic): ("elapsed_s", statistic)
     for statistic in ("median", "min", "max")
 }
-# In `tables.csv`, and follows from others.
+# In `tables.csv`, computed from other columns: read, and not used.
 _DERIVED = ("elapsed_cv",)
 COLUMNS = (*dict.fromkeys((*_TEXTS, *_COUNTS)), *NUMBERS, *_DERIVED)
 # What `tables.csv` has by core kind: `residency_P`, `freq_LP-E_mean_ghz`.

@@ -36,8 +36,8 @@ def summarise(runs: Runs) -> pd.DataFrame:
     averaged (status ok, no warm-up); for each measure M in MEASURES and MORE_MEASURES `M_mean`,
     `M_sd` (with n - 1; NaN for a single run) and `M_n`; of the time also `elapsed_s_median`,
     `elapsed_s_min` and `elapsed_s_max`; `residency` and `freq_ghz`, means by kind;
-    `drivers`, `governors_read` and `implementations`, what the good runs were made under and of
-    what; `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
+    `drivers`, `governors_read` and `implementations`, each distinct one of the good runs;
+    `excluded`, the number of runs by status; `reasons`, {status or measure: reasons given};
     `left_out`, the reason or None; `unproved` and `vcpus_unproved`, the runs in which the placement
     of threads, or of a guest's CPUs, could not be proved; `placed`, the PlacedRuns of both;
     `disturbed`, {what: averaged runs} of runners.records.disturbances.DISTURBANCES.

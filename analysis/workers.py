@@ -31,7 +31,7 @@ def how_many(jobs: int) -> int:
 
 
 class _Pool(ProcessPoolExecutor):
-    """Processes that are started, with the first work for them, outside the working directory."""
+    """A pool that starts its processes, when work comes, outside the working directory."""
 
     def submit(
         self,
@@ -45,9 +45,10 @@ class _Pool(ProcessPoolExecutor):
 
 
 def pool(workers: int) -> ProcessPoolExecutor:
-    """Return a pool of processes that leave Ctrl-C to the one that asked for them.
+    """Return a pool of processes that leave Ctrl-C to the process that started them.
 
-    They are spawned: a forked one would have the threads of numerical libraries half.
+    They are spawned: a forked process would have the locks of numerical libraries without the
+    threads that hold them.
     """
     here = os.getcwd()  # noqa: PTH109 - what os.chdir takes
     with elsewhere():
