@@ -48,7 +48,7 @@ from analysis.verdict.readings import other_reading
 from analysis.verdict.summaries import sample_of_summary
 from analysis.verdict.values import Values, are_apart, by_objective, values_by_case
 
-# Differences of less are called none that matter, unless the user says otherwise.
+# Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01
 
 
@@ -86,22 +86,20 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     said = _headline_of_race(advice) if raced else headline_of(tables)
-    questions = len({question(key) for key in comparisons})
     more = max((each.more.most for each in comparisons.values() if each.more), default=0)
-    again = command_for_more(results, more)
     return Findings(
         margin,
         tables,
         drift,
         said,
-        len(comparisons),
-        questions,
-        look,
-        remarks,
-        raced,
-        advice,
-        again,
-        units_in(results.runs.frame) if results.runs else 0,
+        comparisons=len(comparisons),
+        questions=len({question(key) for key in comparisons}),
+        look=look,
+        remarks=remarks,
+        raced=raced,
+        advice=advice,
+        next_command=command_for_more(results, more),
+        units=units_in(results.runs.frame) if results.runs else 0,
     )
 
 
@@ -112,7 +110,7 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
 
 
 def _between(cases: Sequence[Case], values: Mapping[str, Values]) -> Between:
-    """Return how to tell any two cases' difference."""
+    """Return a function that gives the difference between any two cases."""
     rows = {case["case_id"]: case for case in cases}
 
     def between(a: str, b: str, objective: Objective) -> Difference | None:
@@ -141,9 +139,9 @@ def _fixed_time(results: Results) -> frozenset[str]:
 
 
 def _mixed(results: Results) -> str:
-    """Return why means of several nodes or studies have no verdict; empty for others.
+    """Return why imported means of several nodes or studies have no verdict; empty for others.
 
-    Runs of several are no results (analysis.one_node).
+    Runs of several are refused before this (analysis.one_node).
     """
     named = (
         results.cases[["study", "node_id"]].astype(object).drop_duplicates().itertuples(index=False)
