@@ -19,6 +19,7 @@ from analysis.affinity.told import (
 )
 from analysis.affinity.words import in_other_attempts, speed_ratio, time_ratio
 from analysis.layouts import NOTHING
+from analysis.statistics.interval import Interval
 from analysis.table import Column, Table
 from analysis.verdict.phrases import leaves_all, rounded
 from analysis.verdict.tables import interval_of, number_of
@@ -126,11 +127,7 @@ def _cells(row: Exchange, decimals: int) -> tuple[str, ...]:
     if row.rate is not None:
         sample = row.rate
         interval = sample.mean_interval
-        scaled = (
-            None
-            if interval is None
-            else type(interval)(interval.low / MILLION, interval.high / MILLION)
-        )
+        scaled = interval and Interval(interval.low / MILLION, interval.high / MILLION)
         rate = (number_of(sample.mean / MILLION, 3), interval_of(scaled, 3))
     return (
         *head_cells(row.measured, decimals),

@@ -27,7 +27,6 @@ SKY = "#56b4e9"
 VERMILION = "#d55e00"
 GREEN = "#009e73"
 PURPLE = "#cc79a7"
-YELLOW = "#f0e442"
 
 # Inches. Figures are as wide as a page of text or a screen's column; rows make them taller.
 WIDTH = 7.2
@@ -76,7 +75,7 @@ _STYLE: Any = {
 
 @contextmanager
 def in_style() -> Iterator[None]:
-    """Draw and save in the style of all figures; who makes many does all of them in one."""
+    """Draw and save in the style of all figures; enter it once around many of them."""
     if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
         yield
         return

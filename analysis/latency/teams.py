@@ -23,7 +23,6 @@ from analysis.statistics.interval import Interval
 from runners.node.topology import KIND_ORDER
 
 Array = NDArray[np.float64]
-Orderer = Callable[[Array], list[int]]
 Edges = list[tuple[int, int]]
 
 # Neighbours that were not measured are taken for that much farther than the way over others tells,
