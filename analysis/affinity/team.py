@@ -20,9 +20,9 @@ from base.cpulist import MAX_CPU
 from runners.records.reader import read_records
 from runners.records.status import OK
 
-# A results folder of this study has some hundred; of others no record is looked at.
+# A results folder of this study has some hundred records; of a larger one only the first are read.
 MAX_RECORDS = 10_000
-# More threads of a run than that are no team of a node.
+# No node runs larger teams.
 MAX_THREADS = 8192
 # Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
 MAX_CELLS = 1 << 22
@@ -173,7 +173,7 @@ class _Masks:
 
 
 def _threads(record: Mapping[str, Any], masks: _Masks) -> Iterator[TeamThread]:
-    """Yield the program's own threads; what is none in a record is passed over."""
+    """Yield the program's own threads; skip entries that are no threads."""
     placement = record.get("placement")
     threads = placement.get("threads") if isinstance(placement, dict) else None
     for thread in threads[:MAX_THREADS] if isinstance(threads, list) else ():

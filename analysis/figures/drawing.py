@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from analysis.figures.style import in_style
 from analysis.written import write_file
 
-# What nothing but the time of drawing would change is left out, so that files can be compared.
+# Metadata that changes from run to run is left out, so that files can be compared.
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
 FORMATS = tuple(_METADATA)
-# Where each format keeps what is seen, in words.
+# Each format's name for the alt text.
 _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
 
 
@@ -27,8 +27,8 @@ _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}
 class Drawing:
     """A figure.
 
-    `name` is its file's without ending, `title` what it is of, `caption` how to read it, and `alt`
-    says in words what is seen, for those who do not see it.
+    `name` is the file's name without its ending, `title` the subject, `caption` how to read it,
+    and `alt` describes it for people who do not see it.
     """
 
     name: str

@@ -28,7 +28,7 @@ FOLDER = "figures"
 # A process takes a second to start, as long as four tables take to draw.
 MIN_TABLES = 4
 
-# What is told of each table's figures, by the table's place.
+# The lines to print for each table's figures, by the table's place.
 Lines = dict[int, list[str]]
 
 
@@ -78,7 +78,7 @@ def write_figures(
         if results.folder is None:
             raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
         into = results.folder / FOLDER
-        # Who has made the results may have put it there, to have files written elsewhere.
+        # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
     findings = find(results)
@@ -99,7 +99,7 @@ def _write_tables(
     places = range(len(findings.tables))
     workers = how_many(len(places) // MIN_TABLES)
     if workers > 1:
-        # One that was killed, as for lack of memory, leaves the work to this process.
+        # When a worker is killed, as for lack of memory, this process does the work.
         with suppress(BrokenProcessPool):
             return _write_together(results, findings, folder, formats, workers)
     return _write_some(results, findings, folder, formats, places)

@@ -80,7 +80,7 @@ def _redrawn(svg: bytes) -> Figure | None:
 
 
 def _add(figure: Figure, shape: ElementTree.Element, order: int) -> None:
-    """Draw one shape; what is none that lstopo draws is passed over."""
+    """Draw one shape; skip elements that lstopo does not write."""
     (axes,) = figure.axes
     if shape.tag == f"{_SVG}rect":
         corner = _number(shape, "x"), _number(shape, "y")

@@ -42,10 +42,10 @@ Entry = Line2D | Patch
 
 # More dots than that on one panel hide each other: of each case a part is shown, evenly.
 MAX_DOTS = 3000
-# More dots than that make a drawing of lines heavier than a picture of them.
+# From so many dots on a bitmap is smaller than vector graphics.
 MAX_DRAWN_DOTS = 500
-# Parts of a row's height: what the dots are spread over, so that equal ones are seen, and how far
-# they stand above its middle, and the mean below it.
+# Parts of a row's height: over which dots are spread, so that equal ones are seen; by which dots
+# stand above the row's middle, and the mean below it.
 SPREAD = 0.42
 DOTS_UP, MEAN_DOWN = 0.13, 0.25
 # Steps of the golden section fall evenly however many there are.

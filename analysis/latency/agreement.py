@@ -21,7 +21,7 @@ from analysis.latency.kernel import (
 from analysis.latency.model import Latency
 
 Array = NDArray[np.float64]
-# A group that is nearer by less is no nearer, for whoever places threads.
+# By a smaller factor a group is not nearer in any way that matters to thread placement.
 NO_NEARER = 1.05
 
 
