@@ -216,15 +216,22 @@ def _why_no_number(name: str, text: str) -> str:
 
 
 def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
-    cases: dict[tuple[str | None, ...], int] = {}
+    cases: dict[tuple[str | int | None, ...], int] = {}
     case_ids: dict[str | None, int] = {None: 0}
     for row in rows:
-        line = cases.setdefault(tuple(row.text(name) for name in _IDENTITY), row.line)
+        line = cases.setdefault(tuple(_known(row, name) for name in _IDENTITY), row.line)
         line_of_id = case_ids.setdefault(row.text("case_id"), row.line)
         if line != row.line:
             yield row.line, 1, f"the same case as in line {line}"
         elif line_of_id not in (0, row.line):
             yield row.line, 1, f"the same case_id as in line {line_of_id}"
+
+
+def _known(row: _Row, name: str) -> str | int | None:
+    """Return what a case has in a column, whichever way it is written."""
+    if name in _COUNTS:
+        return row.count(name)
+    return row.text(name) or (UNKNOWN if name in _WORDS else None)
 
 
 def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
@@ -234,11 +241,11 @@ def cases_of(rows: Sequence[_Row], absent: str) -> pd.DataFrame:
     number are numbered in its order.
     """
     known = {mapping.name: mapping for mapping in list_mappings()}
-    tables: dict[tuple[str, ...], int] = {}
+    tables: dict[tuple[str | int | None, ...], int] = {}
     numbers: dict[int, int] = {}
     cases = []
     for row in rows:
-        keys = tuple(str(row.text(name)) for name in (*TABLE_KEYS, "vm_cpus", "vm_memory_mib"))
+        keys = tuple(_known(row, name) for name in (*TABLE_KEYS, "vm_cpus", "vm_memory_mib"))
         table = row.count("table_number") or tables.setdefault(keys, len(tables) + 1)
         numbers[table] = row.count("case_number") or numbers.get(table, 0) + 1
         case = _case(row, known, absent)
