@@ -1,4 +1,4 @@
-"""From corrected p-values to one word, and to how many repetitions would give another."""
+"""Turn corrected p-values into a word, and forecast how many repetitions would decide."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Word = Literal["better", "worse", "equivalent", "undecided"]
 
 # The usual share of false claims among studies in which nothing differs.
 ALPHA = 0.05
-# What a study's first look spends of it. Those after it, when the study was continued because it
-# was undecided, share the rest.
+# The share of it that a study's first look spends. Later looks, at a study that was continued
+# because it was undecided, share the rest.
 FIRST_LOOK = 0.8
 # Two runs of each have next to no spread in one study of ten by chance alone.
 MIN_TO_DECIDE = 3
-# What nobody would repeat more often.
+# Nobody would make more repetitions.
 MAX_REPETITIONS = 1000
 # Fewer repetitions know too little of spread and ratio to say how many would decide.
 MIN_TO_FORECAST = 10
-# In so many studies of 100 the fewer, and the more, repetitions of a forecast decide.
+# The shares of studies that the smaller and the larger number of a forecast decide.
 CHANCES = (0.5, 0.8)
-# So many quantiles of the spread and of the ratio are averaged over, and so many totals tried: a
-# verdict may have thousands of comparisons.
+# How many quantiles of spread and ratio a forecast averages over, and how many totals it tries.
+# Both are small, because a verdict may have thousands of comparisons.
 MIDDLES = 11
 TOTALS = 80
 
@@ -46,8 +46,8 @@ def share_of_look(look: int) -> float:
 def decide(log_ratio: float, p_different: float, p_outside: float) -> Word:
     """Return the word for a case whose values are wanted small; the p-values are corrected.
 
-    A difference that is certainly smaller than the margin is none that matters, however certain it
-    is; hence `equivalent` comes first.
+    A difference that is proved to be smaller than the margin does not matter, even where it is
+    proved to exist; so `equivalent` comes first.
     """
     if p_outside <= ALPHA:
         return "equivalent"
@@ -69,12 +69,11 @@ def more_repetitions(
 ) -> Forecast | None:
     """Return how many more repetitions would decide, at the level of the look after this one.
 
-    What is not known, ratio and spread, is averaged over: what the runs leave of both (t and chi
-    square), not their estimates alone, with the runs there are among those tested in the end. The
-    level is shared by all comparisons of the question (Bonferroni's, which Holm's is never worse
-    than). None where the repetitions are under ten, where there is no spread to tell from, where
-    boots or days differ, which more repetitions in this one do not average out, or where a thousand
-    would not do.
+    The forecast averages over the true ratio and spread that the runs leave possible (t and chi
+    square), and its final test includes the existing runs. All comparisons of the question share
+    the level (Bonferroni, which Holm never falls short of). None for fewer than ten repetitions,
+    for runs without spread, for pairs of several boots or days, whose differences more repetitions
+    of one boot do not average out, and where a thousand repetitions would not do or were made.
     """
     n = difference.n
     if not MIN_TO_FORECAST <= n < MAX_REPETITIONS:
@@ -92,10 +91,10 @@ def more_repetitions(
 
 
 def _chance(difference: Difference, totals: Counts, margin: float, level: float) -> Array:
-    """Return how often a study decides that goes on to each of these numbers of repetitions."""
+    """Return, for each total of repetitions, the share of studies that decide by then."""
     n, df = difference.n, difference.df
     middles = (np.arange(MIDDLES) + 0.5) / MIDDLES
-    # Spread of one repetition, then the true log ratio given it, then what the new runs show.
+    # The spread of one repetition, the true log ratio given that spread, and what new runs show.
     spreads = difference.spread * np.sqrt(df / special.chdtri(df, middles))[:, None, None]
     truths = difference.log_ratio + special.ndtri(middles)[None, :, None] * spreads / n**0.5
     share = n / totals
@@ -108,6 +107,6 @@ def _chance(difference: Difference, totals: Counts, margin: float, level: float)
     different = below((middle - beyond) / error) + below((-beyond - middle) / error)
     same = below((within - middle) / error) - below((-within - middle) / error)
     decided = different + np.where(within > 0, same, 0.0)
-    # Every ratio is then either beyond the one or within the other.
+    # Then every ratio is beyond the one bound or within the other.
     decided = np.where(within >= beyond, 1.0, decided)
     return np.asarray(decided.mean(axis=(0, 1)))

@@ -1,7 +1,7 @@
-"""How two cases differ: the ratio of their values, its interval and its tests.
+"""Compare two cases: the ratio of their values, its interval and its tests.
 
-Ratios are compared as differences of logarithms. Verdicts speak of the typical ratio: a trimmed
-mean of those of pairs, or the difference of two trimmed means (analysis.statistics.trimmed).
+Ratios are compared as differences of logarithms. Verdicts are about the typical ratio: the trimmed
+mean of the pairs' log ratios, or the difference of two trimmed means (analysis.statistics.trimmed).
 Published means have no runs to trim, and races compare means by rules of their own.
 """
 
@@ -18,7 +18,7 @@ from analysis.statistics.interval import LEVEL, Interval
 from analysis.statistics.trimmed import Centre, centre_of, cut_of, with_units
 
 Array = NDArray[np.float64]
-# What a difference is of: typical values (trimmed means), or means.
+# What is compared: typical values (trimmed means), or means.
 Estimand = Literal["typical", "mean"]
 
 # No clock tells runs apart by less: a standard deviation of logarithms up to this one is only the
@@ -32,7 +32,7 @@ class Difference:
 
     `paired` says whether runs were compared within their blocks. `cut` is how many values were
     taken from each end of each sample, 0 for means and for fewer than seven values. `units` is how
-    many boots or days made the pairs; the error has the variance between them in it.
+    many boots or days made the pairs; the error includes the variance between them.
     """
 
     log_ratio: float
@@ -131,9 +131,9 @@ class Difference:
         return float(self.standard_error * self.n**0.5)
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the interval of the ratio, from 0 to infinity where two runs tell next to nothing.
+        """Return the interval of the ratio; two wild runs may give one from 0 to infinity.
 
-        It has no width when no spread was measured, which says nothing of what the ratio may be.
+        Without any spread it has no width: then it tells nothing about the true ratio.
         """
         reach = float(special.stdtrit(self.df, (1 + level) / 2)) * self.standard_error
         return Interval(_exp(self.log_ratio - reach), _exp(self.log_ratio + reach))
@@ -157,12 +157,12 @@ class Difference:
 
 
 def _variance(centre: Centre) -> float:
-    """Return a centre's variance; 0 for what only the rounding of logarithms makes."""
+    """Return a centre's variance; 0 where its spread is only the rounding of logarithms."""
     deviation = float(np.std(centre.winsorised, ddof=1))
     return centre.variance if deviation > ROUNDING else 0.0
 
 
 def _exp(value: float) -> float:
-    """Return e to a power, infinite where no number is large enough for it."""
+    """Return e to a power, or infinity beyond the largest number."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.exp(value))

@@ -1,4 +1,4 @@
-"""Whether runs became slower or faster: over time, with temperature, from attempt to attempt."""
+"""Find trends of run times over time and temperature, and changes between attempts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.statistics.interval import LEVEL, Interval
 
 Array = NDArray[np.float64]
 
-# Fewer runs beyond one a case say nothing of a trend.
+# A trend needs at least as many degrees of freedom.
 MIN_DF = 8
 
 
@@ -24,8 +24,8 @@ class Trend:
     """A straight line through the runs' times, each relative to its case.
 
     `slope` and `interval` are shares of the time per unit (hour, kelvin, attempt); `span` is how
-    many units the runs cover, those of the attempt that covers most; `p` is of Spearman's rank
-    correlation, which an outlier cannot make; `n` runs.
+    many units the runs cover in the longest attempt; `p` is that of Spearman's rank correlation,
+    which one outlier cannot bring about; `n` counts the runs.
     """
 
     slope: float
@@ -41,14 +41,14 @@ class Trend:
 
     @property
     def change(self) -> float:
-        """The share of its time by which a run changed over the span."""
+        """The relative change of a run's time over the span."""
         with np.errstate(over="ignore"):
             return float(np.expm1(self.slope * self.span))
 
 
 @dataclass(frozen=True)
 class Step:
-    """How runs changed from one attempt at a study to the next one: `trend` is by attempt."""
+    """How runs changed from one attempt to the next; the unit of `trend` is an attempt."""
 
     before: int
     after: int
@@ -59,8 +59,8 @@ class Step:
 class Drift:
     """The trends over hours and kelvins; None where there are too few runs, or no temperatures.
 
-    Both are within attempts: what changed between two of them (a boot, another day) is no trend,
-    and stands in `steps`, the changes that were found, each tested with all others (Holm).
+    Both are within attempts: a change between two attempts (a boot, another day) is no trend. The
+    changes that were found are in `steps`, all tested together (Holm).
     """
 
     over_time: Trend | None
@@ -71,10 +71,10 @@ class Drift:
 def drift_of(
     cases: NDArray[np.intp], attempts: Array, values: Array, hours: Array, kelvins: Array
 ) -> Drift:
-    """Return how runs drifted; `attempts` is NaN for runs of which no attempt is known.
+    """Return how runs drifted.
 
-    Arrays have a number a run: its case, its attempt, its value (positive), when it was made and
-    how warm the node was.
+    Each array has one number for each run: its case, its attempt (NaN if unknown), its value
+    (positive), the hour in which it was made, and the node's temperature.
     """
     numbers, at = np.unique(np.nan_to_num(attempts, nan=0.0), return_inverse=True)
     within = cases * len(numbers) + at
@@ -111,8 +111,8 @@ def trend(
 
     `cases` numbers each run's case: the regression has a mean of its own for each of them ("fixed
     effects"), so that slow cases that happened to come late make no trend. Runs without a value or
-    a place are left out. `stretches` numbers what a trend is continuous in (attempts): `span` is
-    that of the longest. None when what is left has fewer than 8 degrees of freedom or no extent.
+    without the quantity are left out. `stretches` numbers each run's attempt; `span` is the extent
+    of the longest. None with fewer than 8 degrees of freedom, or where the quantity is constant.
     """
     known = np.isfinite(values) & np.isfinite(along) & (values > 0)
     if not known.any():

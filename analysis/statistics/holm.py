@@ -1,4 +1,4 @@
-"""Holm's correction: of many tests at once, at most 5 in 100 studies call a difference falsely."""
+"""Holm's correction: the chance of any false claim among several tests stays within the level."""
 
 from __future__ import annotations
 

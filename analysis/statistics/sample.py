@@ -1,6 +1,6 @@
-"""What repeated runs say of one case: centre, spread, their intervals, and runs far away.
+"""Describe the repeated runs of a case: mean, median, spread, their intervals, and outliers.
 
-Nothing here takes the values for normally distributed. Intervals are BCa bootstraps (Efron, "Better
+No normal distribution is assumed. Intervals are BCa bootstraps (Efron, "Better
 Bootstrap Confidence Intervals", 1987), expanded for small samples as Hesterberg describes it ("What
 Teachers Should Know About the Bootstrap", 2015, section 4.1): a plain one at n = 10 covers the mean
 of normal noise 90 times in 100, the expanded one 94 times (docs/statistics.md has the table).
@@ -21,11 +21,11 @@ from analysis.statistics.interval import LEVEL, Interval
 
 Array = NDArray[np.float64]
 
-# Below that many runs the bootstrap has too few values to draw from.
+# With fewer runs the bootstrap has too few values to draw from.
 MIN_FOR_INTERVALS = 5
 # Davison and Hinkley, "Bootstrap Methods" (1997), section 5.2: tails of intervals need thousands.
 RESAMPLES = 9999
-# Numbers drawn in all: more of them take longer than a reader of a report waits (some 3 s).
+# The most numbers that all bootstraps of a report draw together, in some 3 s.
 MAX_DRAWN = 80_000_000
 MIN_RESAMPLES = 499
 # Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores above 3.5; the
@@ -40,7 +40,8 @@ class Sample:
     """n values of one case, in their unit.
 
     `sd` has n - 1 (NaN for one value), `cv` is sd / mean. The intervals are 95 % ones, None for
-    fewer than five values. `outliers` are (position, modified z-score); they are in all the rest.
+    fewer than five values. `outliers` are (position, modified z-score); all other fields include
+    them.
     """
 
     n: int
@@ -58,7 +59,7 @@ class Sample:
 
 
 def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
-    """Return what each of the samples says; each has one finite value or more.
+    """Return the statistics of each sample; a sample has one finite value or more.
 
     Samples of one length are drawn together, so that thousands of them are described in seconds,
     with fewer resamples (never under 499) when they are very many. The same seed gives the same
@@ -108,7 +109,7 @@ def _median(values: Array, axis: int) -> Array:
 
 
 def _mean_and_median(values: Array, axis: int) -> Array:
-    """Return both, so that the same resamples serve them: drawing takes as long as they do."""
+    """Return both from the same resamples: to draw these takes as long as to average them."""
     return np.stack([values.mean(axis=axis), _median(values, axis=axis)])
 
 
@@ -123,7 +124,7 @@ def expanded_level(n: int, level: float = LEVEL) -> float:
 
 
 def _intervals(rows: Array, resamples: int, seed: int) -> list[list[Interval | None]]:
-    """Return the expanded BCa intervals of the mean of each row, and those of the median."""
+    """Return the expanded BCa intervals of the rows' means, then those of their medians."""
     level = expanded_level(rows.shape[1])
     low, high = _bootstrap(rows, resamples, level, seed, "BCa")
     # Equal values leave the acceleration undefined; without it the percentiles stand.
@@ -132,7 +133,7 @@ def _intervals(rows: Array, resamples: int, seed: int) -> list[list[Interval | N
         if rows_lost.any():
             ends = _bootstrap(rows[rows_lost], resamples, level, seed, "percentile")
             low[of, rows_lost], high[of, rows_lost] = (end[of] for end in ends)
-    # Between equal values percentiles may be a rounding apart, the lower one above the upper.
+    # Rounding may put the lower percentile of equal values above the upper one.
     return [
         [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(*ends, strict=True)]
         for ends in zip(low, high, strict=True)
@@ -150,7 +151,7 @@ def _bootstrap(
     from scipy import stats
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # degenerate rows come back as NaN, which is looked for
+        warnings.simplefilter("ignore")  # degenerate rows give NaN, which the caller replaces
         found = stats.bootstrap(
             (rows,),
             _mean_and_median,
@@ -166,9 +167,9 @@ def _bootstrap(
 
 
 def modified_scores(rows: Array) -> Array:
-    """Return the modified z-scores of the values of each row; 0 where there are too few of them.
+    """Return the modified z-scores of the values of each row; 0 for fewer than five values.
 
-    Without spread in the middle half, the mean absolute deviation takes the median one's place.
+    Where the median absolute deviation is 0, the mean absolute deviation takes its place.
     """
     if rows.shape[1] < MIN_FOR_INTERVALS:
         return np.zeros_like(rows)

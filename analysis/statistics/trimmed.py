@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Cut from each end. A tenth loses to slow runs of one in ten, which a fifth cuts off.
+# The share cut from each end. Where one run in ten is slow, a tenth often leaves some in.
 SHARE = 0.2
-# Of fewer values so many degrees of freedom are lost that the untrimmed mean finds more, and it
+# Trimming fewer values costs so many degrees of freedom that the untrimmed mean finds more. It
 # still keeps its level there: among so few runs a slow one is absent, or widens the interval.
 MIN_TRIMMED = 7
 
@@ -74,14 +74,14 @@ def centre_of(values: Array, cut: int) -> Centre:
 def with_units(
     values: NDArray[np.float64], centre: Centre, units: NDArray[np.intp]
 ) -> tuple[float, float]:
-    """Return the variance of a trimmed mean and its degrees of freedom, units among what varies.
+    """Return a trimmed mean's variance with that between units, and its degrees of freedom.
 
-    `values` are those that `centre` is of. Within units the winsorised values vary, scaled so that
-    their mean has the trimmed mean's variance; between units their medians do, which one slow run
-    does not move, and which winsorising must not draw together. Components of variance follow from
-    expected mean squares, degrees of freedom from Satterthwaite's approximation (1946). The
-    variance is never less than that without units, which stands where units differ by no more than
-    their runs do.
+    `centre` is the trimmed mean of `values`. The variance within units is that of the winsorised
+    values, scaled so that their mean has the trimmed mean's variance. The variance between units is
+    that of their medians, because one slow run does not move a median, and winsorising would draw
+    the units together. Components of variance follow from expected mean squares, degrees of freedom
+    from Satterthwaite's approximation (1946). Where units differ no more than their runs do, the
+    result is that without units; it is never smaller.
     """
     _, at = np.unique(units, return_inverse=True)
     sizes = np.bincount(at).astype(float)

@@ -1,4 +1,4 @@
-"""In what the runs of two cases are unlike beside their typical values: slow runs, and spreads."""
+"""Compare slow runs and spreads of two cases, which typical values do not show."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from analysis.statistics.sample import MIN_FOR_INTERVALS, OUTLIER_SCORE, modifie
 
 Array = NDArray[np.float64]
 
-# A slow run takes at least so much longer than its case's median, as a share: less is no mode of
-# its own that anybody would act on. It is beyond the case's noise as well, by its modified z-score.
+# A slow run takes longer than its case's median by at least this share, because nobody would act on
+# less. Its modified z-score must also exceed the case's noise.
 MIN_LONGER = 0.03
 # Spreads differ when one is at least twice the other and a test agrees.
 MIN_TIMES = 2.0
@@ -26,9 +26,10 @@ MAX_OF_BOSCHLOO = 100
 
 @dataclass(frozen=True)
 class SlowRuns:
-    """How many of a case's `n` runs were slow, and how much longer than its median they took.
+    """How many of a case's `n` runs were slow, and how slow.
 
-    `least` and `most` are shares, 0.08 for 8 % longer; both 0 without any.
+    The slow runs took `least` to `most` longer than the median, as shares (0.08 for 8 %); both are
+    0 without slow runs.
     """
 
     count: int
@@ -38,7 +39,7 @@ class SlowRuns:
 
 
 def slow_runs(times: Array) -> SlowRuns | None:
-    """Return the slow runs of a case; None for fewer than five, which have no noise to exceed.
+    """Return the slow runs of a case; None for fewer than five runs, whose noise is unknown.
 
     Slow is a run that takes at least 3 % longer than the median of its case and stands more than
     3.5 deviations above it (modified z-score, Iglewicz and Hoaglin 1993).
@@ -54,10 +55,10 @@ def slow_runs(times: Array) -> SlowRuns | None:
 
 
 def p_of_shares(a: SlowRuns, b: SlowRuns) -> float:
-    """Return the exact p-value of "as many runs are slow in both".
+    """Return the exact p-value of "both cases have the same share of slow runs".
 
-    Boschloo's test (1970), which is never weaker than Fisher's, up to 100 runs of each; beyond that
-    both hardly differ, and Fisher's takes no minute.
+    Up to 100 runs of each it is Boschloo's (1970), whose test is never weaker than Fisher's. For
+    more runs both hardly differ, and Fisher's takes less time.
     """
     return _p_of_counts(a.count, a.n, b.count, b.n)
 
@@ -74,12 +75,12 @@ def _p_of_counts(slow_a: int, n_a: int, slow_b: int, n_b: int) -> float:
 
 
 def unseen(n: int, share: float = 0.1) -> float:
-    """Return how often n runs hold none of a mode that this share of runs is in."""
+    """Return the probability that n runs contain none of a mode with this share of all runs."""
     return float((1 - share) ** n)
 
 
 def spread_times(log_a: Array, log_b: Array) -> float | None:
-    """Return how many times the spread of b that of a is; None where they need not differ.
+    """Return the ratio of the spreads of a and b; None where no difference is shown.
 
     Spreads are standard deviations of logarithms. They differ when one is twice the other or more,
     and the test of Brown and Forsythe (1974) says so at 5 %.
@@ -92,14 +93,14 @@ def spread_times(log_a: Array, log_b: Array) -> float | None:
         return None
     from scipy import stats
 
-    # Without a p-value, where most values of both are equal, spreads need not differ.
+    # Where most values of both are equal there is no p-value, and no difference is shown.
     with np.errstate(divide="ignore", invalid="ignore"):
         p = float(stats.levene(log_a, log_b, center="median").pvalue)
     return times if p <= ALPHA else None
 
 
 def least_to_see(share: float = 0.1, chance: float = 0.95) -> int:
-    """Return how many runs hold one of a mode of this share, with this chance."""
+    """Return how many runs contain one of a mode of this share with this probability."""
     return int(np.ceil(np.log(1 - chance) / np.log(1 - share)))
 
 
