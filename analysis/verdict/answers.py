@@ -16,7 +16,7 @@ FIXED_TIME = (
     "Not compared: the program runs as long as it is told, so that no mapping makes it faster; "
     "what it measures stands in its metrics."
 )
-# How two cases differ that are not each other's baseline; None where it cannot be told.
+# The difference between any two cases in an objective; None where they cannot be compared.
 Between = Callable[[str, str, Objective], Difference | None]
 
 

@@ -1,4 +1,4 @@
-"""What attempts at a study are to its statistics: boots and days, and looks at its results."""
+"""Derive from a study's attempts: which boot or day a run is of, and which look this is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAUSE_S = 8 * 3600.0
 
 
 def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
-    """Return the number of the boot or day of each run; 0 for runs that tell no attempt.
+    """Return the number of each run's boot or day; 0 for runs of no known attempt.
 
     Attempts of one boot that follow each other within eight hours are of one unit: a study that was
     killed and continued at once has not seen another state of the node.
@@ -40,7 +40,7 @@ def units_of(runs: pd.DataFrame) -> NDArray[np.intp]:
 
 
 def units_in(frame: pd.DataFrame) -> int:
-    """Return how many boots or days the good runs are of."""
+    """Return in how many boots or days the good runs were made."""
     return len(np.unique(units_of(good_runs(frame))))
 
 

@@ -1,4 +1,4 @@
-"""Which case each case is compared with: its governor's baseline, in its table."""
+"""Find the baseline of each case: in its table, under its governor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analysis.verdict.phrases import leaves_all
 from base.errors import UserError
 from base.text import unknown_word
 
-# What a baseline shares with the cases that are compared with it.
+# A baseline has the same values of these as the cases that are compared with it.
 _GUEST = ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator")
 SHARED = ("study", "node_id", "table_number", *TABLE_KEYS, "governor", *_GUEST)
 
@@ -21,9 +21,9 @@ def baselines_of(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the baseline of each case that has one, by case_id.
 
-    It is the case that leaves its threads, and a guest's virtual CPUs, to the OS scheduler; or the
-    one with the mapping that is named. Of several (a mapping that was run on two sets of CPUs) the
-    one with most runs. Raises UserError when no case has that mapping.
+    A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
+    mapping that is named. Of several (a mapping that was run on two sets of CPUs) the one with most
+    runs is taken. Raises UserError when no case has the named mapping.
     """
     known = [str(case["mapping"]) for case in cases]
     if mapping is not None and mapping not in known:

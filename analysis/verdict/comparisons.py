@@ -33,9 +33,9 @@ def differences_from_baselines(
     values: Mapping[str, Values],
     sd_is_error: bool = False,
 ) -> dict[Key, Difference]:
-    """Return every difference that can be had, from runs or else from summaries, by case_id.
+    """Return the difference of each case and objective that has one, from runs or from summaries.
 
-    `sd_is_error` takes the deviations of summaries for standard errors.
+    `sd_is_error` reads the deviations of summaries as standard errors.
     """
     found: dict[Key, Difference] = {}
     for case in cases:
@@ -77,8 +77,8 @@ def compare_all(
 ) -> dict[Key, Comparison]:
     """Return the comparisons of differences, those of one question tested together.
 
-    `apart` are the cases of which no attempt made runs together with their baseline's. `look` is
-    which look at the results this is: later ones are tested at what the first leaves of the level.
+    `apart` are the case_ids whose runs no attempt made together with their baseline's. `look` is
+    the number of this look at the results: later looks share what the first leaves of the level.
     """
     return {
         key: comparison
@@ -90,9 +90,9 @@ def compare_all(
 
 
 def questions_by(baselines: Mapping[str, Case]) -> Callable[[Key], tuple[str, Objective]]:
-    """Return which question a comparison belongs to: one baseline and objective.
+    """Return a function from a comparison to its question: its baseline and objective.
 
-    That is what one answer chooses among.
+    One answer chooses among the comparisons of a question.
     """
     return lambda key: (str(baselines[key[0]]["case_id"]), key[1])
 
@@ -157,9 +157,9 @@ def with_shapes(
 def _p_of_shares(
     keys: Iterable[Key], others: Mapping[str, str], slow: Mapping[str, SlowRuns]
 ) -> dict[Key, float]:
-    """Return the tests of shares of slow runs, corrected over the question as the others are.
+    """Return the p-values of equal shares of slow runs, corrected within each question (Holm).
 
-    `others` are the baselines' case_id by that of the case.
+    `others` maps each case_id to that of its baseline.
     """
     p_values: dict[Key, float] = {}
     for case_id, objective in keys:

@@ -62,7 +62,7 @@ def _times(count: float) -> str:
 def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
     mine, theirs = _shares(case), _shares(baseline)
     known = [kind for kind in reversed(KIND_ORDER) if kind in mine and kind in theirs]
-    # The last one, of the best cores, is the others' rest: it is named where it stands alone.
+    # The share of the last kind, the best cores, follows from the others; alone it is named.
     for kind in known[:-1] or known:
         a, b = mine[kind], theirs[kind]
         if abs(a - b) >= MIN_SHARE:

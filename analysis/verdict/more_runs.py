@@ -15,11 +15,11 @@ from configs.repetitions import MAX_REPETITIONS
 
 
 def command_for_more(results: Results, more: int) -> str:
-    """Return what makes `more` repetitions of each case; empty where nothing is to be made.
+    """Return the command that makes `more` repetitions of each case; empty where there is none.
 
-    Nothing is where the study was not made by `pinstudy run`, where a precision or a race ends its
-    cases, where it would take more repetitions than a study can have, and where the folder is not
-    named as `pinstudy run` names it, which would begin the study anew in another one.
+    There is none where `more` is 0, where a batch system made the runs, where a precision or a race
+    ends its cases, where a study cannot have so many repetitions, and where the folder is not named
+    as `pinstudy run` names it, so that the command would begin anew in another folder.
     """
     if not more or results.runs is None or results.folder is None or results.runs.ruled:
         return ""

@@ -20,10 +20,10 @@ NOUNS: Mapping[Objective, str] = {
     "energy": "package energy",
     "edp": "energy-delay product",
 }
-# From here on a ratio reads better than a percentage, and up to there a fraction.
+# From the first on, changes are given as a ratio; up to the second, as a fraction.
 TIMES_FROM = 2.0
 FRACTIONS_TO = 0.1
-# An interval whose ends are further apart than that many times says next to nothing.
+# An interval whose upper end is more than this many times the lower one tells next to nothing.
 WIDEST = 1000.0
 # How many rows a sentence names before it refers to the table.
 MAX_NAMED = 6
@@ -51,8 +51,8 @@ _PLACES = {
 def rounded(value: float, half_width: float, most: int = 2) -> str:
     """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
 
-    They are those at which half the width of its interval shows two digits; one decimal where there
-    is no interval. Never with an exponent, nor a minus before nothing.
+    Half the width of its interval then shows two digits; without an interval there is one decimal.
+    The text has no exponent, and no minus before 0.
     """
     decimals = 1
     if half_width > 0 and math.isfinite(half_width):
@@ -63,7 +63,7 @@ def rounded(value: float, half_width: float, most: int = 2) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What differences are of, with the words for a smaller and a larger one."""
+    """What is compared, with the words for a smaller and a larger value."""
 
     noun: str
     less: str = "less"

@@ -36,15 +36,15 @@ from analysis.verdict.unlike import of_units, parted, slow, spreads
 from analysis.verdict.unplaced import not_placed, rests_on, unusable
 from base.text import plural
 
-# Values that differ by a smaller share are equal: no clock tells them apart.
+# Values whose relative difference is smaller count as equal: no clock tells them apart.
 SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What a verdict stands on: the baseline, and the cases compared with it in one objective.
+    """What a verdict rests on: the baseline, and the cases compared with it in one objective.
 
-    `lacking` are the cases that could not be; `look` is which look at the results this is.
+    `lacking` are the cases that could not be compared; `look` is the number of this look.
     """
 
     objective: Objective
@@ -183,7 +183,7 @@ def _nearness(comparison: Comparison) -> float:
 
 
 def _in_doubt(ground: Ground, case: CaseFinding) -> str:
-    """Return a row, its change, why that is undecided after all, and what would decide it."""
+    """Return a row, its change, why it is still undecided, and what would decide it."""
     comparison = ground.comparison(case)
     difference = comparison.difference
     found = change(difference, ground.objective)
@@ -208,7 +208,7 @@ def _at_what_level(ground: Ground) -> str:
 
 
 def _without_spread(ground: Ground, case: CaseFinding) -> str:
-    """Return what values without any spread are: equal ones, which no test has a measure for."""
+    """Say of values without spread that they are equal, which no test can use."""
     mine, theirs = (of.samples[ground.objective] for of in (case, ground.baseline))
     if mine.sd > SAME * mine.mean or theirs.sd > SAME * theirs.mean:
         if not ground.comparison(case).difference.paired:
@@ -286,7 +286,7 @@ def leave(ground: Ground) -> tuple[str, ...]:
 
 
 def _why_worse(ground: Ground) -> str:
-    """Return what goes with the least of the losses; empty where nothing is worse."""
+    """Return what goes with the smallest loss; empty where nothing is worse."""
     worse = ground.having("worse")
     return explanation(worse[0], ground.baseline) if worse else ""
 

@@ -1,4 +1,4 @@
-"""Cases that start in different ways: what one mechanism does within a program's time, in words."""
+"""Clauses on mechanisms whose work at start-up is part of the program's measured time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases of which only means, standard deviations and counts are known, as in a publication."""
+"""Compare cases by means, standard deviations and counts, as publications give them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def difference_of_summaries(
 ) -> Difference | None:
     """Return how two cases differ by their means; None where no spread was published.
 
-    With `sd_is_error` the published deviations are taken for standard errors of the mean.
+    With `sd_is_error` the published deviations are read as standard errors of the mean.
     """
     name = OBJECTIVES[objective]
     mine, theirs = _published(case, name), _published(baseline, name)
@@ -35,7 +35,7 @@ def difference_of_summaries(
 
 
 def _published(case: Mapping[str, Any], measure: str) -> tuple[float, float, int] | None:
-    """Return mean, sd and n, where all are there and have a logarithm's error."""
+    """Return mean, sd and n; None where one is missing or has no use for logarithms."""
     mean, sd, n = (float(case[f"{measure}_{part}"]) for part in ("mean", "sd", "n"))
     sd = max(sd, _rounding(case, measure))
     known = LEAST < mean < MOST and LEAST < sd < MOST and 2 <= n < MOST
@@ -43,14 +43,14 @@ def _published(case: Mapping[str, Any], measure: str) -> tuple[float, float, int
 
 
 def _rounding(case: Mapping[str, Any], measure: str) -> float:
-    """Return what was lost of a deviation when it was rounded: "0.000" may be as much as 0.0005."""
+    """Return how large a rounded deviation may be: "0.000" may have been up to 0.0005."""
     text = (case.get("as_given") or {}).get(f"{measure}_sd")
     exponent = Decimal(text).as_tuple().exponent if text else 0
     return 0.5 * 10.0**exponent if isinstance(exponent, int) and exponent < 0 else 0.0
 
 
 def sample_of_summary(case: Mapping[str, Any], objective: Objective) -> Sample | None:
-    """Return what a summary says of a case; no interval can be had without the runs.
+    """Return a case's statistics from its summary, without intervals, which need runs.
 
     The energy-delay product is that of the means where none is given. `n` is 0 where the summary
     does not say how many runs there were.

@@ -1,4 +1,4 @@
-"""In what two cases are unlike, in sentences: means, spreads, slow runs, boots and days."""
+"""Sentences on what typical values do not show: means, spreads, slow runs, boots and days."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analysis.verdict.phrases import (
     rounded,
 )
 
-# The middle 60 % hold slow runs where one in five or more is slow, in a sample by chance earlier.
+# Trimming keeps slow runs in where one in five is slow; by chance it does so at smaller shares.
 MANY_SLOW = 0.15
 
 
@@ -110,7 +110,7 @@ def _shares(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
 
 
 def of_units(comparisons: Sequence[Comparison]) -> str:
-    """Return of how many boots or days the pairs are, where they are of several."""
+    """Say in how many boots or days the pairs were made; empty for one."""
     count = max(comparison.difference.units for comparison in comparisons)
     if count < 2:
         return ""

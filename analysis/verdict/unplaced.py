@@ -1,4 +1,4 @@
-"""Cases that lost runs to placement, in sentences: which are not compared, and what others rest on.
+"""Sentences on cases that lost runs to placement: not compared, or compared on the runs left.
 
 The rule is runners.records.placed_runs.PlacedRuns.usable.
 """

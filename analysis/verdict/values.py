@@ -16,7 +16,7 @@ from analysis.verdict.attempts import units_of
 
 Array = NDArray[np.float64]
 
-# No time, energy or product of both is beyond these in s, J or J s; their squares can be reckoned.
+# Times, energies and products beyond these (s, J, J s) are not used: squares could overflow.
 LEAST, MOST = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
 MIN_PAIRED = 2 / 3
@@ -38,7 +38,7 @@ class Values:
     of: Mapping[Objective, Array]
 
     def known(self, objective: Objective) -> NDArray[np.intp]:
-        """Return where the objective has a value that was measured: there is none of 0 or less."""
+        """Return the positions of the runs with a value of the objective; none is 0 or less."""
         values = self.of[objective]
         return np.flatnonzero((values > LEAST) & (values < MOST))
 
@@ -55,7 +55,7 @@ def values_by_case(
     names = ("block", "order", "attempt", "repetition", *measures.values())
     numbers = {name: _numbers(good, name) for name in names}
     units = units_of(good)
-    # By case, then by block: one sort and one cut for all cases, of which there may be thousands.
+    # One sort and one cut for all cases, of which there may be thousands.
     by_case = np.lexsort((numbers["repetition"], numbers["block"], codes))
     cuts = np.flatnonzero(np.diff(codes[by_case])) + 1
     parts = {name: np.split(column[by_case], cuts) for name, column in numbers.items()}
@@ -98,7 +98,7 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
 
 
 def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:
-    """Return which attempts are the same; those that nobody knows are taken to be."""
+    """Return which attempts are the same; unknown attempts count as the same."""
     return np.asarray((attempts_a == attempts_b) | np.isnan(attempts_a) | np.isnan(attempts_b))
 
 
