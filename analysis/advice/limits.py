@@ -1,4 +1,4 @@
-"""How long a race may take now: its study may have been given more, or less, since its last run."""
+"""Read the limits of a race from its study file, which may have changed since the last run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from runners.study.machine import STUDY_FILE
 
 
 def with_limits_of(folder: Path, rule: Race) -> Race:
-    """Return the rule of the last record with `within` and `runs` of the study beside the records.
+    """Return a rule with the `within` and `runs` of the study file beside the records.
 
-    The rule as it is, where there is no such file, or it tells of another race.
+    Where there is no such file, or it describes another race, the rule stays as it is.
     """
     data = read_limited(folder / STUDY_FILE)
     study = None if data is None else parse_yaml(data, STUDY_FILE).value

@@ -1,4 +1,4 @@
-"""Ready lines: a case's thread count and placement as the tools that people use are told it. Pure.
+"""Ready lines: a case's thread count and placement, in the words of each tool. Pure.
 
 Sources: taskset(1), likwid-pin(1), srun(1) of Slurm 22.05, mpirun(1) of Open MPI, mpiexec of MPICH
 (Hydra), systemd.exec(5), systemd-run(1), cpupower-frequency-set(1), OpenMP 5.2 section 21.
@@ -24,7 +24,7 @@ _OF_SLURM = {
     "performance": "Performance",
     "powersave": "PowerSave",
 }
-# A program without OpenMP has several threads pinned by likwid-pin, or by itself.
+# Several threads of a program without OpenMP are pinned by likwid-pin, or by the program itself.
 _NOT_ALONE = "sets one mask for all threads; only likwid-pin pins each one of this program"
 
 
@@ -55,9 +55,10 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
 
 
 def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
-    """Return the variables of OpenMP that the program is to have; none if it reads none.
+    """Return the variables of OpenMP to set for the program; none if it reads none.
 
-    With `places` these have threads pinned, or confined, where the program is known to read them.
+    With `places` they include those that pin or confine threads, if the program is known to read
+    them.
     """
     if not start.openmp and not start.counted:
         return {}
@@ -78,7 +79,7 @@ def _is_likwids(start: Start) -> bool:
 
 
 def _pinned(start: Start) -> dict[str, str]:
-    """Return the variables beside a tool that confines the program: those of pinned threads."""
+    """Return the variables to set where a tool confines the program: places only to pin."""
     return variables_of(start, places=start.binding == "pin")
 
 
@@ -228,7 +229,7 @@ def _taskset_words(start: Start) -> str:
 
 
 def _env(start: Start, variables: Mapping[str, str], command: str) -> str:
-    """Return a command behind `env`, which also takes out what the runs had not; or it alone."""
+    """Return a command behind `env`, which also unsets what the runs did not have, where needed."""
     words = [
         *(f"-u {name}" for name in start.removed if name not in variables),
         *(f"{name}={word_as_typed(value)}" for name, value in variables.items()),

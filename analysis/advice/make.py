@@ -77,9 +77,9 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
 
 
 def _supported(standing: RaceState, candidates: Mapping[str, Candidate]) -> RaceState:
-    """Return a standing that recommends nothing of which too many runs were lost to placement.
+    """Return the state without a decision that rests on a case that lost many runs to placement.
 
-    A race ends with none such; old records do not tell a race where threads were.
+    Races do not end with such a decision; old records do not tell a race where threads were.
     """
     told = [candidates[of] for of in (standing.best, standing.reference) if of]
     if standing.decision in ("gain", "no gain") and not all(case.placed.usable for case in told):

@@ -1,4 +1,4 @@
-"""What a race comes to: the case to take, what it gains, what was ruled out; data without words."""
+"""The result of a race as data: the case to take, its gain, and what was ruled out."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Candidate:
 class Trial:
     """The fresh runs of the best case and of the reference, compared.
 
-    `difference` is of what is raced for, best / reference; None where the runs are too few, as for
-    those of `beside`, the other objectives. `of_best` and `of_reference` count the runs.
+    `difference` compares what is raced for, best / reference; None with too few runs. `beside` has
+    the other objectives that enough runs measured. `of_best` and `of_reference` count the runs.
     """
 
     of_best: int
@@ -60,7 +60,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Out:
-    """A candidate that was ruled out, and how the race says it."""
+    """A candidate that was ruled out, with the race's reason."""
 
     candidate: Candidate
     eliminated: Eliminated

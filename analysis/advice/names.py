@@ -1,4 +1,4 @@
-"""What the candidates of a race are called: by what differs between them, and no more."""
+"""Name the candidates of a race by what differs between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names_of(cases: Sequence[Facts]) -> dict[str, str]:
 
 def _name(case: Facts, differ: set[str]) -> str:
     before = [str(case[key]) for key in _SAID_BEFORE if key in differ]
-    # The governor that is in force is what a case has that asks for none.
+    # A case under the governor in force asks for none.
     after = [
         text.format(case[key])
         for key, text in _SAID_AFTER.items()

@@ -1,6 +1,6 @@
-"""A study that raced, from its records: who took part, by which rule, each run, and how it stands.
+"""Read a race from its records: the cases that took part, its rule, its runs and its state.
 
-A results folder may come from anybody: nothing in a record is believed before it is looked at.
+A results folder may come from anybody, so every field of a record is checked before it is used.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MAX_CASES = 100_000
 class Raced:
     """What the records of a race tell.
 
-    `entrants` are the case_ids of those that ran, the reference first, in the order in which they
-    began; after them come `unseen` ones, of which there is no run yet, or for which there was no
-    time. `runs` have each run once, by case and repetition, those before all with numbers below 0.
-    `starts` are how cases were started, of those of which a run tells it. `gone` are cases that ran
-    until the node could not do them any more, with the reason.
+    `entrants` are the case_ids of the cases that ran, the reference first, in the order in which
+    they began. `unseen` is the number of further cases, which have no run yet or had no time.
+    `runs` has each run once, by case and repetition; warm-up runs have repetitions below 0.
+    `starts` is how cases were started, where a run tells it. `gone` has the cases that the node
+    could run at first and later could not, with the reason.
     """
 
     rule: Race
@@ -46,7 +46,7 @@ class Raced:
 
     @property
     def standing(self) -> RaceState:
-        """How the race stands, by its runs alone; cases that are not known have numbers."""
+        """The state of the race, from its runs alone; unseen cases have numbers for names."""
         unseen = [str(number) for number in range(self.unseen)]
         return replay([*self.entrants, *unseen], self.rule, self.runs)
 
@@ -79,7 +79,7 @@ def read_raced(folder: Path) -> Raced | None:
 
 @dataclass
 class _Reading:
-    """What is known after so many records, oldest attempt first."""
+    """What the records read so far tell, oldest attempt first."""
 
     rule: Race | None = None
     cases: int = 0
@@ -90,7 +90,7 @@ class _Reading:
     left_out: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take in a record; one that does not say of which case it is tells nothing."""
+        """Take in a record; a record that names no case is ignored."""
         status, row = record.get("status"), _row(record)
         if status == BASELINE or row is None:
             return

@@ -31,9 +31,9 @@ class Start:
     """What it takes to start the program as a case did.
 
     `cpus` are in the order in which pinned threads take them. `openmp` says whether the program is
-    known to use OpenMP, so that places pin its threads; `counted` whether it may, so that the
-    number of threads is to be set. `schedule` and `wait_policy` are None where they are left as
-    they are, `governor` where it is. `before` is the governor that was in force before it was
+    known to use OpenMP, so that places pin its threads; `counted` whether it may use it, so that
+    OMP_NUM_THREADS is set. `schedule`, `wait_policy` and `governor` are None where they are not
+    changed. `before` is the governor that was in force before it was
     changed. `removed` are variables that the user has set, and the runs had not. `program` has its
     arguments with it. `node_cpus` is how many CPUs the node has, 0 when that is not known.
     """
@@ -63,15 +63,15 @@ class Start:
         return self.binding == "pin" and len(self.mask) < len(self.cpus)
 
     def among(self, threads: Collection[int], node_cpus: int = 0) -> Start:
-        """Return the same start among cases with these thread counts, of which it is one."""
+        """Return the start with what the thread counts of all cases, and the node's CPUs, tell."""
         return replace(self, counted=self.openmp or max(threads) > 1, node_cpus=node_cpus)
 
     def without_schedule(self) -> Start:
-        """Return the same start where schedules were not tried: every run has one set."""
+        """Return the start without its schedule, for races in which all cases have the same one."""
         return replace(self, schedule=None)
 
     def under(self, governor: str | None, before: str | None) -> Start:
-        """Return the same start with a governor that has to be set, and the one before it."""
+        """Return the start with a governor that has to be set, and the one to put back."""
         return replace(self, governor=governor, before=before)
 
 
@@ -130,7 +130,7 @@ def _launcher_words(command: Sequence[str], mechanism: str | None) -> int:
 def _cpus(
     record: Mapping[str, Any], command: Sequence[str], mechanism: str | None
 ) -> tuple[int, ...]:
-    """Return the CPUs in the threads' order, which the record's own list of them has lost."""
+    """Return the CPUs in the threads' order, which the record's sorted `cpus` does not keep."""
     if record.get("binding") == "pin":
         environment = record.get("environment")
         variables = environment.get("set") if isinstance(environment, dict) else None

@@ -17,7 +17,7 @@ from runners.race.confirmation import ALPHA, EARLY_ALPHA, MAX_EARLY_LOOKS
 
 # How many candidates a sentence names before it counts the others.
 MAX_NAMED = 4
-# Beyond one end of this interval the gain is with confidence LEVEL: the test is one-sided.
+# Each end of this interval is a one-sided bound of confidence LEVEL, as the test is one-sided.
 _ONE_SIDED = 2 * LEVEL - 1
 
 
@@ -71,7 +71,7 @@ def _no_gain(advice: Advice) -> Iterator[str]:
 
 
 def _with_care(advice: Advice) -> Iterator[str]:
-    """Say why an answer is for now, and how far it rests on runs whose placement is proved."""
+    """Say why an answer is for now, and how many runs of its cases have their placement proved."""
     if advice.for_now:
         yield (
             f"This is for now, because {advice.for_now}: what disturbs them may fall on one case "
@@ -215,7 +215,7 @@ def more(advice: Advice) -> str:
 
 
 def p_meaning() -> str:
-    """Return what the p-value of the trial is held against."""
+    """Return the levels that the trial's p-value is compared with."""
     return (
         "p is one-sided. The trial is looked at after each block: a gain is told early at "
         f"p < {EARLY_ALPHA:g} (in the first {MAX_EARLY_LOOKS} looks), and at the end at what "
@@ -305,7 +305,7 @@ def _short(out: Out) -> str:
 def behind(share: float) -> str:
     """Return by how much a case was behind: `3 % behind`, or `behind by a factor of 2.4`.
 
-    What is behind less than nothing promised less: it had fewer runs, or they differed more.
+    A negative share is `3 % ahead`: the case lost because it had fewer or noisier runs.
     """
     if share < 0:
         return f"{percent(-share)} ahead"

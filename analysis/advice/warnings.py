@@ -1,4 +1,4 @@
-"""Where what a race takes for granted does not hold, so that its advice is to be doubted."""
+"""Warn where the assumptions of a race do not hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from runners.records.disturbances import DISTURBANCES, SEPARATOR
 
 
 def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
-    """Yield what speaks against the advice, a sentence each."""
+    """Yield each reason to doubt the advice, as a sentence."""
     if standing.noise is not None and standing.noise > MAX_NOISE:
         differs = f"One run differs from the next by {percent(standing.noise)} (standard deviation)"
         cut = sum(1 for out in standing.eliminated if out.why == "far worse")
@@ -47,9 +47,9 @@ def warnings_of(standing: RaceState, frame: pd.DataFrame, drift: Drift | None) -
 
 
 def mostly_disturbed(standing: RaceState, frame: pd.DataFrame) -> str:
-    """Say that most runs which the answer rests on were disturbed; empty when they were not.
+    """Say that most runs behind the answer were disturbed; empty when they were not.
 
-    They are those of the trial, or all where there was none.
+    The answer rests on the runs of the trial, or on all runs where there was no trial.
     """
     runs = trial_runs(standing, frame)
     what = "of the trial's runs" if len(runs) else "runs"
