@@ -47,10 +47,10 @@ def units_in(frame: pd.DataFrame) -> int:
 def look_of(frame: pd.DataFrame) -> int:
     """Return which look at its results a study is at: 1 where it was not continued.
 
-    A study has been looked at where an attempt ended when every case had the same repetitions, all
-    from the first to the last, and a later one went on to more. One that was killed within a block
-    was not finished, and whoever continues it is taken not to have chosen to by its results. Nor
-    was one of which workers make a part of the blocks each, before the last of them ended.
+    A look is the end of an attempt after which every case had all repetitions from the first to the
+    same last one, if a later attempt made more. A study that was killed within a block was not
+    looked at, because whoever continues it is taken not to do so because of its results. Nor was a
+    study whose blocks several workers divide, until all of them had ended.
     """
     made = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
     made = made[made["attempt"].notna() & made["repetition"].notna()]
