@@ -22,7 +22,7 @@ def test_logs_become_tables(tmp_path: Path) -> None:
         "--app", "sleep", "--threads", "1", "--mapping", "scheduler", "--governor", "performance",
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "")
-    assert "3 runs of 1 cases" in done.stderr
+    assert "3 runs of 1 case;" in done.stderr
 
     tables = pinstudy(tmp_path, "tables", "out")
     assert tables.returncode == 0, tables.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from base.text import as_typed
+from base.text import as_typed, plural
 from pinstudy.output import say
 
 _INTO = click.option(
@@ -51,11 +51,10 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
     from analysis.imports.perf import import_logs
 
     imported = import_logs(files, into, options)
-    what = f"{imported.averages} averages" if imported.averages else f"{imported.runs} runs"
-    say(
-        f"{into}: {what} of {imported.cases} cases; see `pinstudy tables {as_typed(into)}`",
-        err=True,
-    )
+    many = imported.averages
+    what = plural(many, "average") if many else plural(imported.runs, "run")
+    of = plural(imported.cases, "case")
+    say(f"{into}: {what} of {of}; see `pinstudy tables {as_typed(into)}`", err=True)
 
 
 @command.command("summaries")
@@ -66,4 +65,4 @@ def summaries(file: Path, into: Path) -> None:
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, into)
-    say(f"{into}: {cases} cases; see `pinstudy tables {as_typed(into)}`", err=True)
+    say(f"{into}: {plural(cases, 'case')}; see `pinstudy tables {as_typed(into)}`", err=True)
