@@ -72,4 +72,4 @@ def until(node: VirtualNode, holds: Callable[[], bool], seconds: float = HANG_S)
 
 def journal_exists(node: VirtualNode) -> bool:
     """Return whether a study's journal is there."""
-    return node.run("sh", "-c", f"test -e {JOURNAL}").status == 0
+    return node.run("bash", "-c", f"test -e {JOURNAL}").status == 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -84,10 +83,6 @@ def answer(
                 return jobs.pop(request["pid"]).wait(request["timeout"], alive)
             case other:
                 return {"error": f"the agent does not know {other}"}
-    except FileNotFoundError as error:
-        # A share may lose sight of a file for a moment: then a second look finds it.
-        found = shutil.which(request["command"][0])
-        return {"error": f"{error}; a second look finds {found}"}
     except (OSError, subprocess.SubprocessError) as error:
         return {"error": str(error)}
 
