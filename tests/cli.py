@@ -18,6 +18,7 @@ from unittest import mock
 
 from pinstudy.cli import main
 from tests.tools import ROOT
+from tests.wait import HANG_S
 
 # What the command line answers in a way of its own.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -47,6 +48,24 @@ def pinstudy(folder: Path, *arguments: str, **variables: str) -> subprocess.Comp
 def argv(*arguments: str) -> list[str]:
     """Return the words that start a command in a process of its own."""
     return [sys.executable, str(ROOT / "pinstudy"), *arguments]
+
+
+def pinstudy_without(
+    module: str, folder: Path, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, in which a module cannot be imported."""
+    lacking = folder / "lacking"
+    lacking.mkdir()
+    (lacking / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
+    return subprocess.run(
+        argv(*arguments),
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(lacking)},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+        check=False,
+    )
 
 
 def run_main(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import argv, pinstudy
+from tests.cli import argv, pinstudy, pinstudy_without
 from tests.held import WAIT_AT_GATE, WORK_UNTIL_LOOKED_AT, Gate, looks_counted
 from tests.processes import ended
 from tests.trees import build_tree
@@ -136,17 +136,8 @@ def test_a_program_that_does_not_work_ends_the_search_at_once(
 def test_json_that_cannot_be_made_is_a_failure(
     folder: Path, arguments: tuple[str, ...], told: str
 ) -> None:
-    (folder / "lacking").mkdir()
-    (folder / "lacking" / "pandas.py").write_text("raise ImportError('no pandas here')")
-    done = subprocess.run(
-        argv("advise", "--json", "--threads", "1", "--metric", r"takes: (\S+)", *arguments),
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder / "lacking")},
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
+    asked = ("--json", "--threads", "1", "--metric", r"takes: (\S+)", *arguments)
+    done = pinstudy_without("pandas", folder, "advise", *asked)
     assert (done.returncode, done.stdout) == (1, "")
     assert told in done.stderr.splitlines()[-1]
     assert records(folder)

@@ -18,7 +18,7 @@ import pytest
 from base.version import VERSION
 from runners.host.lock import NodeLock
 from runners.records.reader import read_records
-from tests.cli import argv, pinstudy
+from tests.cli import argv, pinstudy, pinstudy_without
 from tests.faults.small_disk import mounted
 from tests.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
 from tests.processes import ended
@@ -310,17 +310,7 @@ def test_a_study_ends_with_its_answer_and_a_report(folder: Path) -> None:
 def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
     folder: Path, module: str, told: str, files: list[str]
 ) -> None:
-    (folder / "lacking").mkdir()
-    (folder / "lacking" / f"{module}.py").write_text(f"raise ImportError('no {module} here')")
-    done = subprocess.run(
-        argv("run", "short.yaml", "--report"),
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder / "lacking")},
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
+    done = pinstudy_without(module, folder, "run", "short.yaml", "--report")
     assert done.returncode == 0, done.stderr
     assert told in done.stderr
     assert [path.name for path in folder.glob("results/short/*/*.md")] == files

@@ -14,7 +14,7 @@ import pytest
 from runners.host.software import find_program
 from runners.latency.program import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.cli import argv, pinstudy
+from tests.cli import argv, pinstudy, pinstudy_without
 from tests.processes import ended
 from tests.trees import Machine, build_tree, singles
 from tests.wait import HANG_S
@@ -54,18 +54,9 @@ def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
 ) -> None:
     need_program_and_two_cpus()
     two = sorted(os.sched_getaffinity(0))[:2]
-    (tmp_path / "lacking").mkdir()
-    (tmp_path / "lacking" / "scipy.py").write_text("raise ImportError('no scipy here')")
-    asked = ("--cpus", f"{two[0]},{two[1]}", "--precision", "none", *options)
-    done = subprocess.run(
-        argv("latency", *asked, "--results", "my results"),
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path / "lacking")},
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-        check=False,
-    )
+    cpus = f"{two[0]},{two[1]}"
+    asked = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
+    done = pinstudy_without("scipy", tmp_path, "latency", *asked)
 
     assert done.returncode == status, done.stderr
     (file,) = tmp_path.glob("my results/latency/*/latency.json")
