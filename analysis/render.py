@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from textwrap import TextWrapper
 
 from tabulate import tabulate
 
 from analysis.table import Column, Table
+from base.text import one_line
 
 
 def render(tables: Sequence[Table], style: str) -> str:
@@ -47,6 +49,13 @@ def _alignment(table: Table) -> list[str]:
     return ["right" if column.right else "left" for column in table.columns]
 
 
+def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
+    """Return sentences in lines of that many columns, further indented from the second line on."""
+    wrap = TextWrapper(width, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
+    # A number and its percent sign stay on one line.
+    return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
+
+
 def _markdown(tables: Sequence[Table]) -> str:
     return "\n".join(_markdown_table(table) for table in tables)
 
@@ -78,13 +87,19 @@ def _csv(tables: Sequence[Table]) -> str:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, names, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _no_formula(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: _csv_value(value) for name, value in row.items()} for row in rows)
     return stream.getvalue()
 
 
-def _no_formula(value: object) -> object:
-    """Put an apostrophe before what a spreadsheet would execute, which marks it as text."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _csv_value(value: object) -> object:
+    """Clean a text, since CSV is printed on terminals too, and mark as text what looks a formula.
+
+    A spreadsheet would execute a formula; an apostrophe before it prevents that.
+    """
+    if not isinstance(value, str):
+        return value
+    text = one_line(value, None)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _latex(tables: Sequence[Table]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from base.text import printable
+from base.text import one_line, printable
 
 
 def say(text: str, err: bool = False) -> None:
@@ -69,3 +69,8 @@ def wrap(text: str, start: str) -> str:
         break_on_hyphens=False,
     )
     return "\n".join(lines) or start.rstrip()
+
+
+def without_library(what: str, error: ImportError, again: str) -> str:
+    """Return why a result is not made: a library is missing; `again` says where it can be made."""
+    return f"no {what}: {one_line(str(error))}; where {again}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from base.errors import StudyError, UserError
 from base.text import as_typed
-from pinstudy.output import print_columns, print_json, say, terminal_width
+from pinstudy.output import print_columns, print_json, say, terminal_width, without_library
 from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
         again = (
             f"numpy, pandas, scipy and matplotlib are installed: pinstudy report {as_typed(folder)}"
         )
-        missing = _missing("advice", error, again)
+        missing = without_library("advice", error, again)
         if as_json:
             raise StudyError(missing) from error
         say(missing, err=True)
@@ -108,21 +108,16 @@ def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> No
         from analysis.outcome import write_tables_only
     except ImportError as error:
         again = f"numpy, pandas and tabulate are installed: pinstudy tables {as_typed(folder)}"
-        say(_missing("tables", error, again), err=True)
+        say(without_library("tables", error, again), err=True)
         return
     try:
         outcome = write()
     except ImportError as error:
         again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {as_typed(folder)}"
-        say(_missing("verdict and no report", error, again), err=True)
+        say(without_library("verdict and no report", error, again), err=True)
         outcome = write_tables_only(folder)
     if quiet:
         return
     say(outcome.text)
     for path in outcome.files:
         say(f"written: {path}")
-
-
-def _missing(what: str, error: ImportError, again: str) -> str:
-    reason = " ".join(str(error).split())[:200]
-    return f"no {what}: {reason}; where {again}"

@@ -8,9 +8,8 @@ from analysis.advice.lines import Line
 from analysis.advice.model import Advice
 from analysis.advice.tables import outs_table, points_table
 from analysis.advice.tell import extent, headline, outs_in_short, p_meaning, trade_off
-from analysis.render import markdown_text, render
+from analysis.render import markdown_text, render, wrapped
 from analysis.table import Table
-from analysis.verdict.text import wrapped
 
 FILE = "advice.md"
 # The lines that a terminal has room for; the file has all.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import TextWrapper
 
 from analysis.figures.drawing import write_drawing
 from analysis.figures.latency import draw_latency
 from analysis.latency.report import LatencyFindings, pairs_csv
-from analysis.render import render
+from analysis.render import render, wrapped
 from analysis.written import write_file
 
 PAIRS_FILE = "pairs.csv"
@@ -16,9 +15,8 @@ PAIRS_FILE = "pairs.csv"
 
 def findings_text(findings: LatencyFindings, width: int = 100) -> str:
     """Return the findings for a terminal of that many columns; tables and mappings may be wider."""
-    wrap = TextWrapper(width, "  ", "    ", break_long_words=False, break_on_hyphens=False)
     parts = [
-        *(wrap.fill(sentence) for sentence in findings.sentences),
+        *wrapped(findings.sentences, width),
         "",
         render(findings.tables, "text"),
     ]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import TextWrapper
 from typing import Any
 
 from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
-from analysis.render import markdown_text, render
+from analysis.render import markdown_text, render, wrapped
 from analysis.statistics.decision import ALPHA, share_of_look
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.trimmed import MIN_TRIMMED
@@ -44,13 +43,6 @@ def headline_text(findings: Findings, width: int = 100) -> str:
 def _next_step(findings: Findings) -> list[str]:
     # On a line of its own, which no terminal's width cuts in two.
     return [NEXT, f"  {findings.next_command}"] if findings.next_command else []
-
-
-def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
-    """Return sentences in lines of that many columns, further indented from the second line on."""
-    wrap = TextWrapper(width, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
-    # A number and its percent sign stay on one line.
-    return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
 
 
 def as_markdown(findings: Findings) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from base.errors import StudyError
 from base.reading import number_or_nan
-from base.text import plural
+from base.text import one_line, plural
 from runners.advise.request import METRIC, Request
 from runners.advise.search import Search
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
@@ -22,7 +22,6 @@ from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 
-_MAX_CHARACTERS = 200
 # The placement of a run that takes so many seconds can be proved.
 LONG_ENOUGH_S = 1.0
 
@@ -105,7 +104,7 @@ def count_ignored(started: int, told: int) -> str:
 
 def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
     """Raise StudyError with the reason why a run of the reference was not good, and what helps."""
-    last = str(record.get("stderr_tail") or "").strip().rpartition("\n")[2][:_MAX_CHARACTERS]
+    last = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
     said = f" (it said: {last})" if last else ""
     raise StudyError(
         f"a run of {request.program.name} as you start it was not good: {_reason(record)}{said}; "

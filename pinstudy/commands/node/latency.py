@@ -9,12 +9,13 @@ import click
 
 from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
-from pinstudy.output import print_json, say, terminal_width, wrap
+from pinstudy.output import print_json, say, terminal_width, without_library, wrap
 
 if TYPE_CHECKING:
     from runners.latency.pairs import LatencyPlan
 
 _NO_PRECISION = "none"
+_LIBRARIES = "numpy, pandas, scipy and matplotlib"
 
 
 @click.command("latency")
@@ -120,11 +121,8 @@ def command(
     try:
         _show(path, folder, as_json)
     except ImportError as error:
-        reason = " ".join(str(error).split())[:200]
-        missing = (
-            f"no heat map: {reason}; where numpy, pandas, scipy and matplotlib are installed: "
-            f"pinstudy latency --from {as_typed(path)}"
-        )
+        again = f"pinstudy latency --from {as_typed(path)}"
+        missing = without_library("heat map", error, f"{_LIBRARIES} are installed: {again}")
         # The findings are what --json is for.
         if as_json:
             raise StudyError(missing) from None
