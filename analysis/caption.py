@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.table import joined, one_line
-from base.text import plural
+from analysis.table import joined
+from base.text import one_line, plural
 
 
 def caption(cases: Sequence[Mapping[str, Any]]) -> str:

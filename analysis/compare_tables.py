@@ -12,9 +12,10 @@ from analysis.digits import ENERGY_DECIMALS, fixed, time_decimals
 from analysis.fields import TABLE_KEYS
 from analysis.findings import Objective
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, harmless, one_line
+from analysis.table import Column, Table
 from analysis.verdict.phrases import NOUNS
 from analysis.verdict.tables import RATIO_DECIMALS, UNITS
+from base.text import one_line
 
 _RATIOS = {"typical": "typical values (20 % trimmed)", "mean": "means"}
 _COUNTED: tuple[Agreement, ...] = (
@@ -77,7 +78,7 @@ def _summary(both: SideBySide) -> Table:
             Column("open"), Column("not compared"), Column("only in A"), Column("only in B"),
         ),
         cells=tuple(cells),
-        notes=tuple(("", harmless(note)) for note in notes),
+        notes=tuple(("", one_line(note, None)) for note in notes),
     )  # fmt: skip
 
 
@@ -204,9 +205,7 @@ def exact_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         exact |= {f"{name}_{key}": value for key, value in _exact_side(side).items()}
     exact |= _exact_ratio("b_to_a", row.direct)
     exact["conclusions"] = row.agreement
-    return {
-        name: harmless(value) if isinstance(value, str) else value for name, value in exact.items()
-    }
+    return exact
 
 
 def _exact_side(side: Side | None) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.table import harmless
 from base.errors import ConfigError, Problem, UserError
 from base.files import NotAFileError, read_given
+from base.text import one_line
 
 # Means of thousands of cases fit; a larger file is something else, and must not fill the memory.
 MAX_BYTES = 1 << 24
@@ -29,7 +29,7 @@ def read_text(path: Path, what: str) -> str:
 
     Raises UserError when it cannot be read or is too large, ConfigError when it is no UTF-8.
     """
-    name = harmless(str(path))
+    name = one_line(str(path), None)
     try:
         data = read_given(path, MAX_BYTES)
     except NotAFileError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
-from analysis.table import harmless, joined
+from analysis.table import joined
 from runners.records.status import SKIPPED
 
 _IDENTITY = (
@@ -53,10 +53,7 @@ def exact_row(case: Mapping[str, Any]) -> dict[str, object]:
     exact["reasons"] = case["left_out"] or joined(
         f"{name}: {joined(reasons)}" for name, reasons in case["reasons"].items()
     )
-    # CSV is printed on terminals too.
-    return {
-        name: harmless(value) if isinstance(value, str) else value for name, value in exact.items()
-    }
+    return exact
 
 
 def _number(value: float | None) -> float | None:

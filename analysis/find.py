@@ -28,7 +28,6 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift, drift_of
 from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
-from analysis.table import one_line
 from analysis.verdict.answers import Between, Rules, verdicts_of
 from analysis.verdict.attempts import look_of, units_in
 from analysis.verdict.baselines import baselines_of
@@ -47,6 +46,7 @@ from analysis.verdict.pareto import pareto_front
 from analysis.verdict.readings import other_reading
 from analysis.verdict.summaries import sample_of_summary
 from analysis.verdict.values import Values, are_apart, by_objective, values_by_case
+from base.text import one_line
 
 # Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01

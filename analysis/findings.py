@@ -15,7 +15,7 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
 from analysis.statistics.unlike import SlowRuns
-from analysis.table import one_line
+from base.text import one_line
 from runners.records.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:

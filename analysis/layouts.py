@@ -18,7 +18,8 @@ from analysis.digits import (
     mean_count,
 )
 from analysis.remarks import drivers, guest_rows, whose_numbers
-from analysis.table import Column, Notes, joined, one_line
+from analysis.table import Column, Notes, joined
+from base.text import one_line
 
 LayoutName = Literal["full", "published"]
 Case = Mapping[str, Any]

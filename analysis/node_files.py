@@ -16,8 +16,7 @@ import pandas as pd
 from analysis.beside_files import read_limited, read_node
 from analysis.frame import MADE_ON
 from analysis.sources import Results
-from analysis.table import one_line
-from base.text import plural
+from base.text import one_line, plural
 from runners.node.lstopo import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.table import one_line
 from base.errors import UserError
-from base.text import shown
+from base.text import one_line, shown
 from runners.node.differences import changed_between
 from runners.study.programs import changed_programs
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.frame import MADE_ON, good_runs
-from analysis.table import harmless, one_line
-from base.text import plural
+from base.text import one_line, plural
 
 # Blocks are the samples: the runs of one share what disturbed it.
 _MIN_BLOCKS = 2
@@ -32,7 +31,7 @@ def pool_remark(frame: pd.DataFrame) -> str:
     nodes = ", ".join(
         one_line(f"{node} ({plural(count, 'block')})") for node, count in blocks.items()
     )
-    return harmless(f"divided over interchangeable nodes: {nodes}; {_difference(good)}")
+    return one_line(f"divided over interchangeable nodes: {nodes}; {_difference(good)}", None)
 
 
 def _difference(good: pd.DataFrame) -> str:

@@ -14,8 +14,8 @@ from analysis.beside_files import read_node
 from analysis.fields import MAX_METRICS
 from analysis.frame import Runs
 from analysis.pool import pool_remark
-from analysis.table import harmless, joined, one_line
-from base.text import plural
+from analysis.table import joined
+from base.text import one_line, plural
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 from runners.records.placed_runs import PlacedRuns
 from runners.records.status import OK
@@ -98,7 +98,7 @@ def _excluded(case: Mapping[str, Any]) -> str:
     excluded = sum(case["excluded"].values())
     # The source of imported means may not say how many runs they are of.
     of = "" if math.isnan(case["n"]) else f" of {case['n'] + excluded}"
-    return harmless(f"{excluded}{of} runs not averaged: {', '.join(parts)}")
+    return one_line(f"{excluded}{of} runs not averaged: {', '.join(parts)}", None)
 
 
 def _disturbed(cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -19,9 +19,8 @@ import pandas as pd
 from analysis.csv_file import Field, read_lines, read_text
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
-from analysis.table import harmless
 from base.errors import ConfigError, Problem
-from base.text import shown, unknown_word
+from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
 from runners.plan.case import digest_of
@@ -110,7 +109,7 @@ def read_summaries(path: Path, absent: str) -> pd.DataFrame:
 
 def parse_summaries(text: str, path: Path, absent: str) -> pd.DataFrame:
     """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
-    name = harmless(str(path))
+    name = one_line(str(path), None)
     return cases_of(_checked_rows(read_lines(text, name), name), absent)
 
 

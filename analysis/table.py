@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-MAX_NOTE_CHARACTERS = 300
+from base.text import one_line
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,6 @@ def _letters(index: int) -> str:
         text = chr(ord("a") + index % 26) + text
         index = index // 26 - 1
     return text
-
-
-def one_line(text: str) -> str:
-    """Return a text from a record as one harmless line: no control characters, not too long."""
-    words = harmless(text)
-    return words if len(words) <= MAX_NOTE_CHARACTERS else words[:MAX_NOTE_CHARACTERS] + "…"
-
-
-def harmless(text: str) -> str:
-    """Return a text from a record as one line without control characters, however long."""
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else " " for c in text)
-    return " ".join(text.split())
 
 
 def joined(parts: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 MAX_SHOWN_CHARACTERS = 60
 # For the own text of a command or a file in a message.
-MAX_LINE_CHARACTERS = 600
+MAX_LINE_CHARACTERS = 300
 # Programs are built with -march=native unless told otherwise.
 _MEANS = {
     signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
@@ -62,10 +62,10 @@ def printable(text: str, kept: str = "\n\t") -> str:
     return "".join(c if c.isprintable() or c in kept else "\ufffd" for c in text)
 
 
-def one_line(text: str, most: int = MAX_LINE_CHARACTERS) -> str:
-    """Return a text of lines as one printable line, cut after `most` characters."""
+def one_line(text: str, most: int | None = MAX_LINE_CHARACTERS) -> str:
+    """Return a text of lines as one printable line, cut after `most` characters unless None."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= most else line[:most] + "…"
+    return line if most is None or len(line) <= most else line[:most] + "…"
 
 
 def plural(count: int, what: str) -> str:

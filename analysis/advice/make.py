@@ -20,10 +20,10 @@ from analysis.findings import OBJECTIVES
 from analysis.frame import Runs
 from analysis.sources import Results
 from analysis.statistics.drift import Drift
-from analysis.table import joined, one_line
+from analysis.table import joined
 from analysis.verdict.pareto import pareto_front
 from analysis.verdict.phrases import Quantity, quantity
-from base.text import as_typed
+from base.text import as_typed, one_line
 from configs.repetitions import Race
 from configs.study import CURRENT_GOVERNOR
 from runners.plan.estimate import OVERHEAD_S

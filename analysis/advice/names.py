@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from analysis.table import one_line
 from base.cpulist import format_cpulist, parse_cpulist
-from base.text import plural
+from base.text import one_line, plural
 from configs.study import CURRENT_GOVERNOR
 
 _SAID_BEFORE = ("app", "variant", "size")

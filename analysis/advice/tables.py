@@ -6,7 +6,8 @@ from analysis.advice.model import Advice, Out, Point
 from analysis.advice.tell import behind
 from analysis.digits import time_decimals
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, one_line
+from analysis.table import Column, Table
+from base.text import one_line
 from runners.race.state import WHYS
 
 

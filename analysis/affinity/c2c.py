@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.beside_files import read_json
-from analysis.table import one_line
 from base.cpulist import MAX_CPU
+from base.text import one_line
 
 FOLDER = "c2c"
 UNAVAILABLE = "unavailable.json"

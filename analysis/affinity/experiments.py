@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis.findings import CaseFinding, Findings
-from analysis.table import one_line
 from analysis.verdict.phrases import leaves_all
+from base.text import one_line
 
 CONTENTION, SMT, PINGPONG, THREADMAP = "contention", "smt", "pingpong", "threadmap"
 # What each program times by itself, by the name of the metric in its records.

@@ -16,8 +16,8 @@ from analysis.fields import TABLE_KEYS
 from analysis.findings import Findings
 from analysis.latency import Latency, read_latency
 from analysis.sources import Results
-from analysis.table import one_line
 from base.errors import UserError
+from base.text import one_line
 from runners.latency.measure import FILE_NAME
 
 

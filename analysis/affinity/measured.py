@@ -12,11 +12,12 @@ from analysis.frame import good_runs
 from analysis.sources import Results
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
-from analysis.table import joined, one_line
+from analysis.table import joined
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.phrases import leaves_all
 from analysis.verdict.unplaced import unusable
 from analysis.verdict.values import Values, are_apart, difference_of, values_by_case
+from base.text import one_line
 
 NO_REASON = "not recorded, and no reason given"
 # What two cases share that are compared with each other; the governor and the node around them.

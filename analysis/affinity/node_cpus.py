@@ -9,8 +9,8 @@ from typing import Any
 from analysis.beside_files import read_node
 from analysis.findings import CaseFinding
 from analysis.sources import Results
-from analysis.table import one_line
 from base.cpulist import parse_cpulist
+from base.text import one_line
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from analysis.affinity.told import (
 from analysis.affinity.words import Subject, in_other_attempts, says
 from analysis.digits import percent
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, one_line
+from analysis.table import Column, Table
 from analysis.verdict.phrases import change, leaves_all, listed, name, rounded
 from analysis.verdict.tables import number_of
 from analysis.verdict.unplaced import unusable
+from base.text import one_line
 
 _WHO = {
     "integer": "Two threads that add to one integer",

@@ -19,8 +19,9 @@ from analysis.affinity.told import (
 )
 from analysis.affinity.words import Subject, says
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, one_line
+from analysis.table import Column, Table
 from analysis.verdict.phrases import leaves_all, listed
+from base.text import one_line
 
 _WHO = {
     "accumulate": "Two threads that add up floats",

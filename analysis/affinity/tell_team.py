@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from analysis.affinity.team import Team
 from analysis.digits import mean_count, percent
-from analysis.table import one_line
 from analysis.verdict.phrases import listed, name, sentence
 from base.cpulist import format_cpulist
-from base.text import plural
+from base.text import one_line, plural
 
 
 def tell_team(team: Team) -> str:

@@ -10,11 +10,11 @@ from analysis.affinity.measured import Against, Measured
 from analysis.digits import time_decimals
 from analysis.findings import CaseFinding
 from analysis.layouts import NOTHING
-from analysis.table import Column, Table, joined, one_line
+from analysis.table import Column, Table, joined
 from analysis.verdict.phrases import name, names
 from analysis.verdict.tables import interval_of, number_of, ratio_decimals, ratio_interval, word_of
 from analysis.verdict.unplaced import not_placed
-from base.text import plural
+from base.text import one_line, plural
 
 
 @dataclass(frozen=True)

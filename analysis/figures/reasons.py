@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from analysis.findings import CaseFinding
 from analysis.sources import Results
-from analysis.table import joined, one_line
+from analysis.table import joined
+from base.text import one_line
 
 NO_REASON = "not recorded, and no reason given"
 _MAX_REASONS = 3

@@ -13,9 +13,8 @@ from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.rows import Entry, Panel, put_words, row_figure, scale_for, why_empty
 from analysis.figures.style import BLACK, GREY, in_style, label_text
 from analysis.figures.words import extremes, number, sentences
-from analysis.table import one_line
 from analysis.verdict.phrases import WIDEST
-from base.text import plural
+from base.text import one_line, plural
 
 TITLE = "A thread beside another one"
 # As many workloads fit beside each other.

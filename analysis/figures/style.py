@@ -17,7 +17,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from analysis.table import one_line
+from base.text import one_line
 
 BLACK = "#000000"
 GREY = "#666666"

@@ -27,8 +27,7 @@ from analysis.figures.style import (
     new_figure,
 )
 from analysis.figures.words import sentences
-from analysis.table import one_line
-from base.text import plural
+from base.text import one_line, plural
 
 TITLE = "Who ran where"
 # Beyond that many threads a row has no label of its own, beyond so many CPUs a cell no number.

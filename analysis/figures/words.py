@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.findings import CaseFinding
-from analysis.table import one_line
+from base.text import one_line
 
 
 def number(value: float) -> str:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from analysis.fields import TABLE_KEYS
 from analysis.summaries import UNKNOWN
-from analysis.table import harmless
 from base.errors import UserError
-from base.text import shown, unknown_word
+from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
 from runners.plan.case import digest_of
 
@@ -92,7 +91,7 @@ class Identifier:
     def _of_name(self, path: Path) -> dict[str, str | int]:
         if self._expression is None or self._pattern is None:
             return {}
-        where = harmless(str(path))
+        where = one_line(str(path), None)
         name = "/".join(path.parts[-1 - self._pattern.count("/") :])
         match = self._expression.fullmatch(name)
         if match is None:

@@ -17,10 +17,9 @@ from analysis.imports.perf_fields import energy_fields, run_fields, summary_fiel
 from analysis.imports.perf_log import read_log
 from analysis.imports.summary_file import add_summaries
 from analysis.summaries import FILE
-from analysis.table import harmless
 from base.errors import UserError
 from base.reading import Reading
-from base.text import shown
+from base.text import one_line, shown
 from runners.records.reader import read_records
 from runners.records.shard import SCHEMA, Shard
 from runners.records.status import FAILED, OK
@@ -41,7 +40,7 @@ class _Found:
     @property
     def where(self) -> str:
         """File and line, for messages."""
-        return f"{harmless(str(self.path))}:{self.block.line}"
+        return f"{one_line(str(self.path), None)}:{self.block.line}"
 
     @property
     def digest(self) -> str:
@@ -196,7 +195,7 @@ class _History:
         for kind in ("", "energy_"):
             digest = imported.get(f"{kind}digest")
             if isinstance(digest, str):
-                self._logs[digest] = harmless(str(imported.get(f"{kind}file")))
+                self._logs[digest] = one_line(str(imported.get(f"{kind}file")), None)
 
     def add_log(self, found: _Found) -> None:
         """Remember a log; raises UserError when the same one was imported before."""
@@ -205,7 +204,7 @@ class _History:
                 f"{found.where}: the same log as {self._logs[found.digest]}, which is imported; "
                 "a run counts once"
             )
-        self._logs[found.digest] = harmless(str(found.path))
+        self._logs[found.digest] = one_line(str(found.path), None)
 
     def repetition(self, found: _Found) -> int:
         """Return the number of a run within its case: the one its file tells, or the next."""

@@ -11,9 +11,8 @@ from pathlib import Path
 from analysis.csv_file import read_text
 from analysis.imports.perf_block import Block, LogError
 from analysis.imports.perf_text import is_text, read_text_log
-from analysis.table import harmless
 from base.errors import ConfigError, Problem
-from base.text import shown
+from base.text import one_line, shown
 from runners.measure.perf.output import Row, parse_perf_output
 
 WHAT = "a log of perf stat"
@@ -37,7 +36,7 @@ def read_log(path: Path) -> list[Block]:
         if not blocks:
             raise LogError(1, f"no counts here; expected {WHAT} (text, -x or -j)")
     except LogError as error:
-        raise ConfigError([Problem(harmless(str(path)), error.line, 1, str(error))]) from None
+        raise ConfigError([Problem(one_line(str(path), None), error.line, 1, str(error))]) from None
     return blocks
 
 

@@ -12,9 +12,9 @@ import pandas as pd
 from analysis.latency.checked import Checked
 from analysis.latency.known_topology import known_topology
 from analysis.latency.model import Latency, LeftOut
-from analysis.table import harmless, one_line
 from base.errors import UserError
 from base.files import NotAFileError, read_given
+from base.text import one_line
 from runners.latency.measure import METHODS
 from runners.latency.pairs import ALL, GIVEN, REPRESENTATIVE
 
@@ -42,7 +42,7 @@ def read_latency(path: Path) -> Latency:
     Raises UserError, naming file and field, for what cannot be read, is larger than any measurement
     (1024 CPUs, 512 MB), or is not as `pinstudy latency` writes it.
     """
-    told = Checked(harmless(str(path)), "", _parsed(path))
+    told = Checked(one_line(str(path), None), "", _parsed(path))
     if told.values.get("kind") != KIND:
         raise told.wrong("kind", f"{KIND!r}")
     if told.values.get("schema") != SCHEMA or type(told.values["schema"]) is not int:
@@ -78,7 +78,7 @@ def read_latency(path: Path) -> Latency:
 
 def _parsed(path: Path) -> dict[str, Any]:
     """Return the file's table; raises UserError when there is none."""
-    name = harmless(str(path))
+    name = one_line(str(path), None)
     try:
         data = read_given(path, MAX_BYTES)
     except NotAFileError:

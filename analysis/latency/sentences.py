@@ -13,8 +13,7 @@ from analysis.latency.kernel import LEVELS, NUMA, PACKAGE, SIBLINGS, KernelGroup
 from analysis.latency.model import Latency
 from analysis.latency.teams import NEXT, Team
 from analysis.latency.words import cpus, gained, groups, listed, millions, ns, share
-from analysis.table import one_line
-from base.text import first_of, plural
+from base.text import first_of, one_line, plural
 
 # CoffeeBeforeArch's experiment, as the literature quotes it, in millions a second.
 PUBLISHED = (15.5, 16.6)

@@ -15,8 +15,9 @@ from analysis.latency.partners import MAX_TIED, Partner, Partners
 from analysis.latency.teams import Team
 from analysis.latency.words import gained, listed, millions
 from analysis.statistics.interval import Interval
-from analysis.table import Column, Table, one_line
+from analysis.table import Column, Table
 from base.cpulist import format_cpulist
+from base.text import one_line
 
 # More rows are for programs, or for the heat map.
 MAX_ROWS = 64

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective, TableFindings, Verdict
 from analysis.statistics.decision import ALPHA
-from analysis.table import one_line
 from analysis.verdict.phrases import NOUNS, change, governor, listed, name, place
 from analysis.verdict.start_up import start_up
 from analysis.verdict.unplaced import unusable
-from base.text import plural
+from base.text import one_line, plural
 
 _ANSWERS = {
     "pin": "to pin {what}",

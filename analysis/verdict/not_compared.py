@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.findings import OBJECTIVES, CaseFinding, Objective
-from analysis.table import joined, one_line
+from analysis.table import joined
 from analysis.verdict.phrases import (
     MAX_NAMED,
     NOUNS,
@@ -17,6 +17,7 @@ from analysis.verdict.phrases import (
     names,
 )
 from analysis.verdict.unplaced import not_placed, unusable
+from base.text import one_line
 
 
 def not_compared(

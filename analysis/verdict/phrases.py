@@ -11,8 +11,7 @@ from analysis.findings import CaseFinding, Comparison, Objective
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import LEVEL, Interval
-from analysis.table import one_line
-from base.text import plural
+from base.text import one_line, plural
 from configs.study import CURRENT_GOVERNOR
 
 NOUNS: Mapping[Objective, str] = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.findings import Comparison
-from analysis.table import one_line
 from analysis.verdict.comparisons import (
     Case,
     Key,
@@ -18,6 +17,7 @@ from analysis.verdict.comparisons import (
     differences_from_baselines,
     questions_by,
 )
+from base.text import one_line
 
 
 def other_reading(

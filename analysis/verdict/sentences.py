@@ -15,7 +15,6 @@ from analysis.statistics.decision import (
     Word,
     share_of_look,
 )
-from analysis.table import one_line
 from analysis.verdict.explanation import explanation
 from analysis.verdict.not_compared import mean_change
 from analysis.verdict.phrases import (
@@ -34,7 +33,7 @@ from analysis.verdict.start_up import start_up, start_ups
 from analysis.verdict.tables import UNITS
 from analysis.verdict.unlike import of_units, parted, slow, spreads
 from analysis.verdict.unplaced import not_placed, rests_on, unusable
-from base.text import plural
+from base.text import one_line, plural
 
 # Values whose relative difference is smaller count as equal: no clock tells them apart.
 SAME = 1e-12

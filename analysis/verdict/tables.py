@@ -11,8 +11,9 @@ from analysis.findings import OBJECTIVES, CaseFinding, Comparison, Objective, Ta
 from analysis.layouts import NOTHING
 from analysis.statistics.difference import Difference
 from analysis.statistics.interval import Interval
-from analysis.table import Column, Table, one_line
+from analysis.table import Column, Table
 from analysis.verdict.phrases import NOUNS, WIDEST
+from base.text import one_line
 
 _HEAD = (Column("#"), Column("mapping", right=False), Column("governor", right=False))
 UNITS: Mapping[Objective, str] = {"time": "s", "energy": "J", "edp": "J s"}

@@ -18,7 +18,6 @@ PROGRAM = "pingpong-pthreads"
 
 # It ends within microseconds of SIGTERM, unless the machine hangs.
 _END_LIMIT_S = 5.0
-_MAX_REASON_CHARACTERS = 300
 
 
 class Measuring:
@@ -99,5 +98,5 @@ class Measuring:
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
         last = lines[-1].removeprefix("pingpong: ") if lines else ""
         ended = ended_by(-status) if status < 0 else f"exit status {status}"
-        said = one_line(last, _MAX_REASON_CHARACTERS)
+        said = one_line(last)
         return f"{said} ({ended})" if said else ended

@@ -214,7 +214,7 @@ def console_problem(console: Path) -> str:
     for word in ("pinstudy guest:", "Kernel panic", "BUG:", "qemu-system"):
         for line in reversed(lines):
             if word in line and "end Kernel panic" not in line:
-                return ": " + one_line(line, 300)
+                return ": " + one_line(line)
     return ""
 
 

@@ -43,5 +43,5 @@ def _hear(line: Line, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
         if key in message:
             return message[key]
         if "event" not in message:
-            raise BrokenLineError(f"said {one_line(str(message), 200)}")
+            raise BrokenLineError(f"said {one_line(str(message))}")
     raise BrokenLineError(f"did not answer within {ANSWER_LIMIT_S:g} s")

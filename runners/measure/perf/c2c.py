@@ -26,7 +26,7 @@ from runners.measure.perf.c2c_samples import (
 )
 from runners.measure.perf.events import from_outside, read_permission
 from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, unsupported_reason
-from runners.measure.perf.stat import MAX_REASON_CHARACTERS, perf_environment
+from runners.measure.perf.stat import perf_environment
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind
 
@@ -216,5 +216,5 @@ def _said(done: CommandResult) -> str:
     """Return why perf failed, by its own message if it has one; empty when it did not fail."""
     if not done.failed:
         return ""
-    words = one_line(done.stderr, MAX_REASON_CHARACTERS).removeprefix("failed: ")
+    words = one_line(done.stderr).removeprefix("failed: ")
     return done.problem or words or f"exit status {done.status}"

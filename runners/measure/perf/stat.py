@@ -21,8 +21,6 @@ from base.shortage import is_shortage
 from base.text import ended_by, one_line
 from runners.host.privileges import as_root
 
-# perf explains at length what a user may change; the first sentence names the cause.
-MAX_REASON_CHARACTERS = 200
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 
@@ -88,7 +86,7 @@ class PerfStat:
         try:
             if self._process and not self._tell("enable"):
                 self._stop()
-                said = one_line(self._text(self._errors), MAX_REASON_CHARACTERS) or "no answer"
+                said = one_line(self._text(self._errors)) or "no answer"
                 self.problem = f"perf could not attach: {said}"
         except BaseException:
             self.close()

@@ -15,7 +15,7 @@ from base.text import one_line
 from runners.host.privileges import as_root
 from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
-from runners.measure.perf.stat import MAX_REASON_CHARACTERS, perf_environment
+from runners.measure.perf.stat import perf_environment
 
 LIMIT_S = 20.0
 
@@ -78,4 +78,4 @@ def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
 
 
 def _words(text: str) -> str:
-    return one_line(text, MAX_REASON_CHARACTERS) or "it says nothing"
+    return one_line(text) or "it says nothing"

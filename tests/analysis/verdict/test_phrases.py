@@ -105,7 +105,7 @@ def test_rounding_keeps_what_is_known(value: float, half_width: float) -> None:
         ({"selection": "lpecores", "binding": "set", "threads": 1},
          "confine the thread to the LP-E-cores"),
         ({"selection": "mine", "binding": "pin", "mapping": "my\x1b[1mmapping"},
-         "use my [1mmapping"),
+         "use my\ufffd[1mmapping"),
         ({"selection": None, "binding": None, "mapping": "unknown"}, "use unknown"),
         ({"vcpu_mapping": "v", "vcpu_selection": "pcores", "vcpu_binding": "pin",
           "vm_cpus": None, "selection": "all", "binding": "none"},
