@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.advise.elf import NotLookedIntoError, dynamic_names
-from runners.host.openmp_runtime import RUNTIME_NAMES, OpenMPRuntime, runtime_among
-from runners.host.program_files import loaded_libraries
+from runners.host.program_files import (
+    RUNTIME_NAMES,
+    OpenMPRuntime,
+    loaded_libraries,
+    runtime_among,
+)
 
 # A program with more libraries than this is not looked into further.
 MAX_LIBRARIES = 200

@@ -16,7 +16,7 @@ from pathlib import Path
 from base.command import output_of
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
-from runners.host.openmp_runtime import find_runtime
+from runners.host.program_files import find_runtime
 from runners.host.software import WITNESS, ask_version, find_program, for_programs, for_tools
 from runners.plan.command_line import REMOVED_PREFIXES
 

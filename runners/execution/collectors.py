@@ -13,7 +13,7 @@ from base.reading import Reading
 from base.version import VERSION
 from configs.study import Study
 from runners.execution.execute import Harness, Observation
-from runners.host.openmp_runtime import find_runtime
+from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, Unavailable
 from runners.measure.conditions.cooldown import Gate

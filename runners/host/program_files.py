@@ -6,7 +6,8 @@ time: within a tick of the file system's clock, so a file that changed seconds a
 time; and by another node on a network file system, until this node's cache shows them.
 
 The libraries are those that the loader resolves, as ldd(1) prints them. A library that a program
-opens while it runs (dlopen) is not among them.
+opens while it runs (dlopen) is not among them. One of them is the OpenMP runtime, which decides
+placement, spinning and loop schedules.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from base.command import output_of
 from base.files import open_given, read_given
 
 PROGRAM = "program"
+RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
 # FAT stores times of content in steps of two seconds; other file systems have finer clocks.
 _SETTLED_NS = 2 * 10**9
 _PIECE_BYTES = 1 << 20
@@ -236,3 +238,41 @@ def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str,
 def libraries_in(answer: str) -> dict[str, Path]:
     """Return the libraries in what ldd prints."""
     return {Path(name or path).name: Path(path) for name, path in _LOADED.findall(answer)}
+
+
+@dataclass(frozen=True)
+class OpenMPRuntime:
+    """The runtime as loaded: its family, its file, and the file's package and version.
+
+    These are the fields of the record's `runtime`.
+    """
+
+    name: str
+    path: str
+    version: str
+
+
+def find_runtime(program: Path, environment: Mapping[str, str]) -> OpenMPRuntime | str:
+    """Return the OpenMP runtime that the loader would give the program, or why it is not known."""
+    libraries = loaded_libraries(program, environment)
+    return libraries if isinstance(libraries, str) else runtime_among(libraries)
+
+
+def runtime_among(libraries: Mapping[str, Path]) -> OpenMPRuntime | str:
+    """Return the runtime among a program's libraries, or why there is none."""
+    for name, found in libraries.items():
+        if family := RUNTIME_NAMES.get(name.partition(".so")[0]):
+            path = found.resolve()
+            return OpenMPRuntime(family, str(path), _package_version(path))
+    return "the program loads no OpenMP runtime"
+
+
+def _package_version(path: Path) -> str:
+    """Return the package of a file and its version; distributions strip the compiler's own mark."""
+    owner = output_of(["dpkg-query", "-S", str(path)])
+    if owner:
+        package = owner.split(": ")[0]
+        answer = output_of(["dpkg-query", "-W", "-f", "${Package} ${Version}", package])
+    else:
+        answer = output_of(["rpm", "-qf", "--qf", "%{NAME} %{VERSION}-%{RELEASE}", str(path)])
+    return answer.strip() if answer else "not known: the file belongs to no package"

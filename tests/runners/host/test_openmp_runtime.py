@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from runners.host.openmp_runtime import OpenMPRuntime, find_runtime, runtime_among
-from runners.host.program_files import libraries_in
+from runners.host.program_files import OpenMPRuntime, find_runtime, libraries_in, runtime_among
 from runners.host.software import find_program
 
 
