@@ -18,8 +18,7 @@ from runners.host.tree import Tree, Unavailable
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import DeclaredKinds, declare
 from runners.node.core_kinds.finding import NodeView
-from runners.node.core_kinds.kinds import find_kinds
-from runners.node.core_kinds.preferred_cores import unlike_cores
+from runners.node.core_kinds.kinds import find_kinds, unlike_cores
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 

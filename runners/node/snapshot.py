@@ -99,7 +99,7 @@ _CPU_SENSORS = ("coretemp", "k10temp")
 _NAME = re.compile(r"[A-Za-z0-9_.:,+-]{1,200}", re.ASCII)
 _SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILINE)
 _BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
-# The leaves that runners/node/core_kinds/cpuid.py reads of an Intel CPU.
+# The leaves that runners/node/core_kinds/identification.py reads of an Intel CPU.
 _CPUID_LEAVES = (0x7, 0x1A)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
-from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
-from runners.node.core_kinds.frequencies import FIRST_HYBRID_AMD_FAMILY, amd_family
+from runners.node.core_kinds.finding import (
+    FIRST_HYBRID_AMD_FAMILY,
+    Finding,
+    NodeView,
+    atom_kinds,
+)
 from runners.node.topology import CoreKind, sharing
 
 # Intel's E-cores come in modules of four with one L2 (Alder Lake to Panther Lake, Lakefield).
-CORES_OF_MODULE = 4
+_CORES_OF_MODULE = 4
 
 
 def by_cache_shape(view: NodeView) -> Finding:
     """Tell kinds by L2 modules of four cores (Intel), or by different L3 caches (AMD)."""
-    family = amd_family(view)
+    family = view.amd_family
     if family is not None:
         return _by_l3(view) if family >= FIRST_HYBRID_AMD_FAMILY else Finding()
     return _by_l2(view)
@@ -25,7 +29,7 @@ def _by_l2(view: NodeView) -> Finding:
     second = sharing(view.caches, 2)
     alone = _union(cpus for cpus in second if _cores_of(view, cpus) == 1)
     shared = _union(cpus for cpus in second if _cores_of(view, cpus) > 1)
-    modules = [cpus for cpus in second if _cores_of(view, cpus) == CORES_OF_MODULE]
+    modules = [cpus for cpus in second if _cores_of(view, cpus) == _CORES_OF_MODULE]
     if not modules or not alone or sorted(alone + shared) != list(view.online):
         return Finding(says="second-level caches are shared alike" if second else "")
     # On a node of equal cores, the last online CPU of a module has its L2 alone, too; but P-cores

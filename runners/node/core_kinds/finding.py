@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree
+from runners.node import cpuinfo
 from runners.node.topology import Cache, CoreKind, sharing
 
-# CPUs whose frequency or performance values lie within 10 % are of one kind. Favoured cores (Turbo
-# Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred cores)
-# differ by less, P- and E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) by more. hwloc has the
-# same tolerance (hwloc doc, "Kinds of CPU cores").
-TOLERANCE = 0.10
+# The first family whose firmware describes cores of two kinds (Zen 5, Strix Point). hwloc, too,
+# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core.
+FIRST_HYBRID_AMD_FAMILY = 0x1A
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,13 @@ class NodeView:
     def vendor(self) -> str:
         """`GenuineIntel`, `AuthenticAMD`, …; empty without a vendor_id (ARM)."""
         return self.first_block.get("vendor_id", "")
+
+    @property
+    def amd_family(self) -> int | None:
+        """The family of an AMD CPU, or None for others."""
+        if self.vendor != "AuthenticAMD":
+            return None
+        return cpuinfo.number(self.first_block, "cpu family")
 
 
 @dataclass(frozen=True)
@@ -80,24 +86,3 @@ def without_l3(view: NodeView, cpus: Iterable[int]) -> tuple[int, ...]:
     if not with_l3:
         return ()
     return tuple(cpu for cpu in cpus if cpu in with_any and cpu not in with_l3)
-
-
-def clusters(values: dict[int, int]) -> list[list[int]]:
-    """Return the keys of `values` in clusters, largest values first.
-
-    A new cluster starts where the next smaller value is more than TOLERANCE below: 1024, 1017, 997
-    are one, 731 and 718 another.
-    """
-    ordered = sorted(values, key=lambda key: (-values[key], key))
-    found: list[list[int]] = []
-    for before, key in zip([None, *ordered[:-1]], ordered, strict=True):
-        if before is None or values[key] < (1 - TOLERANCE) * values[before]:
-            found.append([])
-        found[-1].append(key)
-    return found
-
-
-def value_range(values: Iterable[int]) -> str:
-    """Return `1024`, or `718 to 731`."""
-    ordered = sorted(set(values))
-    return f"{ordered[0]}" if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

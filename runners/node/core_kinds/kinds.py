@@ -3,20 +3,25 @@
 Evidence that names the kinds comes before evidence that only hints at them. Neither CPU numbers nor
 CPU 0 alone are evidence. A node whose CPUs cannot be told apart has one kind, named P, whose
 evidence lists what was examined.
+
+Cores that Turbo Boost Max 3.0 or AMD's prefcore favour are no kind of their own, but runs on them
+cannot be compared with runs on the others. The scheduler prefers them (ITMT), while a mapping takes
+its CPUs by number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from base.cpulist import cpulists_by_value
+from runners.host.tree import Tree
 from runners.node import cpuinfo
-from runners.node.core_kinds.arm_parts import by_part
 from runners.node.core_kinds.cache_sharing import by_cache_shape
-from runners.node.core_kinds.cpuid import by_cpuid
 from runners.node.core_kinds.finding import Finding, NodeView, one_kind
-from runners.node.core_kinds.frequencies import by_ranks
+from runners.node.core_kinds.identification import by_cpuid, by_part
 from runners.node.core_kinds.pmus import by_absence_from_pmus, by_core_pmus
+from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, by_ranks, read_sign
 from runners.node.topology import CoreKind
 
 ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
@@ -55,3 +60,19 @@ def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
         )
     (only,) = finding.kinds
     return (replace(only, evidence=f"one kind: {only.evidence}"),), tuple(notes)
+
+
+def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...]) -> Iterator[str]:
+    """Yield a sentence for each kind whose CPUs differ, with the CPUs of each value."""
+    signs = [(sign, read_sign(tree, sign, online)) for sign in (MAX_FREQ, HIGHEST_PERF)]
+    for kind in kinds:
+        for sign, values in signs:
+            groups = cpulists_by_value({cpu: values[cpu] for cpu in kind.cpus if cpu in values})
+            if len(groups) > 1:
+                best, *others = sorted(groups, reverse=True)
+                rest = ", ".join(f"{value} on {groups[value]}" for value in others)
+                yield (
+                    f"not all {kind.name}-cores are alike: CPUs {groups[best]} are "
+                    f"favoured ({sign} {best}, {rest}); mappings take CPUs by number"
+                )
+                break

@@ -1,23 +1,48 @@
-"""Ranking of groups of CPUs whose types are known, but not which type is the faster (ARM)."""
+"""Frequencies and performance values: as evidence, and as the ranks of kinds that are known apart.
+
+Where nothing names the CPUs' types, these values tell kinds. One value alone misleads:
+base_frequency is raised on some CPUs of equal Xeons (Speed Select) and equal on the P- and E-cores
+of Lunar Lake; the highest CPPC performance grades equal cores (AMD preferred cores); Lakefield's
+maximum frequencies lie within 7 %. So two values have to agree on which CPUs are the faster ones.
+CPUs without a vendor_id (ARM) are grouped by the first value that they have of capacity, CPPC
+performance and maximum frequency: capacity and performance include the frequency, so a frequency
+cannot tell apart CPUs of equal performance.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import TypeVar
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
-from runners.node.core_kinds.finding import Finding, NodeView, clusters, value_range
+from runners.node.core_kinds.finding import (
+    FIRST_HYBRID_AMD_FAMILY,
+    Finding,
+    NodeView,
+    atom_kinds,
+    one_kind,
+)
 from runners.node.cpufreq import CPUS, policy_directories
 from runners.node.topology import KIND_ORDER, CoreKind
 
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
-MAX_FREQ, BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
+MAX_FREQ, _BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
 # Best evidence first: capacity and performance include the frequency.
-RANKING_SIGNS = (CAPACITY, HIGHEST_PERF, MAX_FREQ)
-_OF_POLICY = frozenset({MAX_FREQ, BASE_FREQ})
+_RANKING_SIGNS = (CAPACITY, HIGHEST_PERF, MAX_FREQ)
+_SIGNS = (_BASE_FREQ, HIGHEST_PERF, MAX_FREQ, CAPACITY)
+_OF_POLICY = frozenset({MAX_FREQ, _BASE_FREQ})
 # Firmware reports 255, the field's largest value, for overclocked CPUs (Linux
 # drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
 _NO_VALUE = {HIGHEST_PERF: 255}
+# CPUs whose frequency or performance values lie within 10 % are of one kind. Favoured cores (Turbo
+# Boost Max 3.0: 5.8 against 5.5 GHz) and firmware's grading of equal cores (AMD preferred cores)
+# differ by less, P- and E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) by more. hwloc has the
+# same tolerance (hwloc doc, "Kinds of CPU cores").
+_TOLERANCE = 0.10
+
+_Key = TypeVar("_Key")
 
 
 def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
@@ -36,14 +61,17 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
     return values
 
 
-def telling_values(view: NodeView, sign: str) -> dict[int, int]:
-    """Return a sign's values as `read_sign` does, but no capacities that are all equal.
-
-    These prove nothing: kernels that know nothing of the cores, and those for x86 since 6.16,
-    report 1024 for every CPU.
-    """
-    values = read_sign(view.tree, sign, view.online)
-    return {} if sign == CAPACITY and len(set(values.values())) == 1 else values
+def by_ranks(view: NodeView) -> Finding:
+    """Tell kinds by steps in base frequency, CPPC performance, maximum frequency and capacity."""
+    family = view.amd_family
+    if family is not None and family < FIRST_HYBRID_AMD_FAMILY:
+        return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
+    signs = {sign: values for sign in _SIGNS if (values := _telling_values(view, sign))}
+    if not signs:
+        return Finding(says="no frequency or performance values tell CPUs apart")
+    if not view.vendor:
+        return _by_first_value(view, signs)
+    return _by_agreement(view, signs)
 
 
 def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
@@ -54,40 +82,102 @@ def ranked_kinds(view: NodeView, groups: dict[str, tuple[int, ...]]) -> Finding:
     less than groups do. Kinds get the three names in the order of rank; while there are more ranks
     than names, the closest two become one kind.
     """
-    for sign in RANKING_SIGNS:
-        if values := telling_values(view, sign):
+    for sign in _RANKING_SIGNS:
+        if values := _telling_values(view, sign):
             break
     else:
         return Finding(
             note=f"CPUs differ ({'; '.join(groups)}) but nothing tells which are the faster, and "
             "they are treated as one kind; name them with --kinds"
         )
-    labels = list(groups)
-    best = {i: max(values[cpu] for cpu in groups[label]) for i, label in enumerate(labels)}
-    tiers = clusters(best)
+    best = {label: max(values[cpu] for cpu in cpus) for label, cpus in groups.items()}
+    tiers = _clusters(best)
     merged = ""
     while len(tiers) > len(KIND_ORDER):
-        _merge_closest(tiers, best)
+        gaps = [best[lower[0]] / best[upper[-1]] for upper, lower in pairwise(tiers)]
+        closest = gaps.index(max(gaps))
+        tiers[closest] += tiers.pop(closest + 1)
         merged = "; of more than three ranks the closest are taken together"
     kinds = []
     for name, tier in zip(KIND_ORDER, tiers, strict=False):
-        cpus = tuple(sorted(cpu for i in tier for cpu in groups[labels[i]]))
-        what = "; ".join(labels[i] for i in tier)
-        rank = f"{sign} {value_range(values[cpu] for cpu in cpus)}"
-        kinds.append(CoreKind(name, cpus, f"{what}; {rank}{merged}"))
+        cpus = tuple(sorted(cpu for label in tier for cpu in groups[label]))
+        rank = f"{sign} {_range_of(values[cpu] for cpu in cpus)}"
+        kinds.append(CoreKind(name, cpus, f"{'; '.join(tier)}; {rank}{merged}"))
     return Finding(tuple(kinds))
 
 
-def ranked_by(view: NodeView, sign: str, values: dict[int, int]) -> Finding:
-    """Return kinds by the steps in the values of one sign."""
+def _telling_values(view: NodeView, sign: str) -> dict[int, int]:
+    """Return a sign's values as `read_sign` does, but no capacities that are all equal.
+
+    These prove nothing: kernels that know nothing of the cores, and those for x86 since 6.16,
+    report 1024 for every CPU.
+    """
+    values = read_sign(view.tree, sign, view.online)
+    return {} if sign == CAPACITY and len(set(values.values())) == 1 else values
+
+
+def _by_first_value(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
+    sign = next((sign for sign in _RANKING_SIGNS if sign in signs), _BASE_FREQ)
+    values = signs[sign]
+    steps = _clusters(values)
+    if len(steps) == 1:
+        return Finding(says=_alike({sign: values}))
     groups = {}
-    for step in clusters(values):
-        of = value_range(values[cpu] for cpu in step)
+    for step in steps:
+        of = _range_of(values[cpu] for cpu in step)
         groups[f"CPUs {format_cpulist(step)}: {sign} {of}"] = tuple(sorted(step))
     return ranked_kinds(view, groups)
 
 
-def _merge_closest(tiers: list[list[int]], best: dict[int, int]) -> None:
-    gaps = [best[lower[0]] / best[upper[-1]] for upper, lower in pairwise(tiers)]
-    closest = gaps.index(max(gaps))
-    tiers[closest] += tiers.pop(closest + 1)
+def _by_agreement(view: NodeView, signs: dict[str, dict[int, int]]) -> Finding:
+    """Take as P-cores the CPUs that two signs put above a step."""
+    votes: dict[tuple[int, ...], list[str]] = {}
+    for sign, values in signs.items():
+        steps = _clusters(values)
+        if len(steps) > 1:
+            votes.setdefault(tuple(sorted(steps[0])), []).append(sign)
+    agreed = [(fast, by) for fast, by in votes.items() if len(by) >= 2]
+    if not votes:
+        return Finding(says=_alike(signs))
+    if len(agreed) != 1:
+        disputed = ", ".join(sign for by in votes.values() for sign in by)
+        return Finding(says=f"steps of more than 10 % in {disputed}, but no two signs agree on one")
+    fast, by = agreed[0]
+    slow = tuple(cpu for cpu in view.online if cpu not in fast)
+    kind = CoreKind("P", fast, _higher(fast, signs, by, "above all others"))
+    evidence = _higher(slow, signs, by, "below the P-cores'")
+    if view.amd_family is not None:
+        return Finding((kind, CoreKind("E", slow, evidence)))
+    return Finding((kind, *atom_kinds(view, slow, evidence)))
+
+
+def _higher(
+    cpus: tuple[int, ...], signs: dict[str, dict[int, int]], by: list[str], where: str
+) -> str:
+    ranges = (f"{sign} {_range_of(signs[sign][cpu] for cpu in cpus)}" for sign in by)
+    return f"CPUs {format_cpulist(cpus)}: {', '.join(ranges)}, more than 10 % {where}"
+
+
+def _alike(signs: dict[str, dict[int, int]]) -> str:
+    ranges = ", ".join(f"{sign} {_range_of(values.values())}" for sign, values in signs.items())
+    return f"no step of more than 10 % in {ranges}"
+
+
+def _clusters(values: Mapping[_Key, int]) -> list[list[_Key]]:
+    """Return the keys of `values` in clusters, largest values first.
+
+    A new cluster starts where the next smaller value is more than the tolerance below: 1024, 1017,
+    997 are one, 731 and 718 another.
+    """
+    found: list[list[_Key]] = []
+    for key in sorted(values, key=values.__getitem__, reverse=True):
+        if not found or values[key] < (1 - _TOLERANCE) * values[found[-1][-1]]:
+            found.append([])
+        found[-1].append(key)
+    return found
+
+
+def _range_of(values: Iterable[int]) -> str:
+    """Return `1024`, or `718 to 731`."""
+    ordered = sorted(set(values))
+    return f"{ordered[0]}" if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
