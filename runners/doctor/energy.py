@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from runners.doctor.capability import AskedNode, Capability
 from runners.doctor.perf import no_perf
+from runners.measure.energy.figures import DOMAINS
 from runners.measure.energy.perf import GRANT as PERF_GRANT
 from runners.measure.energy.perf import find_power_pmu
-from runners.measure.energy.powercap_zones import DOMAINS, GRANT, find_zones
+from runners.measure.energy.powercap import GRANT, find_zones
 from runners.measure.energy.source import try_perf
 
 POWERCAP, PERF = "energy:powercap", "energy:perf"

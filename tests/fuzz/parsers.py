@@ -38,7 +38,7 @@ from runners.host.tree import Tree, Unavailable
 from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
 from runners.measure.energy.perf import read_joules
-from runners.measure.energy.powercap_zones import find_zones
+from runners.measure.energy.powercap import find_zones
 from runners.measure.perf.c2c_lines import contended_lines
 from runners.measure.perf.c2c_samples import NotUnderstoodError, lines_of, read_samples
 from runners.measure.perf.events import parse_perf_version

@@ -12,9 +12,9 @@ from typing import Any
 
 from base.reading import Reading
 from runners.host.tree import Unavailable
-from runners.measure.energy.powercap_zones import DOMAINS
 from runners.node.power_limits import LONG_TERM, limits_by_domain
 
+DOMAINS = ("package", "core", "uncore", "dram", "psys")
 FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
 PACKAGE = FIELDS["package"]
 # The limiter keeps the average just below PL1: from this share of PL1 on, it is taken to be active.

@@ -1,4 +1,7 @@
-"""Energy around a run from the powercap counters, corrected where they wrap around.
+"""Energy around a run from the node's RAPL counters in /sys/class/powercap.
+
+Layout: Linux Documentation/power/powercap/powercap.rst. A zone is identified by its file `name`;
+its number has no meaning. Some zones repeat others and are not added up.
 
 A counter is 32 bits wide in hardware: it wraps after 65 kJ on most AMD parts and 262 kJ on most
 Intel ones, which is minutes at full load. It counts the gross energy of whole packages, idle cores
@@ -7,22 +10,35 @@ and other processes included.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from base.reading import Reading
-from runners.host.tree import Unavailable
-from runners.measure.energy.figures import domain_fields
-from runners.measure.energy.powercap_zones import Zone, Zones
+from runners.host.tree import Tree, Unavailable
+from runners.measure.energy.figures import DOMAINS, domain_fields
+from runners.node.cpuinfo import first_block
+from runners.node.power_limits import POWERCAP
 
 # Twice the long-term power limit of the hottest packages on sale (500 W).
 MAX_POWER_W = 1000.0
 # The smallest range seen, AMD's; for zones whose own range is unknown.
 SMALLEST_RANGE_UJ = 65_532_610_987
-
 # A read interrupts a core of the package: four times as often as needed is often enough.
 _SAMPLES_PER_RANGE = 4
+
+_SUB_DOMAINS = ("core", "uncore", "dram")
+
+# energy_uj is 0400 since Linux 5.10 (CVE-2020-8694). The class lists the zones of both levels.
+GRANT = f"chmod a+r {POWERCAP}/intel-rapl:*/energy_uj"
+
+_AMD = ("AuthenticAMD", "HygonGenuine")
+_MMIO = "intel-rapl-mmio"
+_ZONE = re.compile(r"(intel-rapl(?:-mmio)?):\d+(?::\d+)?", re.ASCII)
+_PACKAGE = re.compile(r"package-(?P<package>\d+)(?:-die-(?P<die>\d+))?", re.ASCII)
+_PSYS = re.compile(r"psys(?:-\d+)?", re.ASCII)
 
 
 @dataclass
@@ -130,3 +146,174 @@ class PowercapMeter:
 
 def _wrap_s(zone: Zone) -> float:
     return (zone.range_uj or SMALLEST_RANGE_UJ) / 1e6 / MAX_POWER_W
+
+
+@dataclass(frozen=True)
+class Zone:
+    """One energy counter: its directory, the domain it counts, where it wraps (microjoules).
+
+    `range_uj` is None when the range is 0 or cannot be read.
+    """
+
+    path: str
+    domain: str
+    range_uj: int | None
+
+
+@dataclass(frozen=True)
+class Zones:
+    """The zones to add up, none of which repeats another; a reason for each domain without one."""
+
+    tree: Tree
+    chosen: tuple[Zone, ...] = ()
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+    def read_uj(self, zone: Zone) -> int | Unavailable:
+        """Return a zone's counter in microjoules, or why it cannot be read and the remedy."""
+        return _number(self.tree, f"{zone.path}/energy_uj")
+
+    def problems(self) -> dict[str, str]:
+        """Return the reason of each domain that cannot be read now."""
+        found = dict(self.unavailable)
+        for zone in self.chosen:
+            value = self.read_uj(zone)
+            if isinstance(value, Unavailable):
+                found.setdefault(zone.domain, value.reason)
+        return found
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A zone's key (its directory's name), its path, and what its file `name` holds."""
+
+    key: str
+    path: str
+    name: str
+
+    @property
+    def mmio(self) -> bool:
+        return self.key.startswith(_MMIO)
+
+    @property
+    def parent(self) -> str | None:
+        return self.key.rpartition(":")[0] if self.key.count(":") == 2 else None
+
+
+def find_zones(root: Path) -> Zones:
+    """Return the energy counters of the node whose files are under `root`; never raises.
+
+    Zones that repeat others are left out: `intel-rapl-mmio` (the same silicon through other
+    registers) where `intel-rapl` has the package, and `package-0-die-1` on CPUs that are not
+    Intel's, where each die shows its socket's counter; Intel's dies have counters of their own.
+    AMD's `core` zone is left out too: it is the energy of one core (MSR C001_029A is per core).
+    A zone whose name cannot be read, or is none of the kernel's (rapl_domain_names in
+    drivers/powercap/intel_rapl_common.c), would be missing in a sum, so there is no sum.
+    """
+    tree = Tree(root)
+    paths = _zone_paths(tree)
+    if isinstance(paths, Unavailable):
+        return Zones(tree, (), dict.fromkeys(DOMAINS, paths.reason))
+    named, unreadable = _read_names(tree, paths)
+    chosen, unavailable = _choose(named, unreadable, first_block(tree).get("vendor_id", ""))
+    zones = (Zone(zone.path, domain, _range_uj(tree, zone)) for zone, domain in chosen)
+    return Zones(tree, tuple(zones), unavailable)
+
+
+def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
+    """Return the zones' directories by key; a recorded tree may nest sub-zones in their parents."""
+    names = tree.names(POWERCAP)
+    if isinstance(names, Unavailable):
+        usual = ": no energy counters (usual in virtual machines)" if names.missing else ""
+        return Unavailable(f"{names.reason}{usual}")
+    found = {name: f"{POWERCAP}/{name}" for name in names if _ZONE.fullmatch(name)}
+    if not found:
+        return Unavailable(f"{POWERCAP} has no RAPL zones; as root: modprobe intel_rapl_msr")
+    for path in list(found.values()):
+        inner = tree.names(path)
+        for name in () if isinstance(inner, Unavailable) else inner:
+            if _ZONE.fullmatch(name):
+                found.setdefault(name, f"{path}/{name}")
+    return dict(sorted(found.items()))
+
+
+def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dict[str, str]]:
+    """Return the zones with a valid name, and by key the reasons of the others."""
+    named: list[_Named] = []
+    unreadable: dict[str, str] = {}
+    for key, path in paths.items():
+        name = tree.text(f"{path}/name")
+        if isinstance(name, Unavailable):
+            unreadable[key] = name.reason
+        elif not _is_domain(name):
+            unreadable[key] = f"{path}/name holds no RAPL domain's name"
+        else:
+            named.append(_Named(key, path, name))
+    if any(not zone.mmio for zone in named):
+        unreadable = {key: why for key, why in unreadable.items() if not key.startswith(_MMIO)}
+    return named, unreadable
+
+
+def _is_domain(name: str) -> bool:
+    return bool(name in _SUB_DOMAINS or _PACKAGE.fullmatch(name) or _PSYS.fullmatch(name))
+
+
+def _choose(
+    named: Sequence[_Named], unreadable: Mapping[str, str], vendor: str
+) -> tuple[list[tuple[_Named, str]], dict[str, str]]:
+    """Return the zones to use with their domains, and a reason for every domain without one."""
+    tops = _top_zones([zone for zone in named if not zone.parent], vendor)
+    unavailable: dict[str, str] = {}
+    for key, why in unreadable.items():
+        unavailable |= dict.fromkeys(_SUB_DOMAINS if key.count(":") == 2 else DOMAINS, why)
+    chosen: list[tuple[_Named, str]] = []
+    for zone in named:
+        domain = tops.get(zone.key) or _sub_domain(zone, tops)
+        if domain == "core" and vendor in _AMD:
+            unavailable["core"] = f"{zone.path}: AMD's counter is of one core, not of all"
+        elif domain and domain not in unavailable:
+            chosen.append((zone, domain))
+    for domain in DOMAINS:
+        if all(of != domain for _, of in chosen):
+            unavailable.setdefault(domain, f"no {domain} energy counter on this node")
+    return chosen, unavailable
+
+
+def _top_zones(zones: Iterable[_Named], vendor: str) -> dict[str, str]:
+    """Return the domains of the top zones to use, by key."""
+    used: dict[str, str] = {}
+    seen: set[str] = set()
+    for zone in sorted(zones, key=lambda zone: (zone.mmio, _die(zone), zone.key)):
+        package = _PACKAGE.fullmatch(zone.name)
+        if package:
+            per_die = package["die"] is not None and vendor == "GenuineIntel"
+            what, domain = zone.name if per_die else f"package-{package['package']}", "package"
+        elif _PSYS.fullmatch(zone.name):
+            what, domain = zone.name, "psys"
+        else:
+            continue
+        if what not in seen:
+            seen.add(what)
+            used[zone.key] = domain
+    return used
+
+
+def _die(zone: _Named) -> int:
+    match = _PACKAGE.fullmatch(zone.name)
+    return int(match["die"] or 0) if match else 0
+
+
+def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
+    within = tops.get(zone.parent or "")
+    return zone.name if within == "package" and zone.name in _SUB_DOMAINS else None
+
+
+def _range_uj(tree: Tree, zone: _Named) -> int | None:
+    found = _number(tree, f"{zone.path}/max_energy_range_uj")
+    return None if isinstance(found, Unavailable) else found or None
+
+
+def _number(tree: Tree, path: str) -> int | Unavailable:
+    found = tree.natural(path)
+    if isinstance(found, Unavailable) and found.reason.startswith("no permission"):
+        return Unavailable(f"{found.reason}; as root: {GRANT}")
+    return found

@@ -12,8 +12,7 @@ from base.reading import Reading
 from configs.study import Baseline
 from runners.host.tree import Unavailable
 from runners.measure.energy.idle import Baselines, how_many
-from runners.measure.energy.powercap import PowercapMeter
-from runners.measure.energy.powercap_zones import find_zones
+from runners.measure.energy.powercap import PowercapMeter, find_zones
 from runners.measure.energy.source import EnergySource, no_energy
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,

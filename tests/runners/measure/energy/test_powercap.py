@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.reading import Reading
-from runners.measure.energy.powercap import PowercapMeter
-from runners.measure.energy.powercap_zones import find_zones
+from runners.measure.energy.powercap import PowercapMeter, find_zones
 from tests.ordinary_user import open_folder, ordinary_user
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from runners.measure.energy.powercap_zones import DOMAINS, Zones, find_zones
+from runners.measure.energy.figures import DOMAINS
+from runners.measure.energy.powercap import Zones, find_zones
 from tests.runners.powercap_trees import (
     AMD_RANGE_UJ,
     DIES,
