@@ -1,1 +1,1 @@
-"""Floor 4: the command line. One module a command, no logic."""
+"""Floor 4: the command line. A module for each group of commands, no logic."""

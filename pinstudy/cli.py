@@ -15,14 +15,14 @@ from typing import NamedTuple
 import click
 
 from base.errors import StudyError, UserError
-from base.text import printable
+from base.text import printable, unknown_word
 from base.version import VERSION
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import drop_privileges, give_up_root
 
 
 class _Command(NamedTuple):
-    """A command: its module below `pinstudy.commands`, and its line in `pinstudy --help`."""
+    """A command: its module of `pinstudy.commands`, and its line in `pinstudy --help`."""
 
     module: str
     line: str
@@ -36,66 +36,60 @@ class _Command(NamedTuple):
 
 COMMANDS = {
     "topology": _Command(
-        "node.topology",
+        "node",
         "Show this node's core kinds, cores and caches, and the evidence for them.",
         uses_node=True,
     ),
     "plan": _Command(
-        "study.plan", "Show what a study would run here, without running anything.", uses_node=True
+        "study", "Show what a study would run here, without running anything.", uses_node=True
     ),
-    "run": _Command("study.run", "Run a study, or continue it.", uses_node=True, measures=True),
+    "run": _Command("study", "Run a study, or continue it.", uses_node=True, measures=True),
     "advise": _Command(
-        "study.advise",
+        "advise",
         "Find how a program of your own is run best on this node.",
         uses_node=True,
         measures=True,
     ),
-    "submit": _Command(
-        "batch.submit", "Submit a study to a batch system, or what is missing of it."
-    ),
-    "status": _Command("batch.status", "Show how a submitted study stands."),
-    "cancel": _Command("batch.cancel", "End the jobs of a submitted study."),
-    "tables": _Command("results.tables", "Print and write the tables of results."),
-    "figures": _Command("results.figures", "Draw the figures of results."),
-    "report": _Command(
-        "results.report", "Write the report of results: one file to read in a browser."
-    ),
+    "submit": _Command("batch", "Submit a study to a batch system, or what is missing of it."),
+    "status": _Command("batch", "Show how a submitted study stands."),
+    "cancel": _Command("batch", "End the jobs of a submitted study."),
+    "tables": _Command("results", "Print and write the tables of results."),
+    "figures": _Command("results", "Draw the figures of results."),
+    "report": _Command("results", "Write the report of results: one file to read in a browser."),
     "verdict": _Command(
-        "results.verdict", "Say which mappings are better, worse or equivalent, and what to do."
+        "results", "Say which mappings are better, worse or equivalent, and what to do."
     ),
     "compare": _Command(
-        "results.compare", "Put two results side by side, and say where their conclusions agree."
+        "results", "Put two results side by side, and say where their conclusions agree."
     ),
-    "import": _Command("results.import_", "Import results that were measured without pinstudy."),
-    "tune": _Command(
-        "node.tune", "Put this node into a quiet state for measuring.", uses_node=True
-    ),
+    "import": _Command("results", "Import results that were measured without pinstudy."),
+    "tune": _Command("node", "Put this node into a quiet state for measuring.", uses_node=True),
     "restore": _Command(
-        "node.restore", "Put back the settings that a study or `tune` has changed.", uses_node=True
+        "node", "Put back the settings that a study or `tune` has changed.", uses_node=True
     ),
-    "apps": _Command("study.apps", "List the programs that can be studied."),
+    "apps": _Command("study", "List the programs that can be studied."),
     "latency": _Command(
-        "node.latency",
+        "latency",
         "Measure and draw the latency between CPUs, and say which belong together.",
         uses_node=True,
         measures=True,
     ),
     "mappings": _Command(
-        "study.mappings", "List the mappings and what they mean on this node.", uses_node=True
+        "study", "List the mappings and what they mean on this node.", uses_node=True
     ),
     "doctor": _Command(
-        "node.doctor",
+        "node",
         "Tell what can be measured here, what cannot, why, and what grants it.",
         uses_node=True,
     ),
     "worker": _Command(
-        "batch.worker",
+        "batch",
         "Make the runs of one worker of a submission; what its job starts.",
         measures=True,
         runs_in_job=True,
     ),
     "snapshot": _Command(
-        "node.snapshot", "Pack what --sysroot reads of this node into one file.", uses_node=True
+        "node", "Pack what --sysroot reads of this node into one file.", uses_node=True
     ),
 }
 
@@ -116,7 +110,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"pinstudy.commands.{COMMANDS[cmd_name].module}")
-        command = module.command
+        command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command
 
@@ -125,8 +119,6 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Report an unknown command with the nearest known one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from base.text import unknown_word
-
             raise click.UsageError(unknown_word("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 

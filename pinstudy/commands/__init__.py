@@ -1,1 +1,1 @@
-"""The commands: each module has a click command named `command`."""
+"""The commands: `pinstudy COMMAND` is the function COMMAND_command of its module."""

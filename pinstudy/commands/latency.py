@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
 from pinstudy.output import print_json, say, terminal_width, without_library, wrap
@@ -64,7 +65,7 @@ _LIBRARIES = "numpy, pandas, scipy and matplotlib"
 @RESULTS
 @INTO
 @node_options
-def command(
+def latency_command(
     which: str | None,
     cpus: str | None,
     method: str,
@@ -83,7 +84,6 @@ def command(
     Heat map, clusters, the best partner of each CPU and ready OMP_PLACES go to
     results/latency/<node>/, or to --into.
     """
-    from base.errors import StudyError, UserError
     from configs.schema.values import share_option
     from pinstudy.progress import PairProgress
     from runners.host.orphans import end_orphans

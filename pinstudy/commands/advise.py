@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from base.errors import StudyError, UserError
 from pinstudy.options import KINDS, MARGIN, RESULTS, SITE, SYSROOT
 from pinstudy.output import print_columns, print_json, say, wrap
 
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
     envvar="PINSTUDY_REPORT",
     help="Write verdict and report at the end, or the advice only (also: $PINSTUDY_REPORT).",
 )
-def command(
+def advise_command(
     program: tuple[str, ...],
     objective: str | None,
     metric: str | None,
@@ -109,7 +110,6 @@ def command(
     pinstudy, until one is reliably better or none is. {threads} in an argument stands for the
     thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
     """
-    from base.errors import StudyError, UserError
     from configs.library import load_site
     from pinstudy.study_run import show_advice
     from runners.advise.prepare import make_search

@@ -1,18 +1,24 @@
-"""`pinstudy submit`: give a study, or what is missing of it, to a batch system."""
+"""The commands of submitted studies, and what their jobs start."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pinstudy.options import KINDS, RESULTS, SITE
-from pinstudy.output import say
+from base.errors import StudyError, UserError
+from base.text import as_typed, plural
+from base.units import duration
+from pinstudy.options import JSON, KINDS, RESULTS, SITE
+from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
     from configs.study import Study
+    from runners.batch.status import SubmissionStatus
+    from runners.batch.submission import Submission
     from runners.batch.submit import Preparation
 
 _NAMES = "n1,n2"
@@ -49,7 +55,7 @@ _NAMES = "n1,n2"
     help="A node of the site as a recorded file tree, to tell the expected time.",
 )
 @click.option("--allow-emulation", is_flag=True, help="Engine vm: run guests without KVM too.")
-def command(
+def submit_command(
     study: str,
     site: str | None,
     kinds: str | None,
@@ -70,7 +76,6 @@ def command(
     STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
     the jobs is kept in results/<study>/submissions/.
     """
-    from base.errors import UserError
     from configs.library import load_study, read_site
     from configs.schema.values import time_option
     from runners.batch.spread import Wanted
@@ -119,10 +124,11 @@ def command(
             ),
         )
     )
-    _show(prepared, sysroot)
     if not prepared.workers:
         say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
-    elif not dry_run:
+        return
+    _show_preparation(prepared, sysroot)
+    if not dry_run:
         submission = prepared.submit(say)
         say(f"written: {submission.folder}")
         of = shlex.join([asked_study.name, *_results(results)])
@@ -131,7 +137,6 @@ def command(
 
 def _names(option: str, text: str | None) -> tuple[str, ...] | None:
     """Return the names that an option lists; raises UserError where a script cannot hold one."""
-    from base.errors import UserError
     from configs.site import is_script_word
 
     if text is None:
@@ -142,17 +147,13 @@ def _names(option: str, text: str | None) -> tuple[str, ...] | None:
     return names
 
 
-def _show(prepared: Preparation, sysroot: Path | None) -> None:
+def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the first script, the other nodes, and the jobs, node-hours and expected time."""
-    from base.text import plural
-    from base.units import duration
     from configs.study import PER_NODE
     from runners.batch.spread import describe_spread
 
     study, chain = prepared.asked.study, prepared.asked.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
-    if not prepared.workers:
-        return
     say(prepared.first_script())
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
         others = ", ".join(worker.target for worker in prepared.workers[1:])
@@ -168,7 +169,6 @@ def _show(prepared: Preparation, sysroot: Path | None) -> None:
 
 def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     """Return the expected time of a worker, and the --chain that it needs if its jobs are short."""
-    from base.units import duration
     from configs.study import SPLIT
     from runners.batch.worker import usable_s
     from runners.study.machine import open_machine
@@ -211,3 +211,154 @@ def _from_anywhere(name_or_path: str) -> str:
 
 def _results(results: Path) -> tuple[str, ...]:
     return () if results == Path("results") else ("--results", str(results.absolute()))
+
+
+@click.command("status")
+@click.argument("study", required=False)
+@RESULTS
+@click.option(
+    "--all", "everything", is_flag=True, help="Show all submissions, not the newest only."
+)
+@JSON
+def status_command(study: str | None, results: Path, everything: bool, as_json: bool) -> None:
+    """Show the jobs of STUDY, its runs that are done, failed and left, and the time that is left.
+
+    Without STUDY those of every study that was submitted.
+
+    What the batch system says of a job is advice; which runs were made is read from the records.
+    """
+    from runners.batch.status import states_of, status_of
+    from runners.batch.systems.interface import LIVE
+
+    shown = []
+    for name in [study] if study else _submitted_studies(results):
+        *earlier, newest = _submissions_named(name, results)
+        for submission in (*earlier, newest):
+            states = states_of(submission)
+            # An earlier submission is shown as well while its jobs may still make runs.
+            live = any(state.state in LIVE for state in states)
+            if everything or live or submission is newest:
+                shown.append(status_of(submission, states))
+    if as_json:
+        print_json([status.as_json() for status in shown])
+        return
+    for status in shown:
+        _show_status(status)
+
+
+def _show_status(status: SubmissionStatus) -> None:
+    from runners.batch.status import describe_jobs
+
+    submission = status.submission
+    say(
+        f"submission {submission.number} of study {submission.name} at {submission.site} "
+        f"({submission.system}, {submission.how}), {submission.submitted_at}"
+    )
+    rows = [("worker", "node", "done", "failed", "left", "time left", "state")]
+    for worker in status.workers:
+        node = worker.attempt.node_id if worker.attempt else worker.worker.target
+        left = "?" if worker.left is None else str(worker.left)
+        time_left = "" if worker.left == 0 else duration(worker.left_s)
+        rows.append(
+            (
+                str(worker.worker.number),
+                node,
+                str(worker.done),
+                str(worker.failed),
+                left,
+                time_left,
+                describe_jobs(worker),
+            )
+        )
+    print_columns(rows)
+    for line in status.refused():
+        say(f"refused on {line}")
+    if late := status.late():
+        say(f"{plural(late, 'record')} of workers that a newer one had replaced are kept aside")
+    _show_what_next(status)
+
+
+def _show_what_next(status: SubmissionStatus) -> None:
+
+    if status.live:
+        say(f"expected time until all is done: {duration(status.left_s)}")
+    elif any(worker.left != 0 for worker in status.workers):
+        say(f"not complete; `{status.submission.submit_again}` submits what is missing")
+    for folder in status.made:
+        complete = not status.live and all(worker.left == 0 for worker in status.workers)
+        what = "complete" if complete else "incomplete so far"
+        say(f"{what}: `pinstudy report {as_typed(folder)}`")
+
+
+@click.command("cancel")
+@click.argument("study")
+@RESULTS
+def cancel_command(study: str, results: Path) -> None:
+    """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
+    from runners.batch.status import end_jobs
+
+    problems = []
+    for submission in _submissions_named(study, results):
+        ended, problem = end_jobs(submission)
+        if problem:
+            problems.append(f"submission {submission.number}: {problem}")
+        elif ended:
+            say(f"submission {submission.number}: ended {', '.join(ended)}")
+    if problems:
+        raise StudyError("; ".join(problems))
+    say("no job of it is at work; `pinstudy submit` continues the study")
+
+
+@click.command("worker")
+@click.option(
+    "--submission",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The submission's folder.",
+)
+@click.option("--worker", "number", type=int, required=True, metavar="N", help="Which worker.")
+def worker_command(submission: Path, number: int) -> None:
+    """Make the runs of worker N of a submission, on this node.
+
+    Exit status: 0 when all its runs are made, 3 when all are except those of cases that this node
+    cannot run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
+    mistake.
+    """
+    from pinstudy.progress import TerminalProgress
+    from pinstudy.study_run import announce
+    from runners.batch.worker import WorkerSession
+
+    session = WorkerSession(submission, number)
+    announce(session.session)
+    with TerminalProgress(session.session.summary) as progress:
+        status, said = session.run(progress)
+    say(f"pinstudy: {said}", err=True)
+    sys.exit(status)
+
+
+def _submitted_studies(results: Path) -> list[str]:
+    """Return the names of the studies that were submitted, sorted; raises UserError without any."""
+    from runners.batch.submission import FILE, FOLDER
+
+    found = sorted({path.parents[2].name for path in results.glob(f"*/{FOLDER}/*/{FILE}")})
+    if not found:
+        raise UserError(f"nothing was submitted to {results}; `pinstudy submit STUDY` does it")
+    return found
+
+
+def _submissions_named(study: str, results: Path) -> list[Submission]:
+    """Return the submissions of a study, given by its name or file, oldest first.
+
+    The study's file need not exist any more. Raises UserError when there are none.
+    """
+    from runners.batch.submission import submissions_of
+
+    name = Path(study).stem if study.endswith((".yaml", ".yml")) else Path(study).name
+    found = submissions_of(results / name)
+    if not found:
+        raise UserError(
+            f"study {name} has no submissions in {results}; make one with `pinstudy submit`, or "
+            "name its results with --results"
+        )
+    return found

@@ -1,1 +1,0 @@
-"""Commands of submitted studies, and what their jobs start."""

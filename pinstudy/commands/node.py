@@ -1,0 +1,250 @@
+"""The commands about the node in front of you: what it is, what it can, and its settings."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from base.errors import StudyError, UserError
+from base.files import write_atomically
+from base.text import as_typed, plural
+from pinstudy.options import JSON, SYSROOT, node_options
+from pinstudy.output import print_columns, print_json, say, wrap
+
+if TYPE_CHECKING:
+    from runners.doctor.capability import Capability
+    from runners.settings.tune import Change
+
+
+@click.command("topology")
+@node_options
+def topology_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """Show this node's core kinds, cores and caches, and the evidence for them."""
+    from runners.node.node import open_node
+    from runners.node.topology import topology_json
+
+    topology = open_node(sysroot, kinds).topology
+    shown = topology_json(topology)
+    if as_json:
+        print_json(shown)
+        return
+    say("Core kinds")
+    print_columns(
+        (kind["name"], f"CPUs {kind['cpus']}", kind["evidence"]) for kind in shown["kinds"]
+    )
+    say("Cores (CPUs of one core together)")
+    for kind in topology.kinds:
+        cores = [core for core in shown["cores"] if core["kind"] == kind.name]
+        say(wrap(" ".join(core["cpus"] for core in cores), f"  {kind.name}: "))
+    say("Caches")
+    print_columns(cache_rows(shown["caches"]))
+    say("NUMA nodes")
+    print_columns((str(numa["node"]), f"CPUs {numa['cpus']}") for numa in shown["numa"])
+    for note in topology.notes:
+        say(wrap(note, "Note: "))
+
+
+def cache_rows(caches: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return level, size and the groups of CPUs that share such a cache, one row a size."""
+    groups: dict[tuple[int, int | None], list[str]] = {}
+    for cache in caches:
+        groups.setdefault((cache["level"], cache["size_bytes"]), []).append(cache["cpus"])
+    # Caches of unknown size come last.
+    in_order = sorted(groups.items(), key=lambda item: (item[0][0], item[0][1] or math.inf))
+    return [
+        (
+            f"L{level}",
+            "size unknown" if size is None else f"{size // 1024} KiB",
+            " ".join(dict.fromkeys(cpus)),
+        )
+        for (level, size), cpus in in_order
+    ]
+
+
+@click.command("doctor")
+@node_options
+def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """Tell what can be measured here, what cannot, why, and what grants it.
+
+    One line a capability, worst first; below it the command that grants it, and the one that makes
+    it last over a reboot.
+
+    The exit status is 1 when something that measuring needs is missing or limited. Turbo,
+    temperatures, throttle counters, numactl, likwid-pin, lstopo, batch systems and virtual machines
+    are optional: they never make it 1, nor does what could not be tried on a recorded tree.
+    """
+    from runners.doctor.capability import worst_first
+    from runners.doctor.report import EVERY_NAME, probe
+    from runners.node.node import open_node
+
+    node = open_node(sysroot, kinds)
+    found = worst_first(probe(node, node.tree.live, EVERY_NAME))
+    hindered = [capability.name for capability in found if capability.hinders]
+    if as_json:
+        print_json([capability.fields() for capability in found])
+    else:
+        _show_capabilities(found)
+        say(_summary(hindered))
+    if hindered:
+        raise SystemExit(1)
+
+
+def _show_capabilities(found: list[Capability]) -> None:
+    width = max(len(capability.name) for capability in found)
+    for capability in found:
+        start = f"{capability.state:<7}  {capability.name:<{width}}  "
+        optional = "optional: " if capability.optional and capability.state != "ok" else ""
+        say(wrap(optional + capability.reason, start))
+        # Not wrapped: a command is copied and pasted.
+        for label, text in (("grant: ", capability.grant), ("to last: ", capability.lasting)):
+            if text:
+                say(" " * len(start) + label + text)
+
+
+def _summary(hindered: list[str]) -> str:
+    if not hindered:
+        return "Everything that measuring needs is here."
+    return wrap(", ".join(hindered), "Measuring is worse for: ")
+
+
+@click.command("snapshot")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.tar.gz")
+@click.option("--with-names", is_flag=True, help="Pack the host's name as well.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@SYSROOT
+def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
+    """Pack what --sysroot reads of this node, to plan elsewhere or to report a mistake.
+
+    The file has the kernel's files about CPUs, counters, frequencies, energy and sensors. It has
+    no serial numbers and no identifiers of the machine, and no host's name unless asked for. What
+    could not be read is in its snapshot.json, with the reason.
+    """
+    from runners.node.snapshot import FOLDER, SUFFIX, take_snapshot
+
+    stem = file.name.removesuffix(SUFFIX)
+    if stem in ("", file.name):
+        raise UserError(f"{file} does not end in {SUFFIX}; give a name such as node{SUFFIX}")
+    if file.exists() and not force:
+        raise UserError(f"{file} is there; give another name, or --force to replace it")
+    taken = take_snapshot(sysroot, with_names)
+    write_atomically(file, taken.data)
+    unread = f", {len(taken.unavailable)} could not be read" if taken.unavailable else ""
+    say(wrap(f"{taken.files} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
+    folder = as_typed(stem)
+    say("To plan for this node elsewhere:")
+    say(f"  mkdir -p {folder} && tar -xzf {as_typed(file)} -C {folder}")
+    say(f"  pinstudy plan quick --sysroot {as_typed(f'{stem}/{FOLDER}')}")
+
+
+@click.command("tune")
+@SYSROOT
+@click.option(
+    "--governor",
+    metavar="NAME",
+    help="The governor of all CPUs: by default performance, where offered; `keep` leaves it.",
+)
+@click.option("--turbo", type=click.Choice(["on", "off"]), help="Switch turbo; else left alone.")
+@click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
+@JSON
+def tune_command(
+    sysroot: Path, governor: str | None, turbo: str | None, dry_run: bool, as_json: bool
+) -> None:
+    """Put this node into a quiet state for measuring; `pinstudy restore` undoes it.
+
+    Sets the governor performance, and switches off what interrupts programs or moves their memory:
+    the NMI watchdog, automatic NUMA balancing, automatic task groups. What was in force is saved on
+    the disk first. A study still sets the governors of its cases. Daemons that would interfere are
+    named, with the command that stops them.
+
+    Exit status 1 when something could not be put in force.
+    """
+    from runners.host.daemons import find_daemons, stop_commands
+    from runners.host.tree import Tree
+    from runners.settings.tune import changes_of, tune
+
+    changes = changes_of(Tree(sysroot), governor, turbo)
+    if not dry_run:
+        changes = tune(sysroot, changes, os.environ)
+    if as_json:
+        print_json([change.__dict__ for change in changes])
+    else:
+        _show_changes(changes, dry_run)
+        daemons = find_daemons(Tree(sysroot))
+        if isinstance(daemons, list) and daemons:
+            say(
+                f"{', '.join(daemons)} may change settings or move interrupts meanwhile; stop with "
+                f"`{stop_commands(daemons)}`"
+            )
+    if any(change.problem for change in changes):
+        raise StudyError("not everything could be put in force; the lines above say why")
+
+
+def _show_changes(changes: Sequence[Change], dry_run: bool) -> None:
+    if not changes:
+        say("nothing to change: the node is as it is recommended for measuring")
+        return
+    done = "would be" if dry_run else "is now"
+    # A governor has a file for each policy; equal changes are printed once.
+    same: dict[tuple[str, str], list[str]] = {}
+    for change in changes:
+        name = change.path.rpartition("/")[2]
+        text = change.problem or f"was {change.was}, {done} {change.wanted}: {change.why}"
+        same.setdefault((name, text), []).append(change.path)
+    print_columns(
+        (name if len(paths) == 1 else f"{name} ({len(paths)} policies)", text)
+        for (name, text), paths in same.items()
+    )
+    if not dry_run and any(not change.problem for change in changes):
+        say("undo it with `pinstudy restore`")
+
+
+@click.command("restore")
+@SYSROOT
+@click.option(
+    "--forget",
+    is_flag=True,
+    help="Give up what cannot be put back, such as the governor of a CPU that is gone.",
+)
+def restore_command(sysroot: Path, forget: bool) -> None:
+    """Put back governors, frequency limits, turbo and kernel settings as they were.
+
+    First what a study that was killed has left, then what `pinstudy tune` has changed. Every
+    setting is read back; exit status 1 when one could not be verified. Its journal then stays.
+    """
+    from runners.host.lock import NodeLock
+    from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
+    from runners.settings.recovery import others_leftovers, restore, told_problems, told_reboot
+
+    folder = state_folder(sysroot, os.environ)
+    failed = False
+    with NodeLock(sysroot):
+        both = [open_journal(sysroot, purpose, os.environ) for purpose in (STUDY, TUNE)]
+        journals = [journal for journal in both if journal.exists()]
+        for journal in journals:
+            done = restore(sysroot, journal)
+            if done is None:
+                continue
+            if done.rebooted:
+                say(told_reboot(done.entry))
+            elif not done.problems:
+                count = plural(len(done.entry.settings), "setting")
+                say(f"put back and read back: {count}, changed by {done.entry.told}")
+            elif forget:
+                for problem in done.problems.values():
+                    say(f"given up: {problem}")
+                journal.remove()
+            else:
+                failed = True
+                say(told_problems(journal, done.entry, done.problems), err=True)
+    if lines := others_leftovers(sysroot, folder):
+        failed = True
+        say("\n".join(lines), err=True)
+    elif not journals:
+        say(f"nothing to put back (no journal in {folder})")
+    if failed:
+        raise StudyError("not every setting is as it was; the lines above say which")

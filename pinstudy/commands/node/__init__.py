@@ -1,1 +1,0 @@
-"""Commands about the node in front of you."""

@@ -1,0 +1,267 @@
+"""The commands that read results, and those that import them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from base.errors import UserError
+from base.text import as_typed, plural, unknown_word
+from pinstudy.options import INTO, JSON, MARGIN, STYLE, find_results
+from pinstudy.output import print_json, say, terminal_width
+
+
+@click.command("tables")
+@click.argument("results", callback=find_results)
+@STYLE
+@click.option(
+    "--layout",
+    type=click.Choice(["full", "published"]),
+    default="full",
+    show_default=True,
+    help="Their columns: ours, or those of the published tables. CSV and JSON have every number.",
+)
+@JSON
+@click.option("--no-files", is_flag=True, help="Print only; leave tables.md, .csv and .tex alone.")
+def tables_command(
+    results: str,
+    style: str,
+    layout: Literal["full", "published"],
+    as_json: bool,
+    no_files: bool,
+) -> None:
+    """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
+
+    RESULTS is a folder such as results/quick/mynode, or published:galante-2025, whose tables are
+    only printed.
+    """
+    from analysis.sources import PUBLISHED, sources_below
+    from analysis.tables import make_tables, render, write_tables
+
+    rows = []
+    for source in sources_below(results):
+        tables = make_tables(source, layout)
+        rows += [row for table in tables for row in table.exact]
+        if not as_json:
+            say(render(tables, style))
+        if not no_files and not source.startswith(PUBLISHED):
+            for path in write_tables(tables, Path(source)):
+                say(f"written: {path}", err=True)
+    if as_json:
+        print_json(rows)
+
+
+def chosen_formats(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """Return the formats of a list such as `svg,pdf`; raises UserError for an unknown one."""
+    from analysis.figures.drawing import FORMATS
+
+    if value is None:
+        return FORMATS
+    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
+    for name in names:
+        if name not in FORMATS:
+            raise UserError(f"--format: {unknown_word('format', name, FORMATS)}")
+    if not names:
+        raise UserError(f"--format: names no format; expected some of {', '.join(FORMATS)}")
+    return names
+
+
+@click.command("figures")
+@click.argument("results", callback=find_results)
+@INTO
+@click.option(
+    "--format",
+    "formats",
+    metavar="svg,pdf,png",
+    callback=chosen_formats,
+    help="Some of these, joined by commas; without it, all.",
+)
+def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
+    """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
+
+    A figure of something that was not measured is not drawn; a line says so.
+    """
+    from analysis.figures.gallery import write_figures
+    from analysis.sources import folders_for
+
+    for source, folder in folders_for(results, into):
+        for line in write_figures(source, folder, formats):
+            say(line)
+
+
+@click.command("report")
+@click.argument("results", callback=find_results)
+@INTO
+def report_command(results: str, into: Path | None) -> None:
+    """Write report.html of RESULTS: a folder such as results/quick/mynode, or published:NAME.
+
+    The file needs no network and no other file.
+    """
+    from analysis.report.page import write_report
+    from analysis.sources import folders_for
+
+    for source, folder in folders_for(results, into):
+        say(f"written: {write_report(source, folder)}")
+
+
+@click.command("verdict")
+@click.argument("results", callback=find_results)
+@MARGIN
+@click.option(
+    "--baseline",
+    metavar="MAPPING",
+    help="Compare with this mapping; without it, with the one that leaves threads to the OS.",
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["text", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How it is printed.",
+)
+@JSON
+@click.option("--no-files", is_flag=True, help="Print only; leave verdict.md alone.")
+def verdict_command(
+    results: str, margin: str, baseline: str | None, style: str, as_json: bool, no_files: bool
+) -> None:
+    """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
+
+    RESULTS is a folder such as results/quick/mynode, or published:galante-2025. The answer is also
+    written to verdict.md beside the records.
+    """
+    from analysis.find import find
+    from analysis.outcome import VERDICT_FILE
+    from analysis.sources import open_results, sources_below
+    from analysis.verdict.text import as_data, as_markdown, as_text
+    from analysis.written import again, write_file
+    from configs.schema.values import share_option
+
+    share = share_option("--margin", margin)
+    answers = []
+    for source in sources_below(results):
+        opened = open_results(source)
+        findings = find(opened, share, baseline)
+        if as_json:
+            answers.append({"results": opened.name} | as_data(findings))
+        else:
+            say(as_text(findings, terminal_width()) if style == "text" else as_markdown(findings))
+        if opened.folder is not None and not no_files:
+            advice = again(f"pinstudy verdict {as_typed(source)}")
+            path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
+            say(f"written: {path}", err=True)
+    if as_json:
+        print_json(answers)
+
+
+@click.command("compare")
+@click.argument("a", callback=find_results)
+@click.argument("b", required=False, callback=find_results)
+@MARGIN
+@click.option(
+    "--as-governor",
+    metavar="GOVERNOR",
+    help="Take rows that do not tell their governor for rows under this one.",
+)
+@STYLE
+@JSON
+def compare_command(
+    a: str, b: str | None, margin: str, as_governor: str | None, style: str, as_json: bool
+) -> None:
+    """Put the results A and B side by side, as ratios to each one's own baseline.
+
+    Each is a folder such as results/paper/mynode, or published:galante-2025: another machine,
+    another kernel, before and after. Without B, the programs of one algorithm that A has, such as
+    LULESH and pinstudy's own Lulesh.
+    """
+    from analysis.compare import compare, compare_programs
+    from analysis.compare_tables import compare_tables, conclusions
+    from analysis.find import find
+    from analysis.sources import open_results
+    from analysis.tables import render
+    from configs.schema.values import share_option
+
+    share, results = share_option("--margin", margin), open_results(a)
+    if b is None:
+        both = compare_programs(results, find(results, share))
+    else:
+        both = compare(results, open_results(b), share, as_governor)
+    if both is None:
+        raise UserError(f"{a} has no two programs of one algorithm; name a second folder")
+    tables = compare_tables(both)
+    if as_json:
+        print_json(
+            {
+                "a": both.name_a,
+                "b": both.name_b,
+                "conclusions": conclusions(both),
+                "only_a": both.only_a,
+                "only_b": both.only_b,
+                "rows": [row for table in tables for row in table.exact],
+            }
+        )
+    else:
+        say(render(tables, style))
+
+
+_IMPORT_INTO = click.option(
+    "--into",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The results folder that they become; more can be added to it later.",
+)
+
+
+@click.group("import")
+def import_command() -> None:
+    """Import results that were measured without pinstudy."""
+
+
+@import_command.command("perf")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_IMPORT_INTO
+@click.option("--app", help="The program.")
+@click.option("--threads", type=click.IntRange(min=1), help="Its threads.")
+@click.option("--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours.")
+@click.option("--variant", help="Its build, such as libgomp.")
+@click.option("--size", help="Its problem size.")
+@click.option("--governor", help="The governor that was in force.")
+@click.option("--schedule", help="OMP_SCHEDULE.")
+@click.option("--wait-policy", help="OMP_WAIT_POLICY.")
+@click.option(
+    "--pattern",
+    metavar="PATTERN",
+    help="How the files are named, such as "
+    "'{app}_{threads}_{mapping}_{governor}_{repetition}.txt'.",
+)
+@click.option("--repeats", type=click.IntRange(min=2), help="N of -r N, where logs do not tell it.")
+@click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
+@click.option("--node", default="imported", show_default=True, help="The node they are from.")
+def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> None:
+    """Import logs of perf stat: text, -x or -j, single runs or -r.
+
+    The logs do not tell what was run where: say it for all files, or let the files' names tell it.
+    """
+    from analysis.imports.perf import import_logs
+
+    imported = import_logs(files, into, options)
+    many = imported.averages
+    what = plural(many, "average") if many else plural(imported.runs, "run")
+    of = plural(imported.cases, "case")
+    say(f"{into}: {what} of {of}; see `pinstudy tables {as_typed(into)}`", err=True)
+
+
+@import_command.command("summaries")
+@click.argument("file", type=click.Path(path_type=Path))
+@_IMPORT_INTO
+def summaries(file: Path, into: Path) -> None:
+    """Import means and deviations from a CSV file (docs/import.md lists its columns)."""
+    from analysis.imports.summary_file import import_summaries
+
+    cases = import_summaries(file, into)
+    say(f"{into}: {plural(cases, 'case')}; see `pinstudy tables {as_typed(into)}`", err=True)

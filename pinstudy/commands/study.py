@@ -1,0 +1,213 @@
+"""The commands that plan and make a study, and list what one can name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from base.errors import UserError
+from base.text import as_typed
+from base.units import duration
+from pinstudy.options import JSON, KINDS, RESULTS, SITE, SYSROOT, node_options
+from pinstudy.output import print_columns, print_json, say, wrap
+
+
+@click.command("plan")
+@click.argument("study")
+@node_options
+@RESULTS
+@SITE
+def plan_command(
+    study: str,
+    sysroot: Path,
+    kinds: str | None,
+    as_json: bool,
+    results: Path,
+    site: str | None,
+) -> None:
+    """Show what STUDY would run: the exact command line and environment of each case.
+
+    STUDY is the name of a study of configs/studies, or the path of a study file. Nothing is run
+    and nothing is written.
+    """
+    from configs.library import load_site, load_study
+    from runners.study.crash_notice import describe_crashes
+    from runners.study.machine import open_machine, results_folder
+
+    machine = open_machine(sysroot, kinds, load_site(site) if site else None)
+    asked = load_study(study)
+    summary = machine.summary(asked, results)
+    if machine.live:
+        records = results_folder(results, asked, machine.node) / "records"
+        for line in describe_crashes(records, machine.node, summary):
+            say(f"pinstudy: {line}", err=True)
+    if as_json:
+        print_json(summary.as_json())
+        return
+    for table in summary.tables():
+        say(f"{table['title']}")
+        for row in table["rows"]:
+            _print_row(row)
+    for line in [*summary.summary(), *machine.outlook(summary.plan)]:
+        say(line)
+
+
+def _print_row(row: dict[str, Any]) -> None:
+
+    start = f"  #{row['number']:<3}{_guest(row)}{row['mapping']} {row['governor']}"
+    if row["reason"]:
+        say(wrap(f"left out: {row['reason']}", f"{start}  "))
+        return
+    about = duration(row["estimate_s"])
+    say(f"{start}  CPUs {row['cpus']}  about {about} a run")
+    say(f"      {row['shell_line']}")
+
+
+def _guest(row: dict[str, Any]) -> str:
+    """Return the CPUs of a row's guest; empty for a row without a guest."""
+    if "vcpu_mapping" not in row:
+        return ""
+    cpus = f" on CPUs {row['vcpu_cpus']}" if row["vcpu_cpus"] else ""
+    return f"{row['vm_cpus']} vCPUs {row['vcpu_mapping']}{cpus}; in the guest: "
+
+
+@click.command("run")
+@click.argument("study")
+@SYSROOT
+@KINDS
+@RESULTS
+@SITE
+@click.option(
+    "--repetitions",
+    type=int,
+    metavar="N",
+    help="Run each case so often instead of as STUDY says; more continue what was made.",
+)
+@click.option("--fresh", is_flag=True, help="Start anew; earlier results are kept beside it.")
+@click.option(
+    "--allow-emulation",
+    is_flag=True,
+    help="Engine vm: run guests without KVM too; their times are not this node's.",
+)
+@click.option(
+    "--report/--no-report",
+    default=True,
+    envvar="PINSTUDY_REPORT",
+    help="Write verdict and report at the end, or the tables only (also: $PINSTUDY_REPORT).",
+)
+def run_command(
+    study: str,
+    sysroot: Path,
+    kinds: str | None,
+    results: Path,
+    site: str | None,
+    repetitions: int | None,
+    fresh: bool,
+    allow_emulation: bool,
+    report: bool,
+) -> None:
+    """Run STUDY, or continue it where it was stopped.
+
+    STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables,
+    verdict, report and the node's facts go to results/<study>/<node>/.
+    """
+    from configs.library import load_site, load_study
+    from pinstudy.study_run import make_runs, show_outcome
+    from runners.study.machine import open_machine
+    from runners.study.session import Session
+    from runners.study.summary import precision_lines
+
+    asked = load_study(study, repetitions)
+    if asked.spread:
+        it = as_typed(study)
+        raise UserError(
+            f"study {asked.name} is for a batch system (engine: batch): `pinstudy submit {it}` "
+            f"submits it, and `pinstudy status {it}` shows it"
+        )
+    machine = open_machine(sysroot, kinds, load_site(site) if site else None)
+    session = Session.begin(machine, asked, results, fresh, allow_emulation)
+    make_runs(session)
+    for line in precision_lines(session.summary.plan, session.summary.history):
+        say(line)
+    show_outcome(session.folder, report)
+    session.raise_if_failed()
+
+
+@click.command("apps")
+@JSON
+def apps_command(as_json: bool) -> None:
+    """List the programs that can be studied: their variants, sizes, and whether they are built."""
+    from configs.library import list_apps
+    from runners.host.software import find_program
+
+    apps = list_apps()
+    found = {
+        variant.program: find_program(variant.program)
+        for app in apps
+        for variant in app.variants.values()
+    }
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": app.name,
+                    "title": app.title,
+                    "variants": {
+                        name: {"program": str(found[v.program] or ""), "runtime": v.runtime}
+                        for name, v in app.variants.items()
+                    },
+                    "sizes": {name: list(size.arguments) for name, size in app.sizes.items()},
+                    "metrics": {metric.name: metric.unit for metric in app.metrics},
+                }
+                for app in apps
+            ]
+        )
+        return
+    for app in apps:
+        say(f"{app.name}: {app.title}")
+        print_columns(
+            (f"variant {name}", v.runtime, str(found[v.program] or f"not found: {v.program}"))
+            for name, v in app.variants.items()
+        )
+        print_columns(
+            (f"size {name}", " ".join(size.arguments)) for name, size in app.sizes.items()
+        )
+    say("A program is added by one YAML file; see docs/apps.md.")
+
+
+@click.command("mappings")
+@node_options
+def mappings_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """List the mappings, with the CPUs that they select on this node."""
+    from configs.library import list_mappings
+    from runners.node.node import open_node
+    from runners.plan.selection import describe
+
+    topology = open_node(sysroot, kinds).topology
+    rows = [(mapping, *describe(mapping, topology)) for mapping in list_mappings()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": mapping.name,
+                    "selection": mapping.selection,
+                    "binding": mapping.binding,
+                    "mechanism": mapping.mechanism,
+                    "cpus": cpus,
+                    "reason": reason,
+                }
+                for mapping, cpus, reason in rows
+            ]
+        )
+        return
+    print_columns(
+        (
+            mapping.name,
+            mapping.binding,
+            f"CPUs {cpus}" if cpus else "-",
+            reason or mapping.summary,
+        )
+        for mapping, cpus, reason in rows
+    )
