@@ -23,11 +23,11 @@ from runners.settings.setting import (
     EPP,
     GOVERNOR,
     Setting,
+    by_command,
     put_in_force,
     read_scaling,
     unwritable_file,
 )
-from runners.settings.site_command import SiteCommand
 
 # Slurm sets it in every job step that was started with --cpu-freq (srun(1)).
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
@@ -140,20 +140,23 @@ class Governors:
         if isinstance(self._before, Unavailable) or not needed:
             return False
         wanted, freed = self._wanted(governor, needed)
-        wanted = self._in_use(wanted, needed)
-        texts = {setting.path: self._tree.text(setting.path) for setting in wanted}
-        return all(texts[setting.path] == setting.value for setting in wanted) and not any(
-            self._tree.text(path) == PERFORMANCE for path in freed
-        )
+        settled = all(self._tree.text(setting.path) == setting.value for setting in wanted)
+        return settled and not any(self._tree.text(path) == PERFORMANCE for path in freed)
 
     def _wanted(self, governor: str, needed: Sequence[str]) -> tuple[list[Setting], list[str]]:
-        """Return the governors and EPPs of a case, and the EPP files to free of `performance`."""
+        """Return the governors and EPPs of a case, and the EPP files to free of `performance`.
+
+        Offline policies that the case does not need are left alone.
+        """
         before = self._before if isinstance(self._before, tuple) else ()
         values = {setting.path: setting.value for setting in before}
+        present = set(policy_directories(self._tree).values()).union(needed)
         wanted: list[Setting] = []
         freed: list[str] = []
         for path, value in values.items():
             folder, _, name = path.rpartition("/")
+            if folder not in present:
+                continue
             switched = governor != CURRENT_GOVERNOR and folder in needed
             if name == GOVERNOR:
                 wanted.append(Setting(path, governor if switched else value))
@@ -165,16 +168,9 @@ class Governors:
                     freed.append(path)
         return wanted, freed
 
-    def _in_use(self, settings: Sequence[Setting], needed: Sequence[str]) -> list[Setting]:
-        """Return the settings without those of offline policies that are not needed."""
-        present = set(policy_directories(self._tree).values()).union(needed)
-        return [setting for setting in settings if setting.path.rpartition("/")[0] in present]
-
     def _switch(self, governor: str, needed: Sequence[str]) -> str | None:
         wanted, freed = self._wanted(governor, needed)
-        wanted = self._in_use(wanted, needed)
-        command = SiteCommand(self._tree, self._rule.set) if self._rule.set else None
-        problems = put_in_force(self._tree, wanted, command)
+        problems = put_in_force(self._tree, wanted, by_command(self._tree, self._rule.set))
         if problems:
             return f"the governor {governor} could not be set: {next(iter(problems.values()))}"
         return self._free_epp(governor, freed)

@@ -27,8 +27,7 @@ from runners.settings.journal import (
     open_journal,
     predates_boot,
 )
-from runners.settings.setting import put_in_force
-from runners.settings.site_command import SiteCommand
+from runners.settings.setting import by_command, put_in_force
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MAX_SHOWN = 3
@@ -62,9 +61,7 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         if predates_boot(tree, entry):
             journal.remove()
             return Restored(entry, rebooted=True)
-        command = (
-            SiteCommand(tree, entry.restore_command, entry.user) if entry.restore_command else None
-        )
+        command = by_command(tree, entry.restore_command, entry.user)
         problems = put_in_force(tree, entry.settings, command)
         if not problems:
             journal.remove()

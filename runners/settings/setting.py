@@ -7,10 +7,16 @@ which drivers reset or refuse depending on the governor, then the frequency limi
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from base.command import run
+from base.cpulist import format_cpulist
+from base.errors import UserError
+from runners.host.privileges import starting_as
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, POLICIES, policy_directories
 
@@ -25,6 +31,8 @@ AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 _OTHER_FILES = frozenset((*_TURBO_FILES, NMI_WATCHDOG, NUMA_BALANCING, AUTOGROUP))
 # A limit may need its counterpart first, and a driver may reset an EPP late.
 _PASSES = 3
+# A site's command calls a daemon or sudo; one that takes longer hangs, or waits for a password.
+COMMAND_LIMIT_S = 60.0
 
 _POLICY_FILE = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/({'|'.join(POLICY_FILES)})", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
@@ -145,3 +153,42 @@ def _offline_reason(setting: Setting) -> str:
     policy = setting.path.split("/")[-2]
     cpu = f"{CPUS}/cpu{policy.removeprefix('policy')}"
     return f"the CPUs of {policy} are offline (`echo 1 > {cpu}/online`)"
+
+
+def by_command(
+    tree: Tree, arguments: Sequence[str], user: int | None = None
+) -> GovernorSetter | None:
+    """Return how a site's own command sets governors; None where `arguments` name no command.
+
+    The command runs once per governor, which replaces `{governor}` in its arguments, and its CPUs
+    `{cpus}`. `user` is the id of the user who runs it, by default that of this process.
+    """
+    if not arguments:
+        return None
+    uid = os.geteuid() if user is None else user
+
+    def set_governors(settings: Sequence[Setting]) -> dict[str, Unavailable]:
+        failed: dict[str, Unavailable] = {}
+        directories = policy_directories(tree)
+        for governor in dict.fromkeys(setting.value for setting in settings):
+            paths = [setting.path for setting in settings if setting.value == governor]
+            folders = {path.rpartition("/")[0] for path in paths}
+            cpus = format_cpulist(sorted(cpu for cpu, of in directories.items() if of in folders))
+            command = [
+                argument.replace("{governor}", governor).replace("{cpus}", cpus)
+                for argument in arguments
+            ]
+            if problem := _command_problem(command, uid):
+                failed |= dict.fromkeys(paths, Unavailable(problem))
+        return failed
+
+    return set_governors
+
+
+def _command_problem(command: Sequence[str], uid: int) -> str | None:
+    try:
+        with starting_as(uid) as rights:
+            done = run(command, COMMAND_LIMIT_S, **rights)
+    except UserError as error:
+        return f"`{shlex.join(command)}` cannot be started: {error}"
+    return done.error if done.failed else None
