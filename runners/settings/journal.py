@@ -7,28 +7,23 @@ that wrote it is gone, and `tune`, which stays in force until `pinstudy restore`
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import sync_folder
+from base.files import sync_folder, write_whole
 from base.json_files import structured
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
 from runners.host.tree import BOOT_ID, Tree, Unavailable
-from runners.settings.root_files import (
-    UnsafeError,
-    check_roots_folder,
-    closed_to_others,
-    read_own,
-    write_synced,
-)
 from runners.settings.setting import Setting
 
 SCHEMA = 1
@@ -38,6 +33,7 @@ SYSTEM_FOLDER = Path("/var/lib/pinstudy")
 # 4096 CPUs with five settings of some 100 bytes each.
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_ARGUMENTS = 100
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -141,40 +137,21 @@ class Journal:
 
     def write(self, entry: Entry) -> None:
         """Put the entry on the disk, whole or not at all; raises StudyError when that fails."""
-        data = {
-            "schema": SCHEMA,
-            "boot_id": entry.boot_id,
-            "pid": entry.pid,
-            "started_at": entry.started_at,
-            "command": list(entry.command),
-            "restore_command": list(entry.restore_command),
-            "user": entry.user,
-            "settings": [[setting.path, setting.value] for setting in entry.settings],
-        }
+        settings = [[setting.path, setting.value] for setting in entry.settings]
+        data = {"schema": SCHEMA} | vars(entry) | {"settings": settings}
         try:
-            with self._rights(), closed_to_others():
-                self._replace(json.dumps(data, indent=1).encode())
-        except (OSError, UnsafeError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
+            with self._rights(), _closed_to_others():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                if self._of_root:
+                    _check_roots_folder(self.path.parent)
+                write_whole(self.path, json.dumps(data, indent=1).encode())
+                # Once more: here a folder that cannot be synced is an error.
+                sync_folder(self.path.parent)
+        except OSError as error:
             raise StudyError(
-                f"{self.path}: the settings in force cannot be saved ({why}), so none is changed; "
-                f"name a writable folder of your own in ${STATE_VARIABLE}"
+                f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
+                f"is changed; name a writable folder of your own in ${STATE_VARIABLE}"
             ) from None
-
-    def _replace(self, data: bytes) -> None:
-        folder = self.path.parent
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        if self._of_root:
-            check_roots_folder(folder)
-        temporary = folder / f".{self.path.name}.{os.getpid()}"
-        try:
-            write_synced(temporary, data)
-            temporary.replace(self.path)
-            sync_folder(folder)
-        except OSError:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
 
     def read(self) -> Entry | None:
         """Return the entry, or None when there is no journal.
@@ -184,15 +161,13 @@ class Journal:
         """
         try:
             with self._rights():
-                raw, owner = read_own(self.path, _MAX_BYTES)
+                raw, owner = _read_own(self.path)
                 if self._of_root:
-                    check_roots_folder(self.path.parent)
+                    _check_roots_folder(self.path.parent)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._refused(error.strerror or str(error)) from None
-        except UnsafeError as error:
-            raise self._refused(str(error)) from None
         try:
             return _parse(raw, owner)
         except ValueError as error:
@@ -254,3 +229,51 @@ def _settings(value: object) -> tuple[Setting, ...]:
             raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
         found.append(setting)
     return tuple(found)
+
+
+@contextmanager
+def _closed_to_others() -> Iterator[None]:
+    """Let nobody else write the files that the block makes, and everybody read them.
+
+    The umask is replaced: even with root's 077 other users have to find root's journal, which says
+    why the node is not as it was.
+    """
+    before = os.umask(_BY_OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _check_roots_folder(folder: Path) -> None:
+    """Raise OSError when anybody but root could rename a folder or the files in it.
+
+    Raises it also when the folder, or one above it, cannot be read.
+    """
+    folder = folder.resolve()
+    # In a container with its own user namespace, `/` may belong to another user than 0.
+    trusted = {0, Path("/").stat().st_uid}
+    for path in (folder, *folder.parents):
+        found = path.stat()
+        if found.st_uid not in trusted:
+            raise PermissionError(errno.EPERM, f"{path} is not root's")
+        # In a sticky folder such as /tmp nobody else can rename root's files.
+        sticky = found.st_mode & stat.S_ISVTX and path != folder
+        if found.st_mode & _BY_OTHERS and not sticky:
+            raise PermissionError(errno.EPERM, f"others may write {path}")
+
+
+def _read_own(path: Path) -> tuple[bytes, int]:
+    """Return at most _MAX_BYTES + 1 bytes of this user's or root's file, and its owner's uid.
+
+    No link is followed, and opening does not block. Raises OSError when the file cannot be read,
+    belongs to somebody else, or others may write it.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid not in (0, os.geteuid()):
+            raise PermissionError(errno.EPERM, "it is not a file of this user")
+        if found.st_mode & _BY_OTHERS:
+            raise PermissionError(errno.EPERM, "others may write it")
+        return stream.read(_MAX_BYTES + 1), found.st_uid

@@ -100,17 +100,20 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
         journal.read()
 
 
-def test_a_link_that_waits_under_the_temporary_name_is_not_written_through(tmp_path: Path) -> None:
+def test_a_link_that_waits_under_the_temporary_name_is_not_written_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     precious = tmp_path / "precious"
     precious.write_text("precious")
     (tmp_path / "state").mkdir()
-    trap = tmp_path / "state" / f".{STUDY}.json.{os.getpid()}"
-    trap.hardlink_to(precious)
+    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
+    trap = tmp_path / "state" / f".{STUDY}.json.guessed"
+    for set_trap in (trap.hardlink_to, trap.symlink_to):
+        set_trap(precious)
+        with pytest.raises(StudyError, match="none is changed"):
+            written(tmp_path)
+        assert precious.read_text() == "precious"
     assert written(tmp_path).read() is not None
-    assert precious.read_text() == "precious"
-    trap.symlink_to(precious)
-    assert written(tmp_path).read() is not None
-    assert precious.read_text() == "precious"
 
 
 @pytest.mark.parametrize(
