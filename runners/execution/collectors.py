@@ -16,9 +16,8 @@ from runners.execution.execute import Harness, Observation
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.surroundings import Surroundings, read_load
-from runners.measure.conditions.temperature import TemperatureMeter
+from runners.measure.conditions.temperature import Gate, TemperatureMeter
 from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy

@@ -22,7 +22,7 @@ from runners.execution.placement import ThreadTrace
 from runners.execution.printed import Printed
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
-from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
 from runners.measure.perf.stat import CommandBuilder, PerfProcess
 from runners.plan.command_line import Launch

@@ -57,13 +57,12 @@ class Meters:
 class BeforeAfterMeter(ABC, Generic[State]):
     """Keeps the states before and after a run; one meter serves many runs."""
 
-    def __init__(self, nothing: State) -> None:
-        """`nothing` stands for a state that was not read."""
-        self._nothing = self._before = self._after = nothing
+    _before: State
+    _after: State
 
     def start(self) -> None:
         """Read the state before a run."""
-        self._before, self._after = self._read(), self._nothing
+        self._before = self._read()
 
     def sample(self) -> None:
         """Do nothing: these counters do not wrap around within a run."""

@@ -11,8 +11,8 @@ from base.errors import UserError
 from base.text import shown
 from configs.repetitions import Precision, Race
 from configs.study import Study
-from runners.measure.conditions.cooldown import recorded_reference_c
-from runners.node.differences import what_changed
+from runners.measure.conditions.temperature import recorded_reference_c
+from runners.node.kept_nodes import what_changed
 from runners.plan.estimate import OVERHEAD_S
 from runners.plan.order import RunKey
 from runners.race.state import RaceRun

@@ -17,8 +17,8 @@ from base.units import duration, utc_now
 from runners.execution.engine import Engine
 from runners.execution.execute import execute_unless_shutting_down
 from runners.execution.witness import LaunchError
-from runners.measure.conditions.cooldown import Gate
 from runners.measure.conditions.suspend import ClockWatch
+from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.idle import Baselines
 from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch

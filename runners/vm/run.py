@@ -11,7 +11,7 @@ from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
 from runners.execution.placement import Proof
 from runners.host.processes import CpuTime, read_cpu_time
-from runners.measure.conditions.overhead import CostClock, HarnessCost
+from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meters
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case

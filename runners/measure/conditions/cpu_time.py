@@ -1,17 +1,23 @@
-"""How long CPUs were busy during a run, and how much of that the program did not cause.
+"""CPU time during a run that the program did not use: how much, by which processes, by pinstudy.
 
-The source is /proc/stat (proc_stat(5)). Its times are counted in clock ticks, 10 ms on all common
-kernels, and most kernels sample them: whatever runs when the timer fires gets the whole tick.
+All is read before and after the run, outside its window. The times in /proc/stat (proc_stat(5)) are
+counted in clock ticks, 10 ms on all common kernels, and most kernels sample them: whatever runs
+when the timer fires gets the whole tick.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import resource
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
+from base.cpulist import format_cpulist
 from base.reading import Reading
-from runners.host.processes import tick_s
+from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Tree, Unavailable
 from runners.measure.meter import BeforeAfterMeter
 
@@ -29,6 +35,8 @@ _CPU = re.compile(
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 # User and system time of a CPU are each rounded down to a tick.
 _ROUNDINGS = 2
+# How many of the other processes a record names.
+MAX_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,6 @@ class BusyMeter(BeforeAfterMeter[str | Unavailable]):
     """Reads the CPUs' times before and after a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree) -> None:
-        super().__init__(Unavailable("not measured"))
         self._tree = tree
 
     def reading(self, cpus: Iterable[int], own_s: float | None) -> Reading:
@@ -65,11 +72,12 @@ class BusyMeter(BeforeAfterMeter[str | Unavailable]):
         """
         if own_s is None:
             return _unknown("the program's own CPU time is not known")
-        for text in (self._before, self._after):
-            if isinstance(text, Unavailable):
-                return _unknown(text.reason)
-        assert isinstance(self._before, str) and isinstance(self._after, str)
-        return foreign_time(parse_stat(self._before), parse_stat(self._after), cpus, own_s)
+        before, after = self._before, self._after
+        if isinstance(before, Unavailable):
+            return _unknown(before.reason)
+        if isinstance(after, Unavailable):
+            return _unknown(after.reason)
+        return foreign_time(parse_stat(before), parse_stat(after), cpus, own_s)
 
     def _read(self) -> str | Unavailable:
         return self._tree.content(PATH, LIMIT)
@@ -103,3 +111,104 @@ def foreign_time(
 
 def _unknown(reason: str) -> Reading:
     return Reading({}, {"foreign_cpu_s": reason, "steal_s": reason})
+
+
+class ForeignTasksMeter(BeforeAfterMeter["dict[int, str] | Unavailable"]):
+    """Reads the CPU time of all processes before and after a run; one meter serves many runs."""
+
+    def __init__(self, tree: Tree, own_pid: int | None = None) -> None:
+        """Leave out process `own_pid` (this one by default) and its descendants."""
+        self._tree = tree
+        self._own_pid = os.getpid() if own_pid is None else own_pid
+
+    def reading(self, cpus: Collection[int]) -> Reading:
+        """Return `foreign_tasks`: up to five processes, most CPU time first.
+
+        Each is `{"command", "cpu_s"}`: the name, cut to 15 characters by the kernel, and the CPU
+        seconds it used. A process counts when one of its threads last ran on one of `cpus`; its
+        time includes what it used on other CPUs. One that started and ended during the run is not
+        seen, but `foreign_cpu_s` includes its time.
+        """
+        before, after = self._before, self._after
+        if isinstance(before, Unavailable):
+            return Reading({}, {"foreign_tasks": before.reason})
+        if isinstance(after, Unavailable):
+            return Reading({}, {"foreign_tasks": after.reason})
+        on_cpus = (
+            {"command": task.command, "cpu_s": ticks * tick_s()}
+            for task, ticks in self._busiest(before, after)
+            if self._was_on(task, cpus)
+        )
+        return Reading({"foreign_tasks": list(islice(on_cpus, MAX_SHOWN))})
+
+    def _read(self) -> dict[int, str] | Unavailable:
+        return read_stats(self._tree)
+
+    def _busiest(
+        self, before: Mapping[int, str], after: Mapping[int, str]
+    ) -> list[tuple[Task, int]]:
+        """Return the foreign processes that used CPU time, with their clock ticks."""
+        used = []
+        for pid, text in after.items():
+            earlier = before.get(pid, "")
+            task = parse_task(text) if text != earlier else None
+            if task is None or self._own_pid in _ancestry(task, after):
+                continue
+            past = parse_task(earlier)
+            ticks = task.cpu_ticks - (past.cpu_ticks if past and past.key == task.key else 0)
+            if ticks > 0:
+                used.append((task, ticks))
+        return sorted(used, key=lambda item: (-item[1], item[0].pid))
+
+    def _was_on(self, task: Task, cpus: Collection[int]) -> bool:
+        threads = read_threads(self._tree, task.pid) or [task]
+        return any(thread.cpu in cpus for thread in threads)
+
+
+def _ancestry(task: Task, stats: Mapping[int, str]) -> Iterator[int]:
+    """Yield the numbers of a process and its ancestors; ends where garbage forms a loop."""
+    seen: set[int] = set()
+    present: Task | None = task
+    while present is not None and present.pid not in seen:
+        seen.add(present.pid)
+        yield present.pid
+        present = parse_task(stats.get(present.parent, ""))
+
+
+@dataclass(frozen=True)
+class HarnessCost:
+    """What pinstudy itself used while a program ran, and the CPUs that its threads could use.
+
+    CPU seconds and context switches are of all threads, from getrusage(2). perf and
+    pinstudy-witness are processes of their own, asleep from the program's start to its end.
+    """
+
+    cpu_s: float
+    context_switches: int
+    cpus: tuple[int, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the record's field `harness`."""
+        return {
+            "cpu_s": self.cpu_s,
+            "context_switches": self.context_switches,
+            "cpus": format_cpulist(self.cpus),
+        }
+
+
+class CostClock:
+    """Counts from its creation to `stop`."""
+
+    def __init__(self, cpus: tuple[int, ...]) -> None:
+        self._cpus = cpus
+        self._before = resource.getrusage(resource.RUSAGE_SELF)
+
+    def stop(self) -> HarnessCost:
+        """Return what pinstudy has used since the clock was created."""
+        now, before = resource.getrusage(resource.RUSAGE_SELF), self._before
+        return HarnessCost(
+            # getrusage(2) counts microseconds.
+            cpu_s=round(now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime, 6),
+            context_switches=now.ru_nvcsw + now.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
+            cpus=self._cpus,
+        )

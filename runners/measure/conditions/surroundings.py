@@ -11,12 +11,9 @@ from typing import Any
 from base.reading import Reading
 from runners.host.daemons import daemon_warning, find_daemons
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.cpu_quota import QuotaMeter
-from runners.measure.conditions.cpu_time import BusyMeter
-from runners.measure.conditions.other_tasks import ForeignTasksMeter
-from runners.measure.conditions.overhead import HarnessCost
+from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
-from runners.measure.conditions.throttling import ThrottleMeter
+from runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
 from runners.measure.energy.figures import power_limit_note
 from runners.measure.meter import Meters
 from runners.node.node import Node
@@ -31,6 +28,9 @@ _LOAD = re.compile(r"([0-9]{1,9}\.[0-9]{1,4}) ")
 class Surroundings:
     """One meter of all these conditions; the CPUs' times are read nearest to the program."""
 
+    _load: float | Unavailable
+    _limits: list[dict[str, Any]] | Unavailable
+
     def __init__(self, node: Node) -> None:
         """Find the sensors, and the daemons that are running."""
         tree = Tree(node.root)
@@ -38,8 +38,6 @@ class Surroundings:
         self._cores = node.topology.cores
         self.thermometer = Thermometer(tree, node.topology)
         self._daemons = find_daemons(tree)
-        self._load: float | Unavailable = Unavailable("not measured")
-        self._limits: list[dict[str, Any]] | Unavailable = Unavailable("not measured")
         # Meters whose reading does not depend on the run's CPUs; add new ones here.
         self._plain = (
             TemperatureMeter(self.thermometer),

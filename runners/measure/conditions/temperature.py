@@ -1,20 +1,30 @@
-"""Temperatures of a node's packages, from the kernel's sensors, before and after a run.
+"""Temperatures of a node's packages, before and after a run, and waiting until they are cool.
 
 A read may interrupt a CPU of the package (coretemp and x86_pkg_temp read a model-specific register
 there), so packages are never read while a program runs. coretemp renews its values once a
 second (Linux drivers/hwmon/coretemp.c, show_temp).
+
+The temperature at which a run starts decides how long it may burst above its power limit, so runs
+should start equally warm. Waiting can only cool: a package cooler than the reference passes.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from base.reading import Reading
+from base.reading import Reading, number_or_nan
+from base.units import duration
 from runners.host.tree import Tree, Unavailable
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
+
+if TYPE_CHECKING:
+    from configs.study import TemperatureGate
 
 HWMON = "/sys/class/hwmon"
 ZONES = "/sys/class/thermal"
@@ -25,6 +35,8 @@ NO_SENSOR = (
 )
 # Degrees Celsius; a value outside this range comes from a broken sensor.
 LOWEST_C, HIGHEST_C = -60.0, 200.0
+# Reading more often than coretemp renews its values would only wake the package.
+LOOK_EVERY_S = 1.0
 
 _PACKAGE = re.compile(r"Package id ([0-9]{1,4})")
 _LABEL = re.compile(r"temp([0-9]{1,4})_label")
@@ -74,7 +86,6 @@ class TemperatureMeter(BeforeAfterMeter["tuple[dict[str, float], dict[str, str]]
     """Reads every package before and after a run; one meter serves many runs."""
 
     def __init__(self, thermometer: Thermometer) -> None:
-        super().__init__(({}, {}))
         self._thermometer = thermometer
 
     def _read(self) -> tuple[dict[str, float], dict[str, str]]:
@@ -93,6 +104,83 @@ class TemperatureMeter(BeforeAfterMeter["tuple[dict[str, float], dict[str, str]]
                 {f"{name}.{package}": reason for package, reason in problems.items()}
             )
         return reading
+
+
+class Gate:
+    """A study's temperature gate; `reference_c` are the packages' temperatures at its start."""
+
+    def __init__(
+        self,
+        rule: TemperatureGate,
+        thermometer: Thermometer,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Use the packages' present temperatures as the reference."""
+        self._rule = rule
+        self._thermometer = thermometer
+        self._clock, self._sleep = clock, sleep
+        self.reference_c: Mapping[str, float] = thermometer.read_c()[0]
+
+    def resume(self, reference_c: Mapping[str, float] | None) -> None:
+        """Use the temperatures of the study's first attempt as the reference, if there are any."""
+        self.reference_c = reference_c or self.reference_c
+
+    def wait(self, tell: Callable[[str], None]) -> Reading:
+        """Wait until every package is cool enough, but not longer than the rule's limit.
+
+        Fields: `gate_wait_s`, `gate_reached` (whether all were cool enough in time) and
+        `temperature_reference_c`. `tell` is called with a line for the user when waiting begins.
+        KeyboardInterrupt passes through.
+        """
+        if not self._thermometer.sensors:
+            return Reading({}, dict.fromkeys(("gate_wait_s", "gate_reached"), NO_SENSOR))
+        began_s = self._clock()
+        told = False
+        while True:
+            hot, problem = self._hot()
+            waited_s = self._clock() - began_s
+            if problem or not hot or waited_s >= self._rule.limit_s:
+                break
+            if not told:
+                tell(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
+                told = True
+            self._sleep(min(LOOK_EVERY_S, self._rule.limit_s - waited_s))
+        reading = Reading(
+            {"gate_wait_s": waited_s, "temperature_reference_c": dict(self.reference_c)}
+        )
+        if problem:
+            reading.unavailable["gate_reached"] = problem
+        else:
+            reading.fields["gate_reached"] = not hot
+        return reading
+
+    def _hot(self) -> tuple[list[str], str]:
+        """Return a phrase for each package that is too hot, and a sensor's problem, if any."""
+        temperatures, problems = self._thermometer.read_c()
+        for package, reference_c in self.reference_c.items():
+            if package not in temperatures and package not in problems:
+                problems[package] = f"{package}, of {reference_c:g} °C at the start, has no sensor"
+        hot = [
+            f"{package} to cool from {celsius:g} to {highest_c:g} °C"
+            for package, celsius in temperatures.items()
+            if celsius
+            > (highest_c := self.reference_c.get(package, math.inf) + self._rule.within_k)
+        ]
+        missing = [package for package in temperatures if package not in self.reference_c]
+        if missing:
+            return hot, f"{missing[0]} had no temperature when the study started"
+        return hot, next(iter(problems.values()), "")
+
+
+def recorded_reference_c(record: Mapping[str, Any]) -> dict[str, float] | None:
+    """Return the start-of-study temperatures that a record holds, or None when it holds none."""
+    found = record.get("temperature_reference_c")
+    if not isinstance(found, dict) or not found:
+        return None
+    # NaN is not in the range either.
+    sound = all(LOWEST_C < number_or_nan(value) < HIGHEST_C for value in found.values())
+    return found if sound else None
 
 
 def find_sensors(tree: Tree, topology: Topology) -> tuple[Sensor, ...]:

@@ -1,11 +1,17 @@
-"""How often and how long the processor throttled itself during a run.
+"""How often and how long a run was throttled: by the processor, or by a control group's CPU quota.
 
-The counters are in cpuN/thermal_throttle/ of Intel's CPUs (Linux drivers/thermal/intel/
+The processor's counters are in cpuN/thermal_throttle/ of Intel's CPUs (Linux drivers/thermal/intel/
 therm_throt.c): all CPUs of a core repeat the core's values, all CPUs of a package the package's.
 Clipping at a power limit is counted only if the kernel was booted with int_pln_enable.
+
+A quota (cgroup v2 `cpu.max`, v1 `cpu.cfs_quota_us`; containers have one) stops all threads of a
+group for the rest of a period, even if CPUs are free. Sources: Linux Documentation/admin-guide/
+cgroup-v2.rst, `cpu.stat`, and Documentation/scheduler/sched-bwc.rst.
 """
 
 from __future__ import annotations
+
+import re
 
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
@@ -28,6 +34,14 @@ NO_COUNTERS = (
     "virtual machines do not show it"
 )
 
+OWN_GROUPS = "/proc/self/cgroup"
+GROUPS = "/sys/fs/cgroup"
+# The fields of `cpu.stat`, with their unit in seconds: cgroup version 2, then version 1.
+_UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
+_STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
+_QUOTA_FIELD = "quota_throttled_s"
+_MAX_LEVELS = 32
+
 _Values = dict[str, int | Unavailable]
 
 
@@ -35,7 +49,6 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
     """Measures how far the throttle counters rise in a run; one meter serves many runs."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
-        super().__init__({})
         self._tree = tree
         self._files = _files(tree, topology)
 
@@ -59,10 +72,7 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
     def _sum(self, paths: list[str]) -> int | Unavailable:
         total = 0
         for path in paths:
-            before, after = (
-                values.get(path, Unavailable(f"{path} was not read"))
-                for values in (self._before, self._after)
-            )
+            before, after = self._before[path], self._after[path]
             if isinstance(before, Unavailable):
                 return before
             if isinstance(after, Unavailable):
@@ -104,3 +114,59 @@ def _is_missing(value: int | Unavailable) -> bool:
 def _missing_reason(counter: str) -> str:
     reason = f"this kernel has no {COUNTERS[counter]}"
     return f"{reason} without the boot option int_pln_enable" if "limit" in counter else reason
+
+
+class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
+    """Measures the throttled time that a run adds; one meter serves many runs.
+
+    The program is in pinstudy's own group, and every group above that may have a quota too.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._files = _stat_files(tree)
+
+    def reading(self) -> Reading:
+        """Return `quota_throttled_s`: the longest time of all levels in seconds, CPUs added up.
+
+        The kernel adds up the time that each CPU's run queue of the group was stopped
+        (kernel/sched/fair.c, unthrottle_cfs_rq).
+        """
+        both = self._before.keys() & self._after.keys()
+        if not both:
+            return Reading(
+                {}, {_QUOTA_FIELD: f"no control group of {OWN_GROUPS} counts throttled CPU time"}
+            )
+        grown_s = max(self._after[path] - self._before[path] for path in both)
+        if grown_s < 0:
+            return Reading({}, {_QUOTA_FIELD: "the control groups' throttled time went back"})
+        return Reading({_QUOTA_FIELD: round(grown_s, 6)})
+
+    def _read(self) -> dict[str, float]:
+        found = {}
+        for path in self._files:
+            text = self._tree.text(path)
+            match = None if isinstance(text, Unavailable) else _STAT.search(text)
+            if match:
+                found[path] = int(match[2]) * _UNITS[match[1]]
+        return found
+
+
+def _stat_files(tree: Tree) -> list[str]:
+    """Return the paths of `cpu.stat` for this process's group and all above it, either version."""
+    text = tree.text(OWN_GROUPS)
+    found = []
+    for line in () if isinstance(text, Unavailable) else text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        # A group outside the cgroup namespace is shown with `..`; its files are not visible.
+        steps = [step for step in path.split("/") if step not in ("", "..")][:_MAX_LEVELS]
+        if number == "0" and not controllers:
+            base = GROUPS
+        elif "cpu" in controllers.split(","):
+            base = f"{GROUPS}/{controllers}"
+        else:
+            continue
+        levels = ("/".join([base, *steps[:depth]]) for depth in range(len(steps), -1, -1))
+        found += [f"{level}/cpu.stat" for level in levels]
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from base.reading import Reading
 from runners.execution.execute import Observation
-from runners.measure.conditions.cooldown import Gate
+from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import no_energy
 from runners.plan.case import Case

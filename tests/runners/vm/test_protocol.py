@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from runners.execution.execute import Observation
 from runners.execution.placement import Stay, ThreadTrace
 from runners.execution.witness import Ending
-from runners.measure.conditions.overhead import HarnessCost
+from runners.measure.conditions.cpu_time import HarnessCost
 from runners.plan.command_line import Launch
 from runners.vm.protocol import (
     MAX_BYTES,

@@ -10,8 +10,12 @@ import pytest
 from base.reading import Reading
 from configs.study import TemperatureGate
 from runners.host.tree import Tree
-from runners.measure.conditions.cooldown import Gate, recorded_reference_c
-from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
+from runners.measure.conditions.temperature import (
+    NO_SENSOR,
+    Gate,
+    Thermometer,
+    recorded_reference_c,
+)
 from runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon
 from tests.trees import write

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from base.reading import Reading
 from runners.host.tree import Tree
-from runners.measure.conditions.cpu_quota import QuotaMeter
+from runners.measure.conditions.throttling import QuotaMeter
 from tests.trees import write
 
 GROUPS = "sys/fs/cgroup"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from base.reading import Reading
 from runners.host.tree import Tree
-from runners.measure.conditions.other_tasks import ForeignTasksMeter
+from runners.measure.conditions.cpu_time import ForeignTasksMeter
 from tests.runners.proc_trees import process
 from tests.wait import until
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runners.host.tree import Tree, Unavailable
-from runners.measure.conditions.overhead import HarnessCost
+from runners.measure.conditions.cpu_time import HarnessCost
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.node.node import open_node
 from runners.study.history import History
