@@ -14,8 +14,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from base.errors import UserError
-from runners.records.line import CHECKSUM, head_of, is_as_written
-from runners.records.shard import CHECKED_FROM, SCHEMA, SHARD
+from runners.records.shard import (
+    CHECKED_FROM,
+    CHECKSUM,
+    SCHEMA,
+    SHARD,
+    head_of,
+    is_as_written,
+)
 from runners.records.status import FINAL
 from runners.records.values import ALTERED, TORN, NoRecord, sound
 
@@ -40,7 +46,7 @@ def read_records(folder: Path) -> Iterator[dict[str, Any]]:
 def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of a folder as `read_records` does, but only the head of runs that ended.
 
-    The head is the fields in runners.records.line.HEAD; reading it takes a fifth of the time.
+    The head is the fields in runners.records.shard.HEAD; reading it takes a fifth of the time.
     """
     return _records(folder, read_part_progress)
 

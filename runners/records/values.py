@@ -95,7 +95,7 @@ _WRONG = "what the record says is impossible"
 def sound(record: dict[str, Any]) -> dict[str, Any] | NoRecord:
     """Return a record without its impossible numbers, or why it is no record.
 
-    `record` may be the head of a record only (runners.records.line).
+    `record` may be the head of a record only (runners.records.shard.HEAD).
     """
     if why := _none_reason(record):
         return NoRecord(why)

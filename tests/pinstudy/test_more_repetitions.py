@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.line import CHECKSUM, line_of
 from runners.records.reader import read_records
+from runners.records.shard import CHECKSUM, line_of
 from tests.cli import pinstudy
 
 APP = """\

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.report.page import write_report
-from runners.records.line import line_of
+from runners.records.shard import line_of
 from tests.analysis.report.made_results import make_results
 
 HUGE = 1e308

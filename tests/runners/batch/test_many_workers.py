@@ -8,13 +8,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from configs.study import SPLIT
 from runners.batch.attempt import Attempt, AttemptFile
+
+from configs.study import SPLIT
 from runners.batch.spread import Worker
 from runners.batch.status import SubmissionStatus, status_of
 from runners.batch.submission import Submission
-from runners.records.line import line_of
-from runners.records.shard import SCHEMA
+from runners.records.shard import SCHEMA, line_of
 
 CASES = ("a", "b", "c", "d", "e")
 NOW = "2025-03-01T12:00:00+00:00"

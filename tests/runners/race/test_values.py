@@ -9,7 +9,7 @@ import pytest
 from configs.repetitions import Race
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
-from runners.records.line import head_of, line_of
+from runners.records.shard import head_of, line_of
 
 # What is seen of a record without threads.
 UNKNOWN = {"placement": None, "told": 0, "started": 0, "disturbed": False}

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runners.batch.completed import read_completed
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.batch.completed import read_completed
-from runners.records.line import CHECKSUM, HEAD, head_of, line_of
 from runners.records.reader import (
     LONGEST_LINE,
     parts_of,
@@ -23,7 +22,7 @@ from runners.records.reader import (
     read_progress,
     read_records,
 )
-from runners.records.shard import CHECKED_FROM, SCHEMA
+from runners.records.shard import CHECKED_FROM, CHECKSUM, HEAD, SCHEMA, head_of, line_of
 from runners.records.values import TORN
 from runners.study.history import History, read_history
 
