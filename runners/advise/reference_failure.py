@@ -15,9 +15,8 @@ from runners.advise.search import Search
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.race.race import is_placed
 from runners.race.values import race_run
-from runners.records.placed_runs import PROVED, UNPROVED, verdict_of
+from runners.records.placed_runs import PROVED, UNPROVED, seen_team, verdict_of
 from runners.records.reader import read_records
-from runners.records.seen_team import seen_team
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary

@@ -13,8 +13,7 @@ from typing import Any, TypeGuard
 from configs.repetitions import RACE_OF, Race
 from runners.race.state import RaceRun
 from runners.records.disturbances import disturbances
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, verdict_of
-from runners.records.seen_team import seen_team
+from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, seen_team, verdict_of
 from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # With these statuses the case itself is to blame; the others may happen to any case.

@@ -1,4 +1,4 @@
-"""Counts a case's runs by their placement, and decides whether the case may be compared. Pure.
+"""What placements in records say: whether a case may be compared, and how many threads ran. Pure.
 
 Runs whose threads were elsewhere are not averaged. This selects runs by how they ran: of a program
 that binds its own threads, only the runs that ended before a look could show it remain. So the
@@ -7,10 +7,12 @@ remaining runs of a case that lost many are no sample of it, however many remain
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from base.reading import number_or_nan
 from base.text import plural
 
 PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
@@ -18,6 +20,9 @@ PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 UNSEEN = "unseen"
 # A case that lost a larger share of its runs is not compared, and never recommended.
 MAX_LOST = 0.1
+# A run that used more than this multiple of one process's possible CPU time had several processes
+# at work. Errors of clocks and the rounding of short runs are within a tenth.
+MORE_THAN_ONE = 1.1
 
 
 @dataclass(frozen=True)
@@ -68,3 +73,46 @@ def verdict_of(record: Mapping[str, Any], name: str = "placement") -> object:
         return None
     verdict: object = placement.get("verdict")
     return UNSEEN if verdict == UNPROVED and "imported" in record else verdict
+
+
+@dataclass(frozen=True)
+class SeenTeam:
+    """The threads that a run was told to start, and those that were seen.
+
+    `threads` is the largest number in one process, 0 where none was seen; `processes` is how many
+    processes had threads. `several` is set when more than one process worked at a time, because the
+    threads of the largest cannot have used so much CPU time; a script that waits does not count.
+    """
+
+    told: int
+    threads: int
+    processes: int
+    several: bool
+
+
+def seen_team(record: Mapping[str, Any]) -> SeenTeam:
+    """Return the team in a run's record, whose fields may have any JSON values."""
+    by_process = Counter(_processes(record))
+    threads = max(by_process.values(), default=0)
+    told = record.get("threads")
+    elapsed_s, user_s, system_s = (
+        number_or_nan(record.get(name)) for name in ("elapsed_s", "user_s", "system_s")
+    )
+    used_more = user_s + system_s > MORE_THAN_ONE * threads * elapsed_s > 0
+    return SeenTeam(
+        told if type(told) is int else 0,
+        threads,
+        len(by_process),
+        len(by_process) > 1 and used_more,
+    )
+
+
+def _processes(record: Mapping[str, Any]) -> list[int]:
+    """Return the number of each seen thread's process."""
+    placement = record.get("placement")
+    threads = placement.get("threads") if isinstance(placement, dict) else None
+    return [
+        process
+        for thread in (threads if isinstance(threads, list) else ())
+        if isinstance(thread, dict) and type(process := thread.get("process")) is int
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runners.records.seen_team import SeenTeam, seen_team
+from runners.records.placed_runs import SeenTeam, seen_team
 
 
 def record(*processes: int, cpu_s: float = 1.0, told: object = 2) -> dict[str, Any]:
