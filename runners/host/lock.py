@@ -17,10 +17,9 @@ import socket
 import stat
 import struct
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 
 from base.command import output_of
 from base.errors import StoppedError
@@ -41,52 +40,25 @@ _PAUSE_S = 0.02
 _LONG_PAUSE_S = 1.0
 
 
-class NodeLock:
-    """The lock of a node, held from `acquire` until `release` or the end of the process."""
+@contextmanager
+def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of the node whose file tree is below `root`; a recorded tree has its own.
 
-    def __init__(self, root: Path, wait_s: float = 0.0) -> None:
-        """`root` is the node's file tree; a recorded tree has a lock of its own.
-
-        `acquire` waits up to `wait_s` seconds for the lock's holder.
-        """
-        self._root = root
-        self._wait_s = wait_s
-        self._held: _Held | None = None
-
-    def acquire(self) -> None:
-        """Take the lock; raises StoppedError that names the holder when another process has it."""
-        end_s = time.monotonic() + self._wait_s
-        attempts = 0
-        while True:
-            self._held = _take(self._root)
-            if self._held:
-                return
-            attempts += 1
-            if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
-                break
-            time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
-        raise StoppedError(
-            f"another pinstudy is at work on this node ({_holder(self._root)}); two would disturb "
-            "each other: wait until it has ended, or stop it"
-        )
-
-    def release(self) -> None:
-        """Give the lock back, if it is held."""
-        if self._held:
-            self._held.release()
-            self._held = None
-
-    def __enter__(self) -> NodeLock:
-        self.acquire()
-        return self
-
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.release()
+    Waits up to `wait_s` seconds for the lock's holder. Raises StoppedError that names the holder
+    when another process has it.
+    """
+    end_s = time.monotonic() + wait_s
+    attempts = 0
+    while (held := _take(root)) is None:
+        attempts += 1
+        if attempts >= _ATTEMPTS and time.monotonic() >= end_s:
+            raise StoppedError(
+                f"another pinstudy is at work on this node ({_holder(root)}); two would disturb "
+                "each other: wait until it has ended, or stop it"
+            )
+        time.sleep(_PAUSE_S if attempts < _ATTEMPTS else _LONG_PAUSE_S)
+    with held:
+        yield
 
 
 def is_locked(root: Path) -> bool:
@@ -94,7 +66,7 @@ def is_locked(root: Path) -> bool:
     held = _take(root)
     if held is None:
         return True
-    held.release()
+    held.close()
     return False
 
 
@@ -108,34 +80,22 @@ def lock_folder(root: Path) -> Path | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Held:
-    """The bound name, and the descriptor of the locked file where there is one."""
-
-    name: socket.socket
-    file: int | None
-
-    def release(self) -> None:
-        self.name.close()
-        if self.file is not None:
-            os.close(self.file)
-
-
-def _take(root: Path) -> _Held | None:
+def _take(root: Path) -> ExitStack | None:
     """Take both name and file; None when another process has one of them."""
-    name = _bind(_name_of(root))
-    if name is None:
-        return None
-    folder = lock_folder(root)
-    try:
-        return _Held(name, _lock(folder / _FILE) if folder else None)
-    except BlockingIOError:
-        name.close()
-        return None
+    with suppress(BlockingIOError), ExitStack() as held:
+        name = _bind(_name_of(root))
+        if name is None:
+            return None
+        held.enter_context(name)
+        folder = lock_folder(root)
+        if folder and (file := _lock(folder / _FILE)):
+            held.enter_context(file)
+        return held.pop_all()
+    return None
 
 
-def _lock(path: Path) -> int | None:
-    """Return the descriptor of the locked file; raises BlockingIOError when it is locked already.
+def _lock(path: Path) -> ExitStack | None:
+    """Return what holds the file locked; raises BlockingIOError when it is locked already.
 
     None when another user has planted something that cannot be locked: then the name must do.
     """
@@ -144,21 +104,15 @@ def _lock(path: Path) -> int | None:
             descriptor = _open(path)
         except OSError:
             return None
-        try:
+        with suppress(FileNotFoundError), ExitStack() as held:
+            held.callback(os.close, descriptor)
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                os.close(descriptor)
                 return None
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The owner may have removed the file since it was opened; others then lock a new one.
             if os.path.samestat(path.lstat(), found):
-                return descriptor
-        except FileNotFoundError:
-            pass
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
+                return held.pop_all()
 
 
 def _open(path: Path) -> int:

@@ -14,7 +14,7 @@ from base.files import write_atomically
 from base.text import unknown_word
 from base.units import utc_now
 from base.version import VERSION
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.software import build_of, find_program, for_programs
 from runners.latency.pairs import LatencyPlan
 from runners.latency.program import PROGRAM, Measuring
@@ -103,7 +103,7 @@ def measure(
     there are none, KeyboardInterrupt is raised. Raises StudyError when the program is not built or
     fails, when no pair could be measured, and when another process holds the node's lock.
     """
-    with NodeLock(node.root):
+    with node_lock(node.root):
         return measure_locked(node, plan, settings, progress, program)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from base.text import first_of
-from runners.host.lock import NodeLock, is_locked
+from runners.host.lock import is_locked, node_lock
 from runners.host.tree import Tree
 from runners.settings.journal import (
     STUDY,
@@ -115,7 +115,7 @@ def _replay(root: Path, journal: Journal) -> str:
     try:
         if tuned and not ((entry := journal.read()) and predates_boot(Tree(root), entry)):
             return ""
-        with NodeLock(root):
+        with node_lock(root):
             done = restore(root, journal)
     except UserError as error:
         return str(error)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
 from runners.settings.governor import PERFORMANCE
@@ -103,7 +103,7 @@ def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) 
     cannot be written; UserError when the journal or a setting cannot be read.
     """
     tree = Tree(root)
-    with NodeLock(root), without_interruption():
+    with node_lock(root), without_interruption():
         changes = [_with_permission(tree, change) for change in changes]
         possible = [change for change in changes if not change.problem]
         if not possible:

@@ -14,7 +14,7 @@ from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
 from runners.execution.engine import Engine, LocalEngine
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.orphans import end_orphans
 from runners.host.privileges import invoking_uid
 from runners.host.software import (
@@ -142,7 +142,7 @@ class Session:
             crashes = describe_crashes(folder / "records", machine.node, summary)
             return cls(machine, summary, folder, assignment, None, read, crashes)
         # A study that runs would lose the folder of its next record.
-        with NodeLock(machine.node.root, assignment.wait_for_node_s):
+        with node_lock(machine.node.root, assignment.wait_for_node_s):
             return cls(machine, summary, folder, assignment, set_aside(folder))
 
     def run(self, progress: Progress) -> None:
@@ -158,7 +158,7 @@ class Session:
                 self._keep_study()
             return
         node = self.machine.node
-        with NodeLock(node.root, self.assignment.wait_for_node_s):
+        with node_lock(node.root, self.assignment.wait_for_node_s):
             for line in end_orphans():
                 progress.warned(line)
             governors = self.machine.governors()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from runners.execution.collectors import Collectors
 from runners.execution.engine import LocalEngine
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.node.discovery import read_topology
@@ -48,7 +48,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
     witness = find_program(WITNESS)
     assert witness, "run `make setup`"
     collectors = Collectors(study, node, witness, plan.programs, {})
-    with NodeLock(root), AttemptMarker(Tree(Path("/"))) as under_way:
+    with node_lock(root), AttemptMarker(Tree(Path("/"))) as under_way:
         shard = Shard(folder / "records", "node1")
         under_way.begin(shard.path, "node1")
         history = read_history(folder, study, "n1")

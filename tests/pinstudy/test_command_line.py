@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from base.version import VERSION
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy, pinstudy_without
 from tests.faults.small_disk import mounted
@@ -210,7 +210,7 @@ def test_fresh_moves_nothing_aside_where_nothing_can_run(folder: Path) -> None:
 def test_fresh_moves_nothing_from_under_a_running_study(folder: Path) -> None:
     assert pinstudy(folder, "run", "short.yaml").returncode == 0
     kept = list(folder.glob("results/short/*"))
-    with NodeLock(Path("/")):
+    with node_lock(Path("/")):
         done = pinstudy(folder, "run", "short.yaml", "--fresh")
     assert done.returncode == 1
     assert "another pinstudy is at work on this node" in done.stderr

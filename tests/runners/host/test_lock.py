@@ -11,30 +11,29 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.host.lock import NodeLock, is_locked, lock_folder
+from runners.host.lock import is_locked, lock_folder, node_lock
 from tests.tools import ROOT, missing, need_tool
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from runners.host.lock import NodeLock
-lock = NodeLock(Path(sys.argv[1]))
-lock.acquire()
-print("held", flush=True)
-time.sleep(60)
+from runners.host.lock import node_lock
+with node_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
 """
 
 
 def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
     assert not is_locked(tmp_path)
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert is_locked(tmp_path)
     assert not is_locked(tmp_path)
 
 
 def test_nodes_are_locked_apart(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert not is_locked(tmp_path / "other")
 
 
@@ -46,8 +45,8 @@ def test_the_second_is_told_who_the_first_is_and_gets_the_lock_once_that_was_kil
     )
     assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
     try:
-        with pytest.raises(StudyError) as busy:
-            NodeLock(tmp_path).acquire()
+        with pytest.raises(StudyError) as busy, node_lock(tmp_path):
+            pass
         message = str(busy.value)
         assert f"process {holder.pid} of user" in message
         assert "since 20" in message and f": {sys.executable} -c" in message
@@ -55,16 +54,14 @@ def test_the_second_is_told_who_the_first_is_and_gets_the_lock_once_that_was_kil
     finally:
         holder.send_signal(signal.SIGKILL)
         holder.communicate()
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         pass
 
 
 def test_a_program_started_meanwhile_does_not_inherit_the_lock(tmp_path: Path) -> None:
-    lock = NodeLock(tmp_path)
-    lock.acquire()
-    program = subprocess.Popen(["sleep", "30"], close_fds=False)
+    with node_lock(tmp_path):
+        program = subprocess.Popen(["sleep", "30"], close_fds=False)
     try:
-        lock.release()
         assert not is_locked(tmp_path)
     finally:
         program.kill()
@@ -72,10 +69,10 @@ def test_a_program_started_meanwhile_does_not_inherit_the_lock(tmp_path: Path) -
 
 
 def test_many_who_ask_do_not_exhaust_the_holder(tmp_path: Path) -> None:
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         for _ in range(20):
-            with pytest.raises(StudyError, match=f"process {os.getpid()}"):
-                NodeLock(tmp_path).acquire()
+            with pytest.raises(StudyError, match=f"process {os.getpid()}"), node_lock(tmp_path):
+                pass
 
 
 def test_a_holder_with_endless_arguments_is_told_in_a_short_line(tmp_path: Path) -> None:
@@ -85,8 +82,11 @@ def test_a_holder_with_endless_arguments_is_told_in_a_short_line(tmp_path: Path)
     )
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
-        with pytest.raises(StudyError, match=f"process {holder.pid} of user") as busy:
-            NodeLock(tmp_path).acquire()
+        with (
+            pytest.raises(StudyError, match=f"process {holder.pid} of user") as busy,
+            node_lock(tmp_path),
+        ):
+            pass
         assert len(str(busy.value)) < 500
     finally:
         holder.kill()
@@ -97,8 +97,11 @@ def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Pat
     found = tmp_path.stat()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as taken:
         taken.bind(b"\0pinstudy-node-%d-%d" % (found.st_dev, found.st_ino))
-        with pytest.raises(StudyError, match="the kernel does not tell which process"):
-            NodeLock(tmp_path).acquire()
+        with (
+            pytest.raises(StudyError, match="the kernel does not tell which process"),
+            node_lock(tmp_path),
+        ):
+            pass
 
 
 @pytest.fixture
@@ -131,18 +134,21 @@ def test_who_holds_it_in_another_network_namespace_is_seen_and_named(
     holder = started(tmp_path, need_tool("unshare"), "--net")
     try:
         assert is_locked(tmp_path)
-        with pytest.raises(StudyError, match=f"process {holder.pid} of user .* -c"):
-            NodeLock(tmp_path).acquire()
+        with (
+            pytest.raises(StudyError, match=f"process {holder.pid} of user .* -c"),
+            node_lock(tmp_path),
+        ):
+            pass
     finally:
         end(holder)
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert (shared / "pinstudy-node.lock").exists()
 
 
 def test_the_file_is_locked_for_every_user_whatever_the_umask(tmp_path: Path, shared: Path) -> None:
     before = os.umask(0o077)
     try:
-        with NodeLock(tmp_path):
+        with node_lock(tmp_path):
             pass
     finally:
         os.umask(before)
@@ -171,15 +177,15 @@ def test_what_somebody_has_planted_leaves_the_name_to_lock(
     tmp_path: Path, shared: Path, plant: Callable[[Path], None]
 ) -> None:
     plant(shared / "pinstudy-node.lock")
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert is_locked(tmp_path)
     assert not is_locked(tmp_path)
 
 
 def test_a_file_that_was_removed_meanwhile_is_made_anew(tmp_path: Path, shared: Path) -> None:
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         (shared / "pinstudy-node.lock").unlink()
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert (shared / "pinstudy-node.lock").exists()
 
 
@@ -189,7 +195,7 @@ def test_a_folder_that_is_not_everybodys_is_not_used(
 ) -> None:
     shared.chmod(mode)
     assert lock_folder(tmp_path) is None
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         assert not list(shared.iterdir())
     everybodys = tmp_path / "dev" / "shm"
     everybodys.mkdir(parents=True)
@@ -206,6 +212,6 @@ def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path)
         assert is_locked(tmp_path)
     finally:
         end(holder)
-    with NodeLock(tmp_path):
+    with node_lock(tmp_path):
         pass
     assert len(list(open_files.iterdir())) == before

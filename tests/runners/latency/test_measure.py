@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError, UserError
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.software import ROOT, find_program
 from runners.latency.measure import (
+    PROGRAM,
     LatencySettings,
     estimate_s,
     measure,
@@ -24,7 +25,6 @@ from runners.latency.measure import (
     write_latency,
 )
 from runners.latency.pairs import LatencyPlan, plan_pairs
-from runners.latency.program import PROGRAM
 from runners.node.node import Node, open_node
 from tests.processes import alive
 from tests.tools import missing
@@ -255,7 +255,7 @@ def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, eight: Node) -
 
 def test_two_measurements_would_disturb_each_other(tmp_path: Path, eight: Node) -> None:
     program = fake(tmp_path, says(PAIR, END))
-    with NodeLock(eight.root), pytest.raises(StudyError, match="another pinstudy is at work"):
+    with node_lock(eight.root), pytest.raises(StudyError, match="another pinstudy is at work"):
         measure(eight, named(eight, (0, 1)), QUICK, Seen(), program)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.recovery import restore_after_crash
 from tests.tools import ROOT
@@ -84,7 +84,7 @@ def test_what_a_living_study_has_changed_is_left_alone(tmp_path: Path) -> None:
     journal = Journal(state_folder(root, {}), STUDY)
     journal.path.parent.mkdir(parents=True)
     journal.path.write_text("{}")
-    with NodeLock(root):
+    with node_lock(root):
         assert restore_after_crash(root, {}) == []
     (line,) = restore_after_crash(root, {})
     assert str(journal.path) in line and "not used" in line

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError, UserError
-from runners.host.lock import NodeLock
+from runners.host.lock import node_lock
 from runners.host.tree import Tree
 from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
@@ -83,7 +83,7 @@ def test_what_the_node_does_not_have_is_a_users_mistake_when_asked_for(tmp_path:
 def test_a_study_at_work_is_not_disturbed(root: Path) -> None:
     changes = changes_of(Tree(root), None, None)
     before = files(root)
-    with NodeLock(root), pytest.raises(StudyError, match="another pinstudy is at work"):
+    with node_lock(root), pytest.raises(StudyError, match="another pinstudy is at work"):
         tune(root, changes, {})
     assert files(root) == before
 
