@@ -1,25 +1,30 @@
-"""The node: its name, its topology, and its facts for the records."""
+"""The node: its name, its topology, its facts for the records, and its state during a run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
+from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
 from runners.node.core_kinds.declared import parse_kinds
+from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.discovery import read_topology
+from runners.node.facts import SMT, read_facts, settled
+from runners.node.power_limits import limits_by_domain, read_power_limits
 from runners.node.topology import Topology
 
-if TYPE_CHECKING:
-    from runners.node.cpufreq import Cpufreq
-
 _MAX_NAME = 64
+# The same for every run of a boot; every record repeats them, because it may be copied alone.
+_FACTS = ("kernel", "microcode")
+# A run during which one of these changed belongs to no case.
+_UNCHANGED = ("governor_read", "epp", "min_khz", "max_khz", "turbo")
 
 
 @dataclass(frozen=True)
@@ -49,15 +54,11 @@ class Node:
     @cached_property
     def cpufreq(self) -> Cpufreq:
         """The state of frequency scaling at first use."""
-        from runners.node.cpufreq import read_cpufreq
-
         return read_cpufreq(self.root)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The facts that are the same for every run of a boot; docs/records.md describes them."""
-        from runners.node.facts import read_facts
-
         read = read_facts(self.tree, self.topology, self.cpufreq)
         return {"node_id": self.node_id} | read
 
@@ -66,8 +67,6 @@ class Node:
         """The SHA-256, in hexadecimal, of the facts that must not change during a study."""
         import hashlib
         import json
-
-        from runners.node.facts import settled
 
         text = json.dumps(settled(self.facts), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
@@ -101,3 +100,41 @@ def safe_name(name: str) -> str:
     """Return a host name without characters that are special in a path or a pattern."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:_MAX_NAME]
     return safe or "node"
+
+
+def read_state(node: Node, cpus: Sequence[int]) -> Reading:
+    """Return the frequency scaling of these CPUs, power limits, SMT, kernel and microcode."""
+    state = read_cpufreq(node.root, cpus).state_of(cpus)
+    fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
+    absent = node.facts["unavailable"]
+    unavailable = {name: absent[name] for name in _FACTS if name in absent}
+    siblings = node.tree.text(SMT)
+    if isinstance(siblings, Unavailable):
+        unavailable["smt"] = siblings.reason
+    else:
+        fields["smt"] = siblings
+    limits = read_power_limits(node.tree)
+    if isinstance(limits, Unavailable):
+        unavailable["power_limits"] = limits.reason
+    elif known := limits_by_domain(limits):
+        fields["power_limits"] = known
+    else:
+        reasons = (limit.get("reason") for limit in limits)
+        unavailable["power_limits"] = next(filter(None, reasons), "none is named PL1 or PL2")
+    return state | Reading(fields, unavailable)
+
+
+def state_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return in words which settings differ between two states; empty when none do."""
+    return "; ".join(
+        f"{name.removesuffix('_read')} was {_shown(before.get(name))} before the run and "
+        f"{_shown(after.get(name))} after it"
+        for name in _UNCHANGED
+        if before.get(name) != after.get(name)
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{khz} kHz on {cpus}" for khz, cpus in value.items())
+    return "unreadable" if value is None else str(value)

@@ -18,7 +18,7 @@ from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail, wanted_of
 from runners.execution.placement import Proof, ThreadTrace, Wanted, hotplug_problem, settling_looks
 from runners.execution.witness import Ending
-from runners.node.state import changes
+from runners.node.node import state_changes
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
@@ -78,7 +78,7 @@ def run_record(
     ending = seen.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
     proof = proof_of(case, seen, counted)
-    changed = hotplug_problem(seen.hotplugged_cpus) or changes(before.fields, after.fields)
+    changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
     unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}

@@ -26,7 +26,7 @@ from runners.host.software import (
 )
 from runners.host.tree import Tree
 from runners.node.lstopo import keep_picture, picture_path
-from runners.node.state import read_state
+from runners.node.node import read_state
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors

@@ -17,8 +17,7 @@ from runners.host.lock import node_lock
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
 from runners.node.discovery import read_topology
-from runners.node.node import open_node
-from runners.node.state import read_state
+from runners.node.node import open_node, read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
 from runners.settings.governor import Governors

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node.node import open_node, safe_name
-from runners.node.state import read_state
+from runners.node.node import open_node, read_state, safe_name
 from tests.trees import CPU, build_tree, write
 
 RAPL = "sys/class/powercap/intel-rapl:0"

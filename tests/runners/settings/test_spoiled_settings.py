@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.node.discovery import read_topology
-from runners.node.state import changes
+from runners.node.node import state_changes
 from runners.settings.governor import Governors
 from tests.machines import INTEL, PSTATE, policy
 from tests.trees import CPU, Machine, build_tree, singles
@@ -114,7 +114,7 @@ def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
 def test_settings_that_changed_during_a_run_are_named(
     after: dict[str, object], expected: str
 ) -> None:
-    assert changes({"governor_read": "powersave"}, after) == expected
+    assert state_changes({"governor_read": "powersave"}, after) == expected
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_settings_that_changed_during_a_run_are_named(
 def test_every_setting_that_a_run_depends_on_is_compared(
     name: str, before: object, after: object
 ) -> None:
-    assert changes({name: before}, {name: before}) == ""
-    assert changes({name: before}, {name: after}).startswith(f"{name} was ")
+    assert state_changes({name: before}, {name: before}) == ""
+    assert state_changes({name: before}, {name: after}).startswith(f"{name} was ")
 
 
 def test_limits_that_changed_are_named_with_their_cpus() -> None:
     before = {"max_khz": {"5000000": "0-7"}, "turbo": True}
     after = {"max_khz": {"5000000": "0-3", "800000": "4-7"}, "turbo": True}
-    assert changes(before, after) == (
+    assert state_changes(before, after) == (
         "max_khz was 5000000 kHz on 0-7 before the run and 5000000 kHz on 0-3, 800000 kHz on 4-7 "
         "after it"
     )
