@@ -17,7 +17,7 @@ from analysis.beside_files import read_limited, read_node
 from analysis.frame import MADE_ON
 from analysis.sources import Results
 from base.text import one_line, plural
-from runners.node.lstopo import picture_path
+from runners.node.kept_nodes import picture_path
 
 _KINDS = re.compile(r"[A-Za-z0-9=,:-]{1,200}")
 _NO_PICTURE = "no lstopo picture is beside the records"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from base.errors import UserError
 from base.text import one_line, shown
-from runners.node.differences import changed_between
+from runners.node.kept_nodes import changed_between
 from runners.study.programs import changed_programs
 
 _OTHERWISE = (

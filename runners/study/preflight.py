@@ -14,8 +14,8 @@ from contextlib import suppress
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
 from runners.node.cpufreq import CPUS
-from runners.node.differences import in_words
 from runners.node.facts import SMT, read_switchable, switchable
+from runners.node.kept_nodes import in_words
 from runners.node.node import Node
 from runners.plan.case import Case
 

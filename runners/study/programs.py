@@ -13,7 +13,7 @@ from base.files import write_atomically
 from base.reading import Reading
 from base.text import first_of, printable, shown
 from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
-from runners.node.differences import kept_facts
+from runners.node.kept_nodes import kept_facts
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan

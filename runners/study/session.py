@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from runners.host.software import (
     for_programs,
 )
 from runners.host.tree import Tree
-from runners.node.lstopo import keep_picture, picture_path
+from runners.node.kept_nodes import keep_node
 from runners.node.node import read_state
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
@@ -295,12 +294,8 @@ class Session:
 
     def _keep_sources(self) -> None:
         """Write the study, its apps, and the node's facts and picture beside the records."""
-        node = self.machine.node
         self._keep_study()
-        absent = node.facts["unavailable"] | keep_picture(picture_path(self.folder, node.digest))
-        facts = node.facts | {"unavailable": absent}
-        text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
-        write_atomically(self.folder / "nodes" / f"{node.digest}.json", text.encode())
+        keep_node(self.folder, self.machine.node)
 
 
 def set_aside(folder: Path) -> Path | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node.lstopo import keep_picture
+from runners.node.kept_nodes import keep_picture
 from tests.runners.fake_commands import install
 from tests.tools import need_tool
 

@@ -1,15 +1,27 @@
-"""The facts in which a node differs from the node that made earlier records."""
+"""What is kept of nodes beside the records, and in which facts two of them differ.
+
+The folder `nodes` has the facts of each node by its digest, and its picture, drawn by lstopo of
+hwloc, which is optional.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from base.command import output_of
+from base.files import write_atomically
 from base.json_files import read_object
 from base.text import first_of, shown
 from runners.node.facts import settled
+from runners.node.node import Node
+
+_FOLDER = "nodes"
 
 # The largest known nodes have files of some 2 MiB.
 _MAX_BYTES = 16 * 1024 * 1024
@@ -37,6 +49,42 @@ _WORDS = {
     "cpu_model": "CPU model",
     "cpu_capacity": "CPU capacities",
 }
+_COMMANDS = ("lstopo-no-graphics", "lstopo")
+# No legend: it contains the host's name and the date. No devices: only cores matter.
+_OPTIONS = ("--of", "svg", "--no-legend", "--no-io")
+# Nodes with a thousand CPUs take seconds, and their pictures less than a megabyte.
+_LIMIT_S = 20.0
+_MAX_CHARACTERS = 4_000_000
+
+
+def keep_node(folder: Path, node: Node) -> None:
+    """Write the node's facts and its picture into a results folder; raises StudyError."""
+    absent = node.facts["unavailable"] | keep_picture(picture_path(folder, node.digest))
+    text = json.dumps(node.facts | {"unavailable": absent}, indent=2, sort_keys=True) + "\n"
+    write_atomically(folder / _FOLDER / f"{node.digest}.json", text.encode())
+
+
+def picture_path(folder: Path, node_digest: str) -> Path:
+    """Return the path of a node's picture in a results folder."""
+    return folder / _FOLDER / f"{node_digest}.lstopo.svg"
+
+
+def keep_picture(path: Path) -> dict[str, str]:
+    """Draw this node into a file, unless it exists; return the reason of a failure, by field."""
+    if path.exists():
+        return {}
+    command = next(filter(None, map(shutil.which, _COMMANDS)), None)
+    if command is None:
+        return {"picture": "lstopo is not installed"}
+    # hwloc's variables could make it draw another machine.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")
+    }
+    drawn = output_of([command, *_OPTIONS], environment, limit_s=_LIMIT_S)
+    if drawn is None or "<svg" not in drawn or len(drawn) > _MAX_CHARACTERS:
+        return {"picture": f"{command} {' '.join(_OPTIONS)} drew nothing"}
+    write_atomically(path, drawn.encode())
+    return {}
 
 
 def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]) -> str:
@@ -54,7 +102,7 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     different = [name for name in today if then.get(name) != today[name]]
     told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
     if not told:
-        return f"compare the files in {folder / 'nodes'}"
+        return f"compare the files in {folder / _FOLDER}"
     return first_of([in_words(name, then.get(name), today[name]) for name in told], _MAX_NAMED)
 
 
@@ -94,7 +142,7 @@ def _get(item: object, name: str) -> str:
 
 def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
     """Return the facts of the node with this digest; None when they are missing or malformed."""
-    facts = kept_facts(folder / "nodes", digest)
+    facts = kept_facts(folder / _FOLDER, digest)
     try:
         settled(facts or {})
     except (LookupError, TypeError, AttributeError):

@@ -12,7 +12,7 @@ import pytest
 
 from base.errors import UserError
 from configs.library import load_study
-from runners.node.differences import kept_facts, what_changed
+from runners.node.kept_nodes import kept_facts, what_changed
 from runners.node.node import Node, open_node
 from runners.records.shard import SCHEMA, Shard
 from runners.study.history import read_history
