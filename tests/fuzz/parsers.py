@@ -39,8 +39,12 @@ from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
 from runners.measure.energy.perf import read_joules
 from runners.measure.energy.powercap import find_zones
-from runners.measure.perf.c2c_lines import contended_lines
-from runners.measure.perf.c2c_samples import NotUnderstoodError, lines_of, read_samples
+from runners.measure.perf.c2c_samples import (
+    NotUnderstoodError,
+    contended_lines,
+    lines_of,
+    read_samples,
+)
 from runners.measure.perf.events import parse_perf_version
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.scaling import undo_scaling

@@ -16,11 +16,11 @@ from base.command import CommandResult, output_of, run
 from base.text import one_line, plural
 from runners.host.privileges import as_root, invoking_uid
 from runners.host.tree import Tree, Unavailable
-from runners.measure.perf.c2c_lines import contended_lines
 from runners.measure.perf.c2c_samples import (
     FIELDS,
     MemorySample,
     NotUnderstoodError,
+    contended_lines,
     lines_of,
     read_samples,
 )

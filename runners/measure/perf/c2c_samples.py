@@ -1,18 +1,20 @@
-"""Memory accesses that perf has sampled, one a line of `perf script`, and which of them are HITM.
+"""Memory accesses that perf has sampled, and the contended cache lines among them. Pure.
 
-Each line has the source of the data twice: as the kernel's number and in perf's words. Only the
-number is used: its bits are fixed (Linux include/uapi/linux/perf_event.h, union perf_mem_data_src),
-while words and columns, above all those of `perf c2c report`, change from version to version. The
-words must agree with the number. One line where they do not, or that is no sample, invalidates the
-whole recording.
+Each line of `perf script` is one access, and has the source of the data twice: as the kernel's
+number and in perf's words. Only the number is used: its bits are fixed (Linux
+include/uapi/linux/perf_event.h, union perf_mem_data_src), while words and columns, above all those
+of `perf c2c report`, change from version to version. The words must agree with the number. One line
+where they do not, or that is no sample, invalidates the whole recording. A HITM is a load of a line
+that was modified in another core's cache.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import IO, Literal
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any, Literal
 
 from base.text import one_line
 
@@ -33,6 +35,9 @@ _SNOOP = re.compile(r"\|SNP ([^|]*)\|")
 _LONGEST_LINE = 8192
 # Twenty minutes at perf's 4000 samples a second.
 MAX_SAMPLES = 5_000_000
+# Only the lines with most HITM are kept; the others have too few to matter.
+MAX_LINES = 50
+MAX_SYMBOLS = 5
 _MAX_SYMBOL_CHARACTERS = 120
 _MAX_SHOWN = 80
 
@@ -141,3 +146,65 @@ def _sample(line: str) -> MemorySample:
 
 def _shown(line: str) -> str:
     return ascii(" ".join(line.split())[:_MAX_SHOWN])
+
+
+@dataclass
+class _Line:
+    stores: int = 0
+    cpus: Counter[int] = field(default_factory=Counter)
+    symbols: Counter[str] = field(default_factory=Counter)
+
+    def add(self, sample: MemorySample) -> None:
+        self.stores += sample.store
+        self.cpus[sample.cpu] += 1
+        if sample.symbol != UNKNOWN:
+            self.symbols[sample.symbol] += 1
+
+
+def contended_lines(
+    samples: Callable[[], Iterator[MemorySample]], line_bytes: int
+) -> dict[str, Any]:
+    """Return `sampled`, `lines` and `lines_left_out`, as docs/c2c.md describes them.
+
+    `samples` gives the same samples each time it is called. They are read twice, so that accesses
+    are collected only for the few lines that matter. All numbers are counts of samples. Raises what
+    `samples` raises.
+    """
+    sampled: Counter[str] = Counter()
+    local: Counter[int] = Counter()
+    remote: Counter[int] = Counter()
+    for sample in samples():
+        sampled["samples"] += 1
+        sampled["loads"] += sample.load
+        sampled["stores"] += sample.store
+        # An access without an address belongs to no line.
+        if sample.address and sample.hitm:
+            (local if sample.hitm == "local" else remote)[sample.address // line_bytes] += 1
+    hitm = local + remote
+    kept = sorted(hitm, key=lambda line: (-hitm[line], line))[:MAX_LINES]
+    details = {line: _Line() for line in kept}
+    for sample in samples() if kept else ():
+        detail = details.get(sample.address // line_bytes)
+        if detail and sample.address and (sample.load or sample.store):
+            detail.add(sample)
+    return {
+        "sampled": {name: sampled[name] for name in ("samples", "loads", "stores")}
+        | {
+            "hitm": hitm.total(),
+            "local_hitm": local.total(),
+            "remote_hitm": remote.total(),
+        },
+        "lines": [
+            {
+                "address": f"{line * line_bytes:#x}",
+                "hitm": hitm[line],
+                "local_hitm": local[line],
+                "remote_hitm": remote[line],
+                "stores": details[line].stores,
+                "cpus": {str(cpu): details[line].cpus[cpu] for cpu in sorted(details[line].cpus)},
+                "symbols": [name for name, _ in details[line].symbols.most_common(MAX_SYMBOLS)],
+            }
+            for line in kept
+        ],
+        "lines_left_out": len(hitm) - len(kept),
+    }

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from analysis.affinity.c2c import ContendedLines, read_c2c
 from analysis.affinity.node_cpus import NodeCpus
 from analysis.affinity.tell_c2c import COLUMNS, tell_lines
-from runners.measure.perf.c2c_lines import contended_lines
-from runners.measure.perf.c2c_samples import read_samples
+from runners.measure.perf.c2c_samples import contended_lines, read_samples
 from tests.tools import ROOT
 
 SCRIPT = ROOT / "tests" / "data" / "c2c" / "script.txt"

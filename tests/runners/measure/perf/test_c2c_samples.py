@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.measure.perf.c2c_lines import MAX_LINES, contended_lines
 from runners.measure.perf.c2c_samples import (
+    MAX_LINES,
     MemorySample,
     NotUnderstoodError,
+    contended_lines,
     lines_of,
     read_samples,
 )
