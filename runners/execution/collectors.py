@@ -23,12 +23,7 @@ from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
 from runners.measure.meter import Meter
 from runners.measure.perf.counters import fields_of, no_counters, read_counters
-from runners.measure.perf.events import (
-    event_list,
-    perf_command,
-    perf_threads_command,
-    read_permission,
-)
+from runners.measure.perf.events import event_list, perf_command, read_permission, stat_command
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.pmus import (
     events_by_pmu,
@@ -92,7 +87,7 @@ class Collectors:
         """Return how to count the study's events for these threads; None without counters."""
         if self.harness.perf_problem:
             return None
-        return partial(perf_threads_command, self.perf, self._events, tuple(threads))
+        return partial(stat_command, self.perf, self._events, ("-t", ",".join(map(str, threads))))
 
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
         """Return a run's meters with `nearer`; only the energy meter is nearer to the program."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from base.shortage import ShortageError, shortage_in, shortage_of
@@ -24,7 +25,7 @@ from runners.execution.sampler import Pace, PlacementSampler
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
-from runners.measure.perf.stat import CommandBuilder, PerfProcess
+from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
 
 
@@ -58,10 +59,14 @@ class Observation:
 
 @dataclass(frozen=True)
 class Harness:
-    """What all executions of a study share; `cores` holds the CPUs of each core."""
+    """What all executions of a study share; `cores` holds the CPUs of each core.
+
+    `perf_command` builds perf's command line from the number of a process and what a StatBuilder
+    is given.
+    """
 
     witness: Path
-    perf_command: CommandBuilder | None
+    perf_command: Callable[[int, str, int, int], Sequence[str]] | None
     perf_problem: str = ""
     meters: tuple[Meter, ...] = ()
     cores: tuple[tuple[int, ...], ...] = ()
@@ -92,12 +97,12 @@ def execute(
             err.file,
             log.file,
         )
-        perf: PerfProcess | None = None
+        perf: PerfStat | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
-                    perf = PerfProcess(harness.perf_command, process.pid)
+                    perf = PerfStat(partial(harness.perf_command, process.pid))
                 return _observe(process, perf, limit_s, harness, on_start, (out, err), own_cpus)
         finally:
             if perf:
@@ -107,7 +112,7 @@ def execute(
 
 def _observe(
     process: WitnessProcess,
-    perf: PerfProcess | None,
+    perf: PerfStat | None,
     limit_s: float,
     harness: Harness,
     on_start: Callable[[int], None] | None,

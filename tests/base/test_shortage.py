@@ -17,7 +17,7 @@ from runners.execution.execute import Harness, Observation, execute, execute_unl
 from runners.execution.witness import Ending, LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree
-from runners.measure.perf.stat import PerfProcess
+from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
 from tests.limits import no_more_files
 from tests.ordinary_user import NOBODY, open_folder
@@ -162,5 +162,5 @@ def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_g
     before = sorted(path.name for path in open_files.iterdir())
     # Its two buffers and three pipes are there; what starts it needs one more.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
-        PerfProcess(lambda *_: ("true",), os.getpid())
+        PerfStat(lambda *_: ("true",))
     assert sorted(path.name for path in open_files.iterdir()) == before

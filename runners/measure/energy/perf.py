@@ -148,7 +148,7 @@ def power_command(
     """
     target = ("-C", format_cpulist(pmu.cpus), "--", "cat")
     events = ",".join(pmu.events.values())
-    return stat_command(perf, events, target, output, (control_fd, acknowledge_fd))
+    return stat_command(perf, events, target, output, control_fd, acknowledge_fd)
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:

@@ -122,31 +122,23 @@ def perf_command(
     perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
 ) -> tuple[str, ...]:
     """Return the command that attaches to a process and all it will create, counters off."""
-    return stat_command(perf, events, ("-p", str(pid)), output, (control_fd, acknowledge_fd))
-
-
-def perf_threads_command(
-    perf: str,
-    events: str,
-    threads: Iterable[int],
-    output: str,
-    control_fd: int,
-    acknowledge_fd: int,
-) -> tuple[str, ...]:
-    """Return the command that attaches to these threads of a process only, counters off."""
-    listed = ",".join(map(str, threads))
-    return stat_command(perf, events, ("-t", listed), output, (control_fd, acknowledge_fd))
+    return stat_command(perf, events, ("-p", str(pid)), output, control_fd, acknowledge_fd)
 
 
 def stat_command(
-    perf: str, events: str, target: Sequence[str], output: str, control: tuple[int, int]
+    perf: str,
+    events: str,
+    target: Sequence[str],
+    output: str,
+    control_fd: int,
+    acknowledge_fd: int,
 ) -> tuple[str, ...]:
     """Return the command that counts a target once its counters are enabled.
 
     Counting ends with SIGINT to perf, which then writes its rows to `output`.
     """
     columns = ("-x", ";", "-o", output, "-e", events)
-    return (perf, "stat", *columns, *from_outside(*control), *target)
+    return (perf, "stat", *columns, *from_outside(control_fd, acknowledge_fd), *target)
 
 
 def from_outside(control_fd: int, acknowledge_fd: int) -> tuple[str, ...]:

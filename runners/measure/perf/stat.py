@@ -14,7 +14,6 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from base.command import wait_for
 from base.shortage import is_shortage
@@ -26,8 +25,6 @@ FINISH_LIMIT_S = 20.0
 
 # Builds perf's command line from: output path, control and acknowledge descriptors.
 StatBuilder = Callable[[str, int, int], Sequence[str]]
-# The same for one process, whose number comes first.
-CommandBuilder = Callable[[int, str, int, int], Sequence[str]]
 
 
 def perf_environment() -> dict[str, str]:
@@ -157,11 +154,3 @@ class PerfStat:
     def _text(descriptor: int) -> str:
         # perf moves the position of a descriptor that it inherits: read from the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
-
-
-class PerfProcess(PerfStat):
-    """A `perf stat` of one process and all that it creates."""
-
-    def __init__(self, build_command: CommandBuilder, pid: int) -> None:
-        """Attach to the process; `problem` is empty, or why that failed."""
-        super().__init__(partial(build_command, pid))

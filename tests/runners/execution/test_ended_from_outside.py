@@ -15,7 +15,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.measure.perf.events import perf_command
-from runners.measure.perf.stat import PerfProcess
+from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
 from tests.processes import alive, children, name_of, wait_until_gone
 from tests.tools import need_tool
@@ -143,10 +143,10 @@ def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
         'echo "9;;context-switches;5;100.00" >"$3"; read wait <$fd/$1'
     )
 
-    def build(_pid: int, output: str, control: int, acknowledge: int) -> list[str]:
+    def build(output: str, control: int, acknowledge: int) -> list[str]:
         return ["/bin/sh", "-c", script, "perf", str(control), str(acknowledge), output]
 
-    perf = PerfProcess(build, os.getpid())
+    perf = PerfStat(build)
     try:
         assert perf.problem == ""
         assert perf.finish() == ""
