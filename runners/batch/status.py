@@ -3,19 +3,87 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from base.errors import UserError
 from base.text import plural
-from configs.study import SPLIT
-from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.completed import Blocks, CompletedRuns, read_completed
 from runners.batch.spread import Worker
-from runners.batch.submission import Submission
-from runners.batch.systems.interface import ENDED, LIVE, RUNNING, UNKNOWN, JobState
-from runners.batch.systems.registry import open_system
+from runners.batch.submission import Attempt, Submission, read_attempts
+from runners.batch.systems.interface import (
+    ENDED,
+    LIVE,
+    RUNNING,
+    UNKNOWN,
+    JobState,
+    open_system,
+)
+from runners.plan.order import RunKey
+from runners.records.reader import read_progress
+from runners.records.shard import LATE
+from runners.records.status import FINAL, OK, SKIPPED
+
+# By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
+Blocks = Mapping[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class CompletedRuns:
+    """The runs of one version of a study in the records of a folder.
+
+    `runs` has the status of each run that ended, by its key: of several records of one run the
+    first counts, as in the analysis. `refused` has a line for each node and reason, with the cases
+    that the node refused for it. `late` counts the records of fenced attempts, which are set aside.
+    """
+
+    runs: dict[RunKey, str]
+    refused: list[str]
+    late: int
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """How many runs of each block ended, and how many of these were good."""
+        counts: dict[int, tuple[int, int]] = {}
+        for (_, warmup, repetition), status in self.runs.items():
+            block = 0 if warmup else repetition
+            ended, good = counts.get(block, (0, 0))
+            counts[block] = ended + 1, good + (status == OK)
+        return counts
+
+
+def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
+    """Return the completed runs of this version of a study; raises UserError for a bad shard."""
+    runs: dict[RunKey, str] = {}
+    refused: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for record in read_progress(folder / "records"):
+        if record.get("study_digest") != study_digest:
+            continue
+        status, repetition = record.get("status"), record.get("repetition")
+        case_id = str(record.get("case_id"))
+        if status in FINAL and type(repetition) is int:
+            runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
+        elif status == SKIPPED:
+            wanted = f"{record.get('mapping')} under {record.get('governor')}"
+            by_wanted = refused.setdefault(
+                (str(record.get("node_id")), str(record.get("reason"))), {}
+            )
+            by_wanted.setdefault(wanted, set()).add(case_id)
+    lines = [
+        f"node {node}: {plural(sum(map(len, cases.values())), 'case')} of {', '.join(cases)}: {why}"
+        for (node, why), cases in refused.items()
+    ]
+    return CompletedRuns(runs, lines, _late(folder))
+
+
+def _late(folder: Path) -> int:
+    try:
+        return sum(1 for _ in read_progress(folder / LATE))
+    except UserError:
+        return 0
 
 
 @dataclass(frozen=True)
@@ -74,15 +142,7 @@ class SubmissionStatus:
 
     def refused(self) -> list[str]:
         """Return a line for each node and reason, with the cases that the node refused for it."""
-        found: dict[tuple[str, str], dict[str, int]] = {}
-        for made in self.made.values():
-            for refusal, cases in made.refused.items():
-                wanted = found.setdefault((refusal.node, refusal.found), {})
-                wanted[refusal.wanted] = wanted.get(refusal.wanted, 0) + cases
-        return [
-            f"node {node}: {plural(sum(wanted.values()), 'case')} of {', '.join(wanted)}: {why}"
-            for (node, why), wanted in found.items()
-        ]
+        return [line for made in self.made.values() for line in made.refused]
 
     def late(self) -> int:
         """Return how many records of fenced attempts were set aside."""
@@ -107,49 +167,45 @@ class SubmissionStatus:
 def status_of(submission: Submission, states: Sequence[JobState]) -> SubmissionStatus:
     """Return the status of a submission, given the states of its jobs."""
     at = datetime.datetime.now(datetime.timezone.utc)
-    attempts: dict[int, list[Attempt]] = {}
-    for attempt in read_attempts(submission.attempts):
-        attempts.setdefault(attempt.worker, []).append(attempt)
-    jobs: dict[int, list[JobState]] = {}
+    attempts = read_attempts(submission.attempts)
+    newest = {each.worker: each for each in attempts if each.worker < len(submission.workers)}
+    counts = Counter(attempt.worker for attempt in attempts)
+    jobs: defaultdict[int, list[JobState]] = defaultdict(list)
     for state in states:
-        jobs.setdefault(state.worker, []).append(state)
-    made: dict[str, CompletedRuns] = {}
-    blocks: dict[str, Blocks] = {}
+        jobs[state.worker].append(state)
+    made = {
+        folder: read_completed(Path(folder), submission.digest)
+        for folder in dict.fromkeys(attempt.folder for attempt in newest.values())
+    }
     workers = []
     for worker in submission.workers:
-        mine = attempts.get(worker.number, [])
-        newest = max(mine, key=lambda attempt: attempt.generation, default=None)
-        if newest and newest.folder not in made:
-            made[newest.folder] = read_completed(Path(newest.folder), submission.digest)
-            blocks[newest.folder] = made[newest.folder].blocks()
-        done = blocks[newest.folder] if newest else {}
-        of_worker = tuple(jobs.get(worker.number, ()))
-        workers.append(_worker_status(submission, worker, of_worker, mine, newest, done, at))
+        attempt = newest.get(worker.number)
+        blocks = made[attempt.folder].blocks if attempt else {}
+        mine = tuple(jobs[worker.number])
+        workers.append(_worker_status(worker, mine, attempt, counts[worker.number], blocks, at))
     return SubmissionStatus(submission, tuple(workers), made)
 
 
 def _worker_status(
-    submission: Submission,
     worker: Worker,
     jobs: tuple[JobState, ...],
-    attempts: Sequence[Attempt],
     newest: Attempt | None,
+    attempts: int,
     made: Blocks,
     at: datetime.datetime,
 ) -> WorkerStatus:
-    split = submission.how == SPLIT
     # In a split study each node makes its own warm-up runs, which do not count.
-    mine = worker.blocks if split else tuple(made)
+    mine = worker.blocks or tuple(made)
     counts = [made.get(block, (0, 0)) for block in mine]
     done, good = sum(ended for ended, _ in counts), sum(good for _, good in counts)
     runs = None
     if newest and newest.case_ids:
-        runs = len(newest.case_ids) * len(mine) if split else max(newest.runs, done)
+        runs = len(newest.case_ids) * len(mine) if worker.blocks else max(newest.runs, done)
     return WorkerStatus(
         worker=worker,
         jobs=jobs,
         attempt=newest,
-        attempts=len(attempts),
+        attempts=attempts,
         runs=runs,
         done=done,
         failed=done - good,

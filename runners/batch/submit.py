@@ -14,8 +14,6 @@ from base.text import plural
 from base.units import utc_now
 from configs.site import Queue, Site
 from configs.study import PER_NODE, SPLIT, Spread, Study
-from runners.batch.attempt import Attempt, read_attempts
-from runners.batch.completed import read_completed
 from runners.batch.spread import (
     Wanted,
     Worker,
@@ -26,21 +24,23 @@ from runners.batch.spread import (
     split_workers,
     spread_of,
 )
-from runners.batch.status import live_jobs
+from runners.batch.status import live_jobs, read_completed
 from runners.batch.submission import (
     DONE,
     FOLDER,
     LOGS,
     REFUSED,
+    Attempt,
     Submission,
     new_folder,
     next_number,
+    read_attempts,
     read_submission,
     submissions_of,
     write_submission,
 )
-from runners.batch.systems.interface import WORKER, BatchSystem, Job, Submitted
-from runners.batch.systems.registry import open_system
+from runners.batch.systems.interface import BatchSystem, Submitted, open_system
+from runners.batch.systems.script import WORKER, Job
 from runners.host.software import ROOT, prefix
 
 MAX_CHAIN = 100

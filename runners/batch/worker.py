@@ -3,6 +3,11 @@
 It runs a session, as `pinstudy run` does, with its assignment of the study. It stops in good order
 when a newer attempt has taken over, after a signal, and before a run that would not end in time.
 
+When a node is lost, a batch system requeues its job under the same id, while the old copy may still
+be at work there. So in each slot only the newest generation of workers writes: each attempt claims
+the next one by creating a file that must not exist (O_EXCL is atomic on local and network file
+systems; open(2)); no clock is involved. Older generations find that file and stop.
+
 Slurm sends TERM, and earlier USR1 if requested (sbatch(1), --signal); PBS sends TERM; Flux sends
 ALRM at the time limit; LSF sends USR2 and XCPU, too (bsub(1)). KILL follows within seconds to half
 a minute.
@@ -10,30 +15,39 @@ a minute.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from base.errors import StoppedError, StudyError, UserError
+from base.files import not_written
 from base.text import plural
 from base.units import duration, utc_now
 from configs.library import load_site, load_study
-from configs.study import SPLIT
-from runners.batch.attempt import Attempt, AttemptFile, job_of
-from runners.batch.fence import Fence
+from configs.study import Study
 from runners.batch.spread import Worker
-from runners.batch.submission import DONE, REFUSED, STOPPED, Submission, read_submission
+from runners.batch.submission import (
+    DONE,
+    REFUSED,
+    STOPPED,
+    Attempt,
+    AttemptFile,
+    Submission,
+    job_of,
+    read_submission,
+)
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import Eliminated
-from runners.study.assignment import Assignment
 from runners.study.history import read_history
-from runners.study.machine import open_machine, results_folder
+from runners.study.machine import Assignment, open_machine, results_folder
 from runners.study.runner import Progress
 from runners.study.session import Session
 
@@ -46,18 +60,99 @@ _WARNINGS = ("SIGUSR1", "SIGUSR2")
 # These leave no time: the run in flight is interrupted.
 _AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
 
+_CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
+# A network file system may list the newest claims late: so many later generations are tried.
+_MAX_TRIES = 1000
 
-@dataclass(frozen=True)
+
+class Fence:
+    """The claims in a folder; a slot is a name that is safe in file names."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def claim_next(self, slot: str, who: dict[str, Any]) -> int:
+        """Claim and return the next generation of a slot, from 1; the claim's file holds `who`.
+
+        Raises StudyError when the folder cannot be read or written.
+        """
+        first = self.newest_of_all().get(slot, 0) + 1
+        for generation in range(first, first + _MAX_TRIES):
+            if self._create(slot, generation, who):
+                return generation
+        raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")
+
+    def claim(self, slot: str, generation: int, who: dict[str, Any]) -> None:
+        """Claim a generation of a slot that other workers may share."""
+        self._create(slot, generation, who)
+
+    def newest_of_all(self) -> dict[str, int]:
+        """Return the newest generation of each claimed slot.
+
+        Raises StudyError when the folder cannot be read.
+        """
+        try:
+            names = [path.name for path in self._folder.iterdir()]
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StudyError(
+                f"{self._folder}: cannot be read ({error.strerror}): whether a newer worker is at "
+                "work is not known"
+            ) from None
+        newest: dict[str, int] = {}
+        for claim in filter(None, map(_CLAIM.fullmatch, names)):
+            newest[claim["slot"]] = max(int(claim["generation"]), newest.get(claim["slot"], 0))
+        return newest
+
+    def _create(self, slot: str, generation: int, who: dict[str, Any]) -> bool:
+        path = self._folder / f"{slot}.g{generation:04d}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o644)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise not_written(path, error) from None
+        # Only the file's existence counts, also on a full disk; its content is for people.
+        with suppress(OSError), os.fdopen(descriptor, "wb") as stream:
+            stream.write(json.dumps(who).encode())
+        return True
+
+
 class Slots:
-    """The slots that a worker holds in a fence, with its generation in each."""
+    """The slots that a worker holds in the fence of its study's submissions.
 
-    fence: Fence
-    generations: Mapping[str, int]
+    Under per-node there is one, the target: a later submission's worker for the same node takes
+    over. A worker of a split study holds two: its own in the submission, where its later attempts
+    take over, and one of all submissions, because a later submission divides the blocks anew.
+    """
+
+    def __init__(self, submission: Submission, worker: Worker, who: dict[str, Any]) -> None:
+        """Claim the worker's own slot; `generation` is the number of its attempt there."""
+        self._fence, self._who, self._pool = Fence(submission.fence), who, submission.pool
+        own = worker.slot
+        if self._pool:
+            own = f"{self._pool}-{submission.number:04d}-w{worker.number:03d}"
+        self.generation = self._fence.claim_next(own, who)
+        self._held = {own: self.generation}
+        if self._pool:
+            self._held[f"{self._pool}-submission"] = submission.number
+
+    def claim_pool(self) -> None:
+        """Claim the slot of all submissions."""
+        slot = f"{self._pool}-submission"
+        self._fence.claim(slot, self._held[slot], self._who)
+
+    def next_attempt(self) -> int:
+        """Claim and return the next number of an attempt, over all nodes of the pool."""
+        return self._fence.claim_next(f"{self._pool}-attempt", self._who)
 
     def fenced_reason(self) -> str:
         """Return which slot a newer worker has taken over; empty when none."""
-        newest = self.fence.newest_of_all()
-        for slot, generation in self.generations.items():
+        newest = self._fence.newest_of_all()
+        for slot, generation in self._held.items():
             if newest.get(slot, 0) > generation:
                 return f"a newer worker has taken over {slot} (generation {newest[slot]})"
         return ""
@@ -143,52 +238,45 @@ class WorkerSession:
 
         Raises UserError when the submission, the study or this node is not what it should be.
         """
-        self.submission = read_submission(folder)
-        self.worker = self.submission.worker(number)
-        self._signals = StopSignals()
-        study = load_study(self.submission.study)
-        if study.digest != self.submission.digest:
-            raise UserError(
-                f"{study.path}: has changed since it was submitted; submit it again: "
-                f"`{self.submission.submit_again}`"
-            )
-        site = load_site(str(self.submission.site_file))
-        self.machine = open_machine(Path("/"), self.submission.kinds, site)
-        node = self.machine.node
+        submission = read_submission(folder)
+        worker = submission.worker(number)
+        signals = StopSignals()
+        study = _study_of(submission)
+        machine = open_machine(Path("/"), submission.kinds, load_site(str(submission.site_file)))
+        node, pool, results = machine.node, submission.pool, Path(submission.results)
         who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
-        fence = Fence(self.submission.fence)
-        self._slots, generation = claim_slots(self.submission, self.worker, fence, who)
-        results = Path(self.submission.results)
-        pool = self.submission.pool
+        slots = Slots(submission, worker, who)
         target = results / study.name / pool if pool else results_folder(results, study, node)
         attempt = Attempt(
             worker=number,
-            generation=generation,
+            generation=slots.generation,
             node_id=node.node_id,
             job=job_of(os.environ),
             folder=str(target),
             started_at=utc_now(),
             updated_at=utc_now(),
         )
-        self.file = AttemptFile(self.submission.attempts, attempt)
+        self.file = AttemptFile(submission.attempts, attempt)
         self.file.write()
         assignment = Assignment(
             folder=target,
-            blocks=frozenset(self.worker.blocks) if pool else None,
+            blocks=frozenset(worker.blocks) if pool else None,
             pool=pool,
             # Numbered over all nodes of the pool: runs are paired by their attempt's number.
-            attempt=fence.claim_next(f"{pool}-attempt", who) if pool else None,
-            may_start=Deadline(self.submission.time_limit_s, self._signals, self._slots).may_start,
-            fenced=self._slots.fenced_reason,
-            wait_for_node_s=WAIT_FOR_OLDER_S if generation > 1 or self.submission.number > 1 else 0,
+            attempt=slots.next_attempt() if pool else None,
+            may_start=Deadline(submission.time_limit_s, signals, slots).may_start,
+            fenced=slots.fenced_reason,
+            wait_for_node_s=(
+                WAIT_FOR_OLDER_S if slots.generation > 1 or submission.number > 1 else 0
+            ),
         )
-        emulation = self.submission.allow_emulation
+        emulation = submission.allow_emulation
         try:
             if pool:
                 # Raises for a node unlike the others, before it could fence their workers.
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
-                fence.claim(_slot_of_all(self.submission), self.submission.number, who)
-            self.session = Session.begin(self.machine, study, results, False, emulation, assignment)
+                slots.claim_pool()
+            self.session = Session.begin(machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.write(ended=error.exit_status, reason=str(error))
             raise
@@ -224,27 +312,14 @@ class WorkerSession:
         return status, reason
 
 
-def claim_slots(
-    submission: Submission, worker: Worker, fence: Fence, who: dict[str, Any]
-) -> tuple[Slots, int]:
-    """Claim the worker's slot; return the slots that it holds, and its generation in that one.
-
-    Under per-node the slot is the target: a later submission's worker for the same node takes over.
-    A worker of a split study holds two slots: its own in the submission, where its later attempts
-    take over, and one of all submissions, because a later submission divides the blocks anew. The
-    caller claims the second.
-    """
-    if submission.how != SPLIT:
-        generation = fence.claim_next(worker.slot, who)
-        return Slots(fence, {worker.slot: generation}), generation
-    own = f"{submission.pool}-{submission.number:04d}-w{worker.number:03d}"
-    generation = fence.claim_next(own, who)
-    slots = {own: generation, _slot_of_all(submission): submission.number}
-    return Slots(fence, slots), generation
-
-
-def _slot_of_all(submission: Submission) -> str:
-    return f"{submission.pool}-submission"
+def _study_of(submission: Submission) -> Study:
+    study = load_study(submission.study)
+    if study.digest != submission.digest:
+        raise UserError(
+            f"{study.path}: has changed since it was submitted; submit it again: "
+            f"`{submission.submit_again}`"
+        )
+    return study
 
 
 class StopSignals:

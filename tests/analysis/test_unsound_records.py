@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runners.batch.completed import read_completed
 
 from analysis.advice.raced import read_raced
 from analysis.frame import read_runs
 from analysis.sources import open_results
 from configs.library import load_study
+from runners.batch.status import read_completed
 from runners.records.shard import line_of
 from runners.study.history import read_history
 from tests.analysis.records import record, write

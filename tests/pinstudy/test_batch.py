@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from runners.batch.fence import Fence
+from runners.batch.worker import Fence
 from runners.plan.estimate import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import LATE

@@ -23,22 +23,22 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
     SUBMIT_LIMIT_S,
     UNKNOWN,
-    Job,
     JobState,
     Submitted,
     all_unknown,
+    ask,
+    cancel_by,
     ids_of,
     missing_state,
+    refused,
     run_client,
     workers_of,
 )
-from runners.batch.systems.refusals import not_cancelled, refused
-from runners.batch.systems.script import job_name, log_file, warning_s, write_script
+from runners.batch.systems.script import Job, job_name, log_file, warning_s, write_script
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
 _STATES = {
@@ -98,8 +98,7 @@ class Flux:
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
-        command = ("flux", "jobs", "--json", *_numbers(jobs))
-        answer = run_client(command, POLL_LIMIT_S, plain=True)
+        answer = ask(("flux", "jobs", "--json", *_numbers(jobs)))
         if answer.problem:
             return all_unknown(jobs, answer.error)
         told = read_flux_jobs(answer.stdout)
@@ -107,8 +106,7 @@ class Flux:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("flux", "cancel", *_numbers(jobs)), SUBMIT_LIMIT_S, plain=True)
-        return not_cancelled(answer, _GONE)
+        return cancel_by(("flux", "cancel", *_numbers(jobs)), _GONE)
 
 
 def _groups(queue: Queue, job: Job) -> Iterator[range]:
@@ -149,15 +147,12 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
 
 def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyError:
     """Return the error for a refused job; `left` is why the jobs before it could not be ended."""
-    error = refused(answer, queue, job, _BLAMES) if answer.failed else None
     said = (
-        str(error)
-        if error
-        else (
-            f"`{answer.command}` was to submit jobs and told other ids than one for each: "
-            f"{one_line(answer.stdout)}"
-        )
+        f"`{answer.command}` was to submit jobs and told other ids than one for each: "
+        f"{one_line(answer.stdout)}"
     )
+    if answer.failed:
+        said = str(refused(answer, queue, job, _BLAMES))
     return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from base.command import CommandResult, run
-from configs.site import Queue
+from base.errors import StudyError, UserError
+from base.text import one_line, plural, unknown_word
+from configs.site import BATCH_SYSTEMS, Queue
+from runners.batch.systems.script import Job, clock_time
 
 # A command that submits waits for the controller, which may be busy; it gives up by itself after a
 # minute or more.
 SUBMIT_LIMIT_S = 60.0
 POLL_LIMIT_S = 30.0
-# Stands for the worker's number, from 0, in the arguments of a job's command.
-WORKER = "{worker}"
 
 QUEUED = "queued"
 HELD = "held"
@@ -32,28 +33,8 @@ UNKNOWN = "unknown"
 # A job in one of these states may still make runs.
 LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 
-
-@dataclass(frozen=True)
-class Job:
-    """A job to submit: `workers` whole nodes, one worker on each.
-
-    Workers are numbered from `first_worker` on; in the `command` (a list of arguments, absolute
-    paths, no shell syntax) WORKER stands for the number. The script changes to `folder`, which
-    must exist on the node, loads the site's modules and view, and ends in `exec` of the command, so
-    that signals reach the worker. The job's output is appended to files in `logs`. `node` or
-    `feature` selects the node, None any. `name` is for queue listings. `after` are ids of jobs that
-    must have ended, with any status, before this one starts: one, or one a worker.
-    """
-
-    name: str
-    first_worker: int
-    workers: int
-    command: tuple[str, ...]
-    folder: Path
-    logs: Path
-    node: str | None = None
-    feature: str | None = None
-    after: tuple[str, ...] = ()
+# A key, and a regular expression for the messages of a system that are about it.
+Blames = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -100,6 +81,20 @@ class BatchSystem(Protocol):
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing. A job that has ended is no error."""
+
+
+def open_system(name: str) -> BatchSystem:
+    """Return the batch system of that name; raises UserError when there is none."""
+    # Imported here: each of them needs this module.
+    from runners.batch.systems.flux import Flux
+    from runners.batch.systems.lsf import Lsf
+    from runners.batch.systems.pbs import Pbs
+    from runners.batch.systems.slurm import Slurm
+
+    systems: dict[str, type[BatchSystem]] = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}
+    if name not in systems:
+        raise UserError(unknown_word("batch system", name, systems))
+    return systems[name]()
 
 
 def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
@@ -156,3 +151,96 @@ def run_client(
     if plain:
         environment["LC_ALL"] = "C"
     return run(command, limit_s, environment=environment, read=read)
+
+
+def ask(command: Sequence[str], leave_out: Sequence[str] = ()) -> CommandResult:
+    """Run a command that reports the states of jobs."""
+    return run_client(command, POLL_LIMIT_S, plain=True, leave_out=leave_out)
+
+
+def submit_by(
+    command: Sequence[str],
+    queue: Queue,
+    job: Job,
+    blames: Blames,
+    *,
+    leave_out: Sequence[str] = (),
+    read: Path | None = None,
+) -> CommandResult:
+    """Run a command that submits a job; raises StudyError, as `refused` makes it, if it fails."""
+    answer = run_client(command, SUBMIT_LIMIT_S, leave_out=leave_out, read=read)
+    if answer.failed:
+        raise refused(answer, queue, job, blames)
+    return answer
+
+
+def refused(answer: CommandResult, queue: Queue, job: Job, blames: Blames) -> StudyError:
+    """Return the error for a job that was refused, with the system's own message.
+
+    It names the first key of `blames` that the job asks for and whose expression matches the
+    message; without a match it names all keys. A command that has not answered may have submitted
+    the job nevertheless.
+    """
+    system = BATCH_SYSTEMS[queue.system].partition(",")[0]
+    if not answer.started:
+        return StudyError(f"{answer.error}; submit where the commands of {system} are")
+    if answer.problem:
+        return StudyError(
+            f"{answer.error}; look whether {system} has taken the job {job.name} all the same, "
+            "before you submit again"
+        )
+    asked = _asked(queue, job)
+    words = answer.stderr + answer.stdout
+    for what, pattern in blames:
+        if what in asked and re.search(pattern, words, re.IGNORECASE):
+            return StudyError(f"`{asked[what]}` is refused: {answer.error}")
+    listed = ", ".join(asked.values())
+    return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
+
+
+def accepted(answer: CommandResult, job: Job, job_id: re.Match[str] | None, what: str) -> Submitted:
+    """Return the job that a command has submitted under one id.
+
+    Raises StudyError when the command did not print its `what`, so that `job_id` is None.
+    """
+    if job_id is None:
+        said = one_line(answer.stdout + answer.stderr)
+        raise StudyError(
+            f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
+        )
+    return Submitted((job_id[0],), job.first_worker, job.workers)
+
+
+def cancel_by(command: Sequence[str], gone: re.Pattern[str], leave_out: Sequence[str] = ()) -> str:
+    """Run a command that ends jobs; return what went wrong, or nothing.
+
+    Lines that match `gone` are about jobs that had already ended, which is no error.
+    """
+    answer = run_client(command, SUBMIT_LIMIT_S, plain=True, leave_out=leave_out)
+    if not answer.failed:
+        return ""
+    lines = (answer.stderr or answer.stdout).splitlines()
+    wrong = [line for line in lines if line.strip() and not gone.search(line)]
+    return "" if lines and not wrong else replace(answer, stderr="\n".join(wrong)).error
+
+
+def gone_ids(answer: CommandResult, gone: re.Pattern[str], job_id: re.Pattern[str]) -> set[str]:
+    """Return the ids in those lines of stderr that match `gone`: of jobs that have ended."""
+    lines = filter(gone.search, answer.stderr.splitlines())
+    return {found[0] for line in lines for found in job_id.finditer(line)}
+
+
+def _asked(queue: Queue, job: Job) -> dict[str, str]:
+    """Return what a job asks for, by key of the site or study, as key and value."""
+    asked = {
+        "queue": queue.queue,
+        "account": queue.account,
+        "feature": job.feature,
+        "node": job.node,
+        "cpus": queue.cpus,
+        "time_limit": clock_time(queue.time_limit_s),
+        "after": " ".join(job.after) or None,
+        "directives": " ".join(queue.directives) or None,
+    }
+    found = {key: f"{key} {value}" for key, value in asked.items() if value is not None}
+    return found | {"workers": plural(job.workers, "worker")}

@@ -16,22 +16,22 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
-    SUBMIT_LIMIT_S,
     UNKNOWN,
-    Job,
     JobState,
     Submitted,
+    accepted,
     all_unknown,
+    ask,
+    cancel_by,
+    gone_ids,
     ids_of,
     missing_state,
-    run_client,
+    submit_by,
     workers_of,
 )
-from runners.batch.systems.refusals import gone_ids, not_cancelled, refused, without_id
-from runners.batch.systems.script import array_of, job_name, log_file, write_script
+from runners.batch.systems.script import Job, array_of, job_name, log_file, write_script
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
 _STATES = {
@@ -55,7 +55,7 @@ _BLAMES = (
     ("workers", "array"),
     ("after", "dependency"),
 )
-_TAKEN = re.compile(r"^Job <(\d{1,18})> is submitted", re.MULTILINE | re.ASCII)
+_TAKEN = re.compile(r"(?<=^Job <)\d{1,18}(?=> is submitted)", re.MULTILINE | re.ASCII)
 _GONE = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
 _ID = re.compile(r"\d{1,18}", re.ASCII)
 _ID_IN_TEXT = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
@@ -80,22 +80,13 @@ class Lsf:
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
         # bsub reads directives from its stdin only, unless the site has configured it otherwise.
-        answer = run_client(("bsub",), SUBMIT_LIMIT_S, leave_out=_OVERRIDES, read=script)
-        if answer.failed:
-            raise refused(answer, queue, job, _BLAMES)
-        taken = _TAKEN.search(answer.stdout)
-        if taken is None:
-            raise without_id(answer, "number")
-        return Submitted((taken[1],), job.first_worker, job.workers)
+        answer = submit_by(("bsub",), queue, job, _BLAMES, leave_out=_OVERRIDES, read=script)
+        return accepted(answer, job, _TAKEN.search(answer.stdout), "number")
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        answer = run_client(
-            ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids_of(jobs)),
-            POLL_LIMIT_S,
-            plain=True,
-            leave_out=_OVERRIDES,
-        )
+        command = ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids_of(jobs))
+        answer = ask(command, _OVERRIDES)
         if answer.problem:
             return all_unknown(jobs, answer.error)
         told = read_bjobs(answer.stdout)
@@ -106,8 +97,7 @@ class Lsf:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("bkill", *ids_of(jobs)), SUBMIT_LIMIT_S, plain=True)
-        return not_cancelled(answer, _GONE)
+        return cancel_by(("bkill", *ids_of(jobs)), _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:

@@ -17,22 +17,22 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
-    SUBMIT_LIMIT_S,
     UNKNOWN,
-    Job,
     JobState,
     Submitted,
+    accepted,
     all_unknown,
+    ask,
+    cancel_by,
+    gone_ids,
     ids_of,
     missing_state,
-    run_client,
+    submit_by,
     workers_of,
 )
-from runners.batch.systems.refusals import gone_ids, not_cancelled, refused, without_id
-from runners.batch.systems.script import array_of, clock_time, job_name, log_file, write_script
+from runners.batch.systems.script import Job, array_of, clock_time, job_name, log_file, write_script
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
 # say how its subjobs stand.
@@ -82,20 +82,15 @@ class Pbs:
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        answer = run_client(("qsub", str(script)), SUBMIT_LIMIT_S)
-        if answer.failed:
-            raise refused(answer, queue, job, _BLAMES)
-        job_id = answer.stdout.strip()
-        if not _ID.fullmatch(job_id):
-            raise without_id(answer, "id")
-        return Submitted((job_id,), job.first_worker, job.workers)
+        answer = submit_by(("qsub", str(script)), queue, job, _BLAMES)
+        return accepted(answer, job, _ID.fullmatch(answer.stdout.strip()), "id")
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker."""
         ids = ids_of(jobs)
-        answer = _ask(("-x", *_FORMAT, *ids))
+        answer = ask(("qstat", "-x", *_FORMAT, *ids))
         if _NO_HISTORY in answer.stderr:
-            answer = _ask((*_FORMAT, *ids))
+            answer = ask(("qstat", *_FORMAT, *ids))
         if answer.problem:
             return all_unknown(jobs, answer.error)
         told = read_qstat(answer.stdout)
@@ -106,8 +101,7 @@ class Pbs:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        answer = run_client(("qdel", *ids_of(jobs)), SUBMIT_LIMIT_S, plain=True)
-        return not_cancelled(answer, _GONE)
+        return cancel_by(("qdel", *ids_of(jobs)), _GONE)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
@@ -140,10 +134,6 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     number = str(job.first_worker) if job.workers == 1 else "^array_index^"
     yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
     yield from queue.directives
-
-
-def _ask(options: Sequence[str]) -> CommandResult:
-    return run_client(("qstat", *options), POLL_LIMIT_S, plain=True)
 
 
 def read_qstat(text: str) -> dict[str, dict[str, str]]:

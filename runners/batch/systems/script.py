@@ -1,18 +1,20 @@
-"""The script of a job; batch systems differ in its directives and its array index only."""
+"""A job and its script; batch systems differ in its directives and its array index only."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from base.errors import UserError
 from base.text import shown
 from configs.site import Queue, is_script_word
-from runners.batch.systems.interface import WORKER, Job
 from runners.node.node import safe_name
 
+# Stands for the worker's number, from 0, in the arguments of a job's command.
+WORKER = "{worker}"
 # The script's exit status when the node lacks what every worker needs (sysexits.h, EX_OSFILE).
 NODE_LACKS = 72
 
@@ -23,6 +25,29 @@ _WARNING_SHARE, _MIN_WARNING_S, _MAX_WARNING_S = 0.1, 15, 600
 # Characters that have a special meaning in the directives of some batch system.
 _NOT_IN_DIRECTIVES = "\"'`\\%^$[]{}"
 _HARMLESS = "/._+-@=,"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job to submit: `workers` whole nodes, one worker on each.
+
+    Workers are numbered from `first_worker` on; in the `command` (a list of arguments, absolute
+    paths, no shell syntax) WORKER stands for the number. The script changes to `folder`, which
+    must exist on the node, loads the site's modules and view, and ends in `exec` of the command, so
+    that signals reach the worker. The job's output is appended to files in `logs`. `node` or
+    `feature` selects the node, None any. `name` is for queue listings. `after` are ids of jobs that
+    must have ended, with any status, before this one starts: one, or one a worker.
+    """
+
+    name: str
+    first_worker: int
+    workers: int
+    command: tuple[str, ...]
+    folder: Path
+    logs: Path
+    node: str | None = None
+    feature: str | None = None
+    after: tuple[str, ...] = ()
 
 
 def job_name(job: Job) -> str:

@@ -16,22 +16,22 @@ from configs.site import Queue
 from runners.batch.systems.interface import (
     ENDED,
     HELD,
-    POLL_LIMIT_S,
     QUEUED,
     RUNNING,
-    SUBMIT_LIMIT_S,
     UNKNOWN,
-    Job,
     JobState,
     Submitted,
+    accepted,
     all_unknown,
+    ask,
+    cancel_by,
     ids_of,
     missing_state,
-    run_client,
+    submit_by,
     workers_of,
 )
-from runners.batch.systems.refusals import not_cancelled, refused, without_id
 from runners.batch.systems.script import (
+    Job,
     array_of,
     clock_time,
     job_name,
@@ -103,25 +103,16 @@ class Slurm:
         overrides = [*_OVERRIDES]
         overrides += ["SBATCH_PARTITION"] if queue.queue else []
         overrides += ["SBATCH_ACCOUNT"] if queue.account else []
-        answer = run_client(
-            ("sbatch", "--parsable", str(script)), SUBMIT_LIMIT_S, leave_out=overrides
-        )
-        if answer.failed:
-            raise refused(answer, queue, job, _BLAMES)
+        command = ("sbatch", "--parsable", str(script))
+        answer = submit_by(command, queue, job, _BLAMES, leave_out=overrides)
         # `id`, or `id;cluster` where there are several clusters.
         job_id = answer.stdout.strip().partition(";")[0]
-        if not _ID.fullmatch(job_id):
-            raise without_id(answer, "number")
-        return Submitted((job_id,), job.first_worker, job.workers)
+        return accepted(answer, job, _ID.fullmatch(job_id), "number")
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker; the jobs may be another user's."""
-        answer = run_client(
-            ("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids_of(jobs))),
-            POLL_LIMIT_S,
-            plain=True,
-            leave_out=_FILTERS,
-        )
+        ids = ",".join(ids_of(jobs))
+        answer = ask(("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ids), _FILTERS)
         if answer.failed and not _knows_none(answer):
             return all_unknown(jobs, answer.error)
         told = read_squeue(answer.stdout)
@@ -132,9 +123,7 @@ class Slurm:
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing."""
-        command = ("scancel", *ids_of(jobs))
-        answer = run_client(command, SUBMIT_LIMIT_S, plain=True, leave_out=_FILTERS)
-        return not_cancelled(answer, _NO_SUCH_JOB)
+        return cancel_by(("scancel", *ids_of(jobs)), _NO_SUCH_JOB, _FILTERS)
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:

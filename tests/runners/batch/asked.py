@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from configs.site import Queue
-from runners.batch.systems.interface import WORKER, Job
+from runners.batch.systems.script import WORKER, Job
 from tests.runners.fake_commands import install
 from tests.tools import DATA
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.batch.fence import Fence
+from runners.batch.worker import Fence
 
 
 def claim(folder: Path) -> int:

@@ -8,12 +8,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from runners.batch.attempt import Attempt, AttemptFile
-
 from configs.study import SPLIT
 from runners.batch.spread import Worker
 from runners.batch.status import SubmissionStatus, status_of
-from runners.batch.submission import Submission
+from runners.batch.submission import Attempt, AttemptFile, Submission
 from runners.records.shard import SCHEMA, line_of
 
 CASES = ("a", "b", "c", "d", "e")

@@ -13,12 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.batch.attempt import Attempt, AttemptFile, job_of, read_attempts
 from runners.batch.spread import Worker
 from runners.batch.submission import (
     FILE,
+    Attempt,
+    AttemptFile,
     Submission,
+    job_of,
     new_folder,
+    read_attempts,
     read_submission,
     submissions_of,
     write_submission,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runners.batch.completed import read_completed
 
 from base.errors import UserError
 from configs.library import load_study
+from runners.batch.status import read_completed
 from runners.records.reader import (
     LONGEST_LINE,
     parts_of,

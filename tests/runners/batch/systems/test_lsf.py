@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from runners.batch.systems.interface import Job, JobState, Submitted
+from runners.batch.systems.interface import JobState, Submitted
 from runners.batch.systems.lsf import Lsf, read_bjobs
+from runners.batch.systems.script import Job
 from tests.runners.batch.asked import arguments, directives, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 

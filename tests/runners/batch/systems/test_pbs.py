@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError, UserError
-from runners.batch.systems.interface import Job, JobState, Submitted
+from runners.batch.systems.interface import JobState, Submitted
 from runners.batch.systems.pbs import Pbs, read_qstat
+from runners.batch.systems.script import Job
 from tests.runners.batch.asked import (
     RECORDED,
     arguments,

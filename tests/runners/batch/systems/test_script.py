@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.site import BATCH_SYSTEMS
-from runners.batch.systems.interface import WORKER
-from runners.batch.systems.registry import open_system
-from runners.batch.systems.script import directive_path
+from runners.batch.systems.interface import open_system
+from runners.batch.systems.script import WORKER, directive_path
 from tests.runners.batch.asked import job_of, queue_of
 from tests.tools import need_tool
 
