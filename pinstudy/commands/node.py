@@ -216,13 +216,13 @@ def restore_command(sysroot: Path, forget: bool) -> None:
     First what a study that was killed has left, then what `pinstudy tune` has changed. Every
     setting is read back; exit status 1 when one could not be verified. Its journal then stays.
     """
-    from runners.host.lock import NodeLock
+    from runners.host.lock import node_lock
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
     from runners.settings.recovery import others_leftovers, restore, told_problems, told_reboot
 
     folder = state_folder(sysroot, os.environ)
     failed = False
-    with NodeLock(sysroot):
+    with node_lock(sysroot):
         both = [open_journal(sysroot, purpose, os.environ) for purpose in (STUDY, TUNE)]
         journals = [journal for journal in both if journal.exists()]
         for journal in journals:
