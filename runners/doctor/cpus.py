@@ -1,7 +1,7 @@
 """What can be read and set of the CPUs.
 
-Core kinds, the CPUs that this process may use, governors, turbo, and settings that a tuning, or a
-study that is gone, has left changed.
+Core kinds, the CPUs that this process may use, governors, turbo, temperatures, throttling, and
+settings that a tuning, or a study that is gone, has left changed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.privileges import may_be_root
 from runners.host.tree import Unavailable
+from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
+from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import (
     BOOST,
     NO_TURBO,
@@ -130,6 +132,33 @@ def _lasting(written: list[str]) -> str:
     # Policies are no devices, so udev has no rules for them; systemd-tmpfiles runs at each boot.
     lines = "\\n".join(f"z {POLICIES}/policy*/{name} - $USER -" for name in written)
     return f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
+
+
+def probe_temperatures(node: AskedNode) -> Iterator[Capability]:
+    """Read every package's sensor once."""
+    found, problems = Thermometer(node.tree, node.topology).read_c()
+    shown = ", ".join(f"{package} {celsius:g} °C" for package, celsius in found.items())
+    trouble = "; ".join(problems.values())
+    if not found:
+        yield Capability("temperatures", "missing", trouble or NO_SENSOR)
+    elif problems:
+        yield Capability("temperatures", "limited", f"{shown}; {trouble}")
+    else:
+        yield Capability("temperatures", "ok", shown)
+
+
+def probe_throttling(node: AskedNode) -> Iterator[Capability]:
+    """Read every throttle counter once."""
+    meter = ThrottleMeter(node.tree, node.topology)
+    meter.start()
+    meter.stop()
+    reading = meter.reading()
+    counters = reading.fields.get("throttle", {})
+    if counters:
+        yield Capability("throttle-counters", "ok", ", ".join(counters))
+    else:
+        reasons = "; ".join(dict.fromkeys(reading.unavailable.values()))
+        yield Capability("throttle-counters", "missing", reasons)
 
 
 def probe_settings(node: AskedNode) -> Iterator[Capability]:

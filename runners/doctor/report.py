@@ -7,18 +7,26 @@ from dataclasses import replace
 
 from base.text import printable
 from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
-from runners.doctor.conditions import probe_daemons, probe_temperatures, probe_throttling
+from runners.doctor.counters import (
+    probe_c2c,
+    probe_energy,
+    probe_energy_sources,
+    probe_hardware_counters,
+    probe_migrations,
+    probe_perf,
+)
 from runners.doctor.cpus import (
     probe_core_kinds,
     probe_cpus,
     probe_governor,
     probe_settings,
+    probe_temperatures,
+    probe_throttling,
     probe_turbo,
 )
-from runners.doctor.energy import probe_energy, probe_energy_sources
-from runners.doctor.perf import probe_c2c, probe_hardware_counters, probe_migrations, probe_perf
-from runners.doctor.services import probe_batch, probe_virtual_machines
 from runners.doctor.software import (
+    probe_batch,
+    probe_daemons,
     probe_libgomp,
     probe_libomp,
     probe_likwid_pin,
@@ -26,6 +34,7 @@ from runners.doctor.software import (
     probe_numactl,
     probe_programs,
     probe_taskset,
+    probe_virtual_machines,
 )
 from runners.node.node import Node
 

@@ -1,30 +1,77 @@
-"""Which programs, launchers and helpers are there, and how each OpenMP runtime waits by default.
+"""What is installed and what runs: programs, daemons, batch systems, QEMU, OpenMP runtimes.
 
-The default depends on the runtime's release and on whether the CPU is hybrid: libgomp spins 300000
-rounds, and from GCC 14 on only once on hybrid CPUs (GCC libgomp/config/linux/x86/spincount.h);
-libomp spins 200 ms, and not at all on hybrid CPUs (LLVM openmp/runtime/src/kmp.h).
+How a runtime waits by default depends on its release and on whether the CPU is hybrid: libgomp
+spins 300000 rounds, and from GCC 14 on only once on hybrid CPUs (GCC
+libgomp/config/linux/x86/spincount.h); libomp spins 200 ms, and not at all on hybrid CPUs (LLVM
+openmp/runtime/src/kmp.h).
+
+A /dev/kvm that can be opened is not enough for guests: the CPU must support virtualisation, too.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.command import output_of
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
+from runners.host.daemons import UNITS, find_daemons, stop_commands
 from runners.host.program_files import find_runtime
-from runners.host.software import WITNESS, ask_version, find_program, for_programs, for_tools
+from runners.host.software import (
+    WITNESS,
+    ask_version,
+    find_program,
+    for_guests,
+    for_programs,
+    for_tools,
+)
+from runners.host.tree import Unavailable
 from runners.plan.command_line import REMOVED_PREFIXES
+from runners.vm.host import find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
 _PROGRAM, _SIZE = "lu-{}", "2"
 _SPINS = re.compile(r"GOMP_SPINCOUNT\s*=\s*'?([0-9]+|INFINITY)", re.IGNORECASE)
 _BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)", re.IGNORECASE)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
+
+_BATCH = "batch"
+# Clients wait for minutes for a controller that is down; one that is up answers at once.
+LIMIT_S = 3.0
+_MAX_CHARACTERS = 80
+_GUESTS = "virtual-machines"
+KVM = "/dev/kvm"
+_INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
+_INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-core (Fedora)"
+
+
+@dataclass(frozen=True)
+class _System:
+    """A batch system: its submit command, and the commands for its version and its controller.
+
+    `version` is the version's pattern in the output: other systems have a `qsub`, too.
+    """
+
+    name: str
+    submit: str
+    ask_version: tuple[str, ...]
+    version: str
+    ping: tuple[str, ...]
+
+
+# scontrol(1), "ping"; qstat(1B) of PBS Professional, "-B"; lsid(1); flux-getattr(1).
+_SYSTEMS = (
+    _System("slurm", "sbatch", ("sbatch", "--version"), r"slurm\S* (\S+)", ("scontrol", "ping")),
+    _System("pbs", "qsub", ("qsub", "--version"), r"pbs_version\s*=\s*(\S+)", ("qstat", "-B")),
+    _System("lsf", "bsub", ("bsub", "-V"), r"LSF\D*([0-9][0-9.]*)", ("lsid",)),
+    _System("flux", "flux", ("flux", "version"), r"commands:\s*(\S+)", ("flux", "getattr", "size")),
+)
 
 
 def probe_programs(_node: AskedNode) -> Iterator[Capability]:
@@ -67,12 +114,12 @@ def _own_programs() -> list[str]:
 
 
 def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
-    program = find_program(_PROGRAM.format(name))
+    asked = _PROGRAM.format(name)
+    program = find_program(asked)
     if program is None:
-        return Capability(
-            name, "missing", f"{_PROGRAM.format(name)} is not built", for_programs().grant
-        )
-    environment = _clean_environment()
+        return Capability(name, "missing", f"{asked} is not built", for_programs().grant)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
+    environment = kept | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):
         return Capability(name, "missing", f"{program}: {runtime}", for_programs().grant)
@@ -83,11 +130,6 @@ def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
         return Capability(name, "limited", reason)
     unit = " ms" if variable == "KMP_BLOCKTIME" and default[1].isdigit() else ""
     return Capability(name, "ok", f"{version}; waits by default with {variable} {default[1]}{unit}")
-
-
-def _clean_environment() -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
-    return kept | {"LC_ALL": "C"}
 
 
 def _settings(program: Path, environment: dict[str, str]) -> str:
@@ -110,36 +152,23 @@ def probe_numactl(_node: AskedNode) -> Iterator[Capability]:
 def probe_lstopo(_node: AskedNode) -> Iterator[Capability]:
     """Tell the version of hwloc's lstopo."""
     found = _tool("lstopo", "lstopo-no-graphics")
-    if found.state != "ok":
-        yield found
-        return
-    version = _version(found.reason)
-    if version is None:
-        yield Capability(
-            "lstopo", "missing", f"{found.reason} does not tell its version", for_tools().grant
-        )
-    else:
-        yield Capability("lstopo", "ok", f"{found.reason}, hwloc {version}")
+    yield _with_version(found, f"{found.reason}, hwloc", for_tools().grant)
 
 
 def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
     """Tell the version of likwid-pin; it is run, because its library may not load."""
-    found = _tool("likwid-pin")
-    if found.state != "ok":
-        yield found
-        return
-    version = _version(found.reason)
+    yield _with_version(_tool("likwid-pin"), "likwid", "likwid-pin --version")
+
+
+def _with_version(tool: Capability, words: str, grant: str) -> Capability:
+    """Return a tool with the first version that it prints, after `words`; missing without one."""
+    if tool.state != "ok":
+        return tool
+    version = _VERSION.search(ask_version(tool.reason) or "")
     if version is None:
-        silent = f"{found.reason} does not tell its version"
-        yield Capability("likwid-pin", "missing", silent, "likwid-pin --version")
-    else:
-        yield Capability("likwid-pin", "ok", f"likwid {version}")
-
-
-def _version(command: str) -> str | None:
-    """Return the first version in what `command --version` prints, or None."""
-    found = _VERSION.search(ask_version(command) or "")
-    return found[0] if found else None
+        silent = f"{tool.reason} does not tell its version"
+        return replace(tool, state="missing", reason=silent, grant=grant)
+    return replace(tool, reason=f"{words} {version[0]}")
 
 
 def _tool(name: str, *others: str) -> Capability:
@@ -148,3 +177,92 @@ def _tool(name: str, *others: str) -> Capability:
     if path is None:
         return Capability(name, "missing", f"{name} is not installed", for_tools().grant)
     return Capability(name, "ok", path)
+
+
+def probe_daemons(node: AskedNode) -> Iterator[Capability]:
+    """Tell which running daemons change frequencies, affinity masks or interrupts."""
+    found = find_daemons(node.tree)
+    if isinstance(found, Unavailable):
+        grant = "" if found.missing else "sudo mount -o remount,hidepid=0 /proc"
+        reason = f"not known whether any interferes: {found.reason}"
+        yield Capability("daemons", "limited", reason, grant)
+    elif not found:
+        none = f"none that interferes runs ({', '.join(UNITS)} and others)"
+        yield Capability("daemons", "ok", none)
+    else:
+        verb = "runs and changes" if len(found) == 1 else "run and change"
+        reason = f"{', '.join(found)} {verb} frequencies, masks or interrupts while measuring"
+        stop = stop_commands(found)
+        lasting = stop.replace(" stop ", " disable --now ")
+        yield Capability("daemons", "limited", reason, stop, lasting)
+
+
+def probe_batch(_node: AskedNode) -> Iterator[Capability]:
+    """Report each batch system whose commands are on the PATH, or that there is none."""
+    here = [system for system in _SYSTEMS if shutil.which(system.submit)]
+    if not here:
+        commands = ", ".join(system.submit for system in _SYSTEMS)
+        reason = f"no commands of Slurm, PBS, LSF or Flux on the PATH ({commands})"
+        yield Capability(_BATCH, "missing", reason)
+    for system in here:
+        yield _of(system)
+
+
+def _of(system: _System) -> Capability:
+    name = f"{_BATCH}:{system.name}"
+    said = output_of(system.ask_version, limit_s=LIMIT_S, with_stderr=True)
+    version = re.search(system.version, said or "", re.IGNORECASE)
+    if version is None:
+        shown = " ".join((said or "nothing").split())[:_MAX_CHARACTERS]
+        reason = f"`{' '.join(system.ask_version)}` tells no version of it ({shown})"
+        return Capability(name, "missing", reason)
+    asked = f"`{' '.join(system.ping)}`"
+    if output_of(system.ping, limit_s=LIMIT_S) is None:
+        reason = f"version {version[1]}; {asked} fails or does not answer in {LIMIT_S:g} s"
+        return Capability(name, "limited", reason, "ask its administrator, or try a login node")
+    return Capability(name, "ok", f"version {version[1]}; {asked} answers")
+
+
+def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
+    """Tell whether QEMU is installed, and whether it may use hardware virtualisation."""
+    machine = platform.machine()
+    qemu = shutil.which(f"qemu-system-{machine}")
+    slow, grant = without_kvm(node)
+    if qemu is None:
+        install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
+        reason = f"qemu-system-{machine} is not installed"
+        yield Capability(_GUESTS, "missing", f"{reason}; {slow}" if slow else reason, install)
+    elif lacking := _lacking(slow, node.root):
+        yield Capability(_GUESTS, "missing", lacking, for_guests().grant)
+    elif slow:
+        yield Capability(_GUESTS, "limited", f"{qemu}, emulating every instruction: {slow}", grant)
+    else:
+        yield Capability(_GUESTS, "ok", f"{qemu} with {KVM}")
+
+
+def _lacking(slow: str, root: Path) -> str:
+    """Return what else guests need and this node lacks; empty when it has everything."""
+    try:
+        find_guest_host(slow, root)
+    except UserError as error:
+        return str(error).partition("; ")[0]
+    return ""
+
+
+def without_kvm(node: AskedNode) -> tuple[str, str]:
+    """Return why hardware virtualisation cannot be used and what helps; empty when it can."""
+    flags = node.block.get("flags", "").split()
+    # KVM may open without the CPU's support (kvm-pvm), but then it runs no ordinary kernel.
+    if "flags" in node.block and not {"vmx", "svm"}.intersection(flags):
+        if node.guest:
+            reason = "this guest has no nested virtualisation (no vmx or svm in /proc/cpuinfo)"
+            allow = "allow it on the host (QEMU: -cpu host, and kvm_intel or kvm_amd nested=1)"
+            return reason, allow
+        return "no vmx or svm in /proc/cpuinfo", "enable virtualisation in the firmware"
+    if not os.path.exists(KVM):  # noqa: PTH110 - a name beside os.access
+        # On ARM KVM is no module: it exists when the firmware starts the kernel at EL2.
+        load = "sudo modprobe kvm_intel || sudo modprobe kvm_amd" if flags else ""
+        return f"{KVM} is missing", load
+    if not os.access(KVM, os.R_OK | os.W_OK):
+        return f"no permission to use {KVM}", 'sudo usermod -aG kvm "$USER", then log in again'
+    return "", ""

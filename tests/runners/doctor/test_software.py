@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from runners.doctor import services
 from runners.doctor.capability import Capability
 from runners.doctor.report import EVERY_NAME, probe
 from runners.host import software
@@ -153,7 +152,7 @@ def test_virtual_machines_need_a_kvm_device_that_may_be_used(
     install(commands, "busybox", "")
     write_kernel(tmp_path / "node")
     write(tmp_path, "node/proc/cpuinfo", "vendor_id : GenuineIntel\nflags : fpu vmx")
-    monkeypatch.setattr(services, "KVM", str(tmp_path / "kvm"))
+    monkeypatch.setattr("runners.doctor.software.KVM", str(tmp_path / "kvm"))
     missing = ask("virtual-machines", tmp_path / "node")["virtual-machines"]
     assert missing.state == "limited"
     assert "modprobe" in missing.grant
