@@ -8,7 +8,7 @@ events, the host counts those of the virtual CPUs' threads.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ class VmEngine:
                 "cpu_s": round(view.cpu_time.user_s + view.cpu_time.system_s, 3),
             },
             "vcpu_placement": view.placement,
-            "clock": view.clock.fields(),
+            "clock": asdict(view.clock),
         }
         reason = {"vcpu_placement": view.proof.reason}
         return Reading(fields, reason if view.proof.verdict == "unproved" else {})

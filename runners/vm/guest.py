@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +25,7 @@ from runners.execution.witness import LaunchError
 from runners.plan.case import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
-from runners.vm.protocol import BrokenLineError, Line
-from runners.vm.qmp import start_cpus
+from runners.vm.protocol import BrokenLineError, Line, greet_qemu, start_cpus
 from runners.vm.vcpus import Placing, place
 
 BOOT_LIMIT_S = 120.0
@@ -164,7 +163,10 @@ class Guest:
             if not said:
                 raise self.lost("QEMU did not start")
             self.pid = int(said)
-            start_cpus(Line(protocol.fileno()), self._place_first)
+            monitor = Line(protocol.fileno())
+            self.threads = greet_qemu(monitor)
+            self.place()
+            start_cpus(monitor)
         except BrokenLineError as error:
             raise self.lost(f"QEMU did not start its CPUs: it {error}") from error
         finally:
@@ -172,10 +174,6 @@ class Guest:
             protocol.close()
             for descriptor in descriptors:
                 os.close(descriptor)
-
-    def _place_first(self, threads: Mapping[int, int]) -> None:
-        self.threads = dict(threads)
-        self.place()
 
     def _await_ready(self) -> None:
         started = time.monotonic()

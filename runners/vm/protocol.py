@@ -1,6 +1,8 @@
-"""The protocol between host and guest: JSON objects, one per line, over a byte stream.
+"""The protocols of host and guest, and of QEMU: JSON objects, one per line, over a byte stream.
 
-The host sends a run's launch, the guest its observation. Pure, apart from `Line`, which does I/O.
+The host sends a run's launch, the guest its observation. QEMU's own protocol (QMP) is for its CPUs:
+it greets, answers each command, and reports events at any time (QEMU documentation, QEMU Machine
+Protocol Specification).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from base.cpulist import MAX_CPU, parse_cpulist
-from base.text import shown
+from base.text import one_line, shown
 from runners.execution.execute import Observation
 from runners.plan.command_line import Launch
 
@@ -24,6 +26,8 @@ _Kind = TypeVar("_Kind")
 
 # The other side reads at once, unless it hangs.
 SAY_LIMIT_S = 60.0
+# QEMU answers at once, unless it hangs.
+QEMU_LIMIT_S = 60.0
 # Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
 _MAX_COUNT = 2**62
@@ -164,3 +168,37 @@ def _seconds(value: object) -> float:
     if not 0 <= number <= 1e10:
         raise ValueError(f"{number} is no time")
     return number
+
+
+def greet_qemu(line: Line) -> dict[int, int]:
+    """Return the host's thread of each virtual CPU, by its number, of a QEMU that waits (-S).
+
+    Raises BrokenLineError when QEMU is gone, or says anything else than the answers.
+    """
+    _hear(line, "QMP")
+    _ask(line, "qmp_capabilities")
+    cpus = _ask(line, "query-cpus-fast")
+    try:
+        return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in cpus}
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenLineError(f"told no threads of its CPUs: {error!r}") from error
+
+
+def start_cpus(line: Line) -> None:
+    """Start the CPUs of a QEMU that was greeted; raises BrokenLineError as `greet_qemu` does."""
+    _ask(line, "cont")
+
+
+def _ask(line: Line, command: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    line.say({"execute": command})
+    return _hear(line, "return")
+
+
+def _hear(line: Line, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    """Return the value of `key` in QEMU's next message that is no event."""
+    while message := line.hear(QEMU_LIMIT_S):
+        if key in message:
+            return message[key]
+        if "event" not in message:
+            raise BrokenLineError(f"said {one_line(str(message))}")
+    raise BrokenLineError(f"did not answer within {QEMU_LIMIT_S:g} s")

@@ -1,8 +1,14 @@
-"""One run in a guest, and what the host observes meanwhile."""
+"""One run in a guest, and what the host observes meanwhile.
+
+Times are taken in the guest, so its clock is compared with the host's: both are read before and
+after the run. The guest reads its clock somewhere between question and answer, so the offset's
+uncertainty is half of the shortest round-trip time (Mills, RFC 5905, section 8).
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +22,6 @@ from runners.measure.meter import Meters
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.vm.clock import ClockCheck, ClockReading, compare, read_clock
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
 from runners.vm.protocol import BrokenLineError, read_observation
 from runners.vm.vcpus import VcpuSampler
@@ -24,6 +29,38 @@ from runners.vm.vcpus import VcpuSampler
 # The agent sends `alive` about once a second. In emulated guests on a shared host its first looks
 # took seconds.
 SILENCE_LIMIT_S = 60.0
+CLOCK_QUESTIONS = 5
+# A tenth of the smallest difference that a verdict reports (1%), and more than the 500 ppm by which
+# the kernel slews a clock (adjtimex(2)).
+MAX_DRIFT = 0.001
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """The host's time, the offset of the guest's clock from it, and the offset's uncertainty."""
+
+    host_s: float
+    offset_s: float
+    uncertainty_s: float
+
+
+@dataclass(frozen=True)
+class ClockCheck:
+    """The drift of the guest's clock against the host's within a window, all in seconds."""
+
+    window_s: float
+    drift_s: float
+    uncertainty_s: float
+
+    @property
+    def problem(self) -> str:
+        """Why times of this guest cannot be trusted; empty when they can."""
+        if abs(self.drift_s) <= self.uncertainty_s + MAX_DRIFT * self.window_s:
+            return ""
+        return (
+            f"the guest's clock went {self.drift_s:+.4g} s (± {self.uncertainty_s:.2g} s) against "
+            f"the host's in {self.window_s:.4g} s"
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +147,7 @@ class GuestRun:
         view = HostView(
             proof=proof,
             placement=sampler.fields(proof),
-            clock=compare(before, self._clock()),
+            clock=compare_clocks(before, self._clock()),
             cpu_time=cpu_time,
             cost=cost,
             perf_output=output,
@@ -174,3 +211,24 @@ def _request(case: Case, launch: Launch) -> dict[str, Any]:
         "limit_s": case.app.limit_s,
         "cpus": list(case.mask),
     }
+
+
+def read_clock(ask_guest: Callable[[], float]) -> ClockReading:
+    """Read the guest's monotonic time, in seconds, a few times; return the quickest reading."""
+    readings = []
+    for _ in range(CLOCK_QUESTIONS):
+        before = time.monotonic()
+        guest_s = ask_guest()
+        after = time.monotonic()
+        middle = (before + after) / 2
+        readings.append(ClockReading(middle, guest_s - middle, (after - before) / 2))
+    return min(readings, key=lambda reading: reading.uncertainty_s)
+
+
+def compare_clocks(before: ClockReading, after: ClockReading) -> ClockCheck:
+    """Return the drift of the guest's clock between two readings."""
+    return ClockCheck(
+        window_s=after.host_s - before.host_s,
+        drift_s=after.offset_s - before.offset_s,
+        uncertainty_s=before.uncertainty_s + after.uncertainty_s,
+    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import pytest
 
-from runners.vm.clock import QUESTIONS, ClockReading, compare, read_clock
+from runners.vm.run import CLOCK_QUESTIONS, ClockReading, compare_clocks, read_clock
 
 AHEAD_S = 1000.0
 
@@ -37,7 +38,7 @@ class Host:
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host()
-    monkeypatch.setattr("runners.vm.clock.time", made)
+    monkeypatch.setattr("runners.vm.run.time", made)
     return made
 
 
@@ -47,16 +48,16 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 def test_the_true_offset_is_within_what_the_reading_says(
     host: Host, there_s: float, back_s: float
 ) -> None:
-    reading = read_clock(host.guest([there_s] * QUESTIONS, [back_s] * QUESTIONS))
+    reading = read_clock(host.guest([there_s] * CLOCK_QUESTIONS, [back_s] * CLOCK_QUESTIONS))
     assert abs(reading.offset_s - AHEAD_S) <= reading.uncertainty_s + 1e-9
     assert reading.uncertainty_s == pytest.approx((there_s + back_s) / 2)
 
 
 def test_the_quickest_answer_counts(host: Host) -> None:
-    slow = [0.1] * QUESTIONS
+    slow = [0.1] * CLOCK_QUESTIONS
     slow[2] = 0.02
     asked_at = host.now_s
-    reading = read_clock(host.guest(slow, [0.0] * QUESTIONS))
+    reading = read_clock(host.guest(slow, [0.0] * CLOCK_QUESTIONS))
     assert reading.uncertainty_s == pytest.approx(0.01)
     assert reading.offset_s == pytest.approx(AHEAD_S + 0.01)
     assert reading.host_s - asked_at == pytest.approx(0.2 + 0.01)
@@ -65,7 +66,7 @@ def test_the_quickest_answer_counts(host: Host) -> None:
 def check(window_s: float, drift_s: float, uncertainty_s: float = 0.0005) -> str:
     before = ClockReading(100.0, 7.0, uncertainty_s)
     after = ClockReading(100.0 + window_s, 7.0 + drift_s, uncertainty_s)
-    return compare(before, after).problem
+    return compare_clocks(before, after).problem
 
 
 @pytest.mark.parametrize(
@@ -102,5 +103,5 @@ def test_a_problem_says_how_far_the_clock_went_and_in_how_long() -> None:
 
 
 def test_a_record_has_the_window_the_drift_and_the_uncertainty() -> None:
-    found = compare(ClockReading(1.0, 5.0, 0.25), ClockReading(3.0, 5.5, 0.5))
-    assert found.fields() == {"window_s": 2.0, "drift_s": 0.5, "uncertainty_s": 0.75}
+    found = compare_clocks(ClockReading(1.0, 5.0, 0.25), ClockReading(3.0, 5.5, 0.5))
+    assert asdict(found) == {"window_s": 2.0, "drift_s": 0.5, "uncertainty_s": 0.75}
