@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
 from typing import Any
@@ -13,12 +13,13 @@ from base.errors import StudyError
 from configs.repetitions import Precision
 from configs.repetitions import Race as Rule
 from runners.plan.case import Case
+from runners.plan.estimate import Forecast
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
 from runners.race.state import Eliminated, RaceState
 from runners.study.history import History
-from runners.study.stopping import Stopping
+from runners.study.precision import CasePrecision
 
 # In a race for time, a case's first run is ended after so many times the shortest run: the case is
 # far behind, whatever the noise. The limit is MIN_LIMIT_S at least, for short programs.
@@ -73,6 +74,13 @@ class Schedule(ABC):
         """How many runs of the plan were made."""
         return sum(1 for planned in self.plan.runs if planned.key in self.history.done)
 
+    def forecast(self, left: Iterable[PlannedRun]) -> Forecast:
+        """Return the forecast for these runs from the history's times and the apps' own hints."""
+        cases = self.plan.cases
+        means = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
+        measured = {case_id: mean for case_id, mean in means.items() if mean is not None}
+        return Forecast(cases, (planned.case_id for planned in left), measured)
+
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""
         return case
@@ -97,21 +105,24 @@ class PrecisionSchedule(Schedule):
         super().__init__(plan, history)
         self._wanted = wanted
         alone = plan.study.order == "sequential"
+        # In sequence each run is a block of its own, and no case waits for another.
         self._within = {case.case_id: case.case_id if alone else case.boot for case in plan.cases}
+        self._waits_for = compared_with(plan.cases)
 
     def pending(self, listener: Listener = NOBODY) -> Iterator[PlannedRun]:
         """Yield the pending runs, in order; cases may end after each block."""
-        history = self.history
-        stopping = Stopping(self.plan.cases, self._wanted)
+        known = {case.case_id: CasePrecision(self._wanted) for case in self.plan.cases}
+        stopped: set[str] = set()
         for (_, number), runs in groupby(self.plan.runs, self._block_of):
-            block = [planned for planned in runs if planned.case_id not in stopping.stopped]
+            block = [planned for planned in runs if planned.case_id not in stopped]
             for planned in block:
-                if planned.key not in history.done:
+                if planned.key not in self.history.done:
                     yield planned
-            if number == 0:
-                continue
-            for case_id in stopping.block_ended(block, history.good, history.done, history.skipped):
-                listener.ended(case_id)
+            if number > 0:
+                ended = self._ended_with(block, known)
+                stopped.update(ended)
+                for case_id in ended:
+                    listener.ended(case_id)
 
     def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending runs of the blocks before whose end no case can end."""
@@ -123,6 +134,29 @@ class PrecisionSchedule(Schedule):
             if number <= last.setdefault(where, max(number, self._wanted.least)):
                 needed.append(planned)
         return needed
+
+    def _ended_with(self, block: list[PlannedRun], known: dict[str, CasePrecision]) -> list[str]:
+        """Take a block's good runs into `known`; return the cases that make no more runs.
+
+        A case ends when it reaches the precision. A baseline, with which others are compared pair
+        by pair within a block, goes on as long as one of them does. A case whose run was neither
+        made nor skipped goes on: the run is still pending. A block is judged by its own runs and
+        earlier ones only, so that a resume decides as the attempt before it did.
+        """
+        history = self.history
+        for run in block:
+            figures = history.good.get(run.case_id, {}).get(run.repetition)
+            if figures is not None:
+                known[run.case_id].add(figures)
+        ready = {
+            run.case_id for run in block if run.key in history.done and known[run.case_id].reached
+        }
+        going_on = {run.case_id for run in block if run.key not in history.skipped} - ready
+        return [
+            run.case_id
+            for run in block
+            if run.case_id in ready and going_on.isdisjoint(self._waits_for.get(run.case_id, ()))
+        ]
 
     def _block_of(self, planned: PlannedRun) -> tuple[str, int]:
         """Return the boot of a run's guest (in sequence, its case), and the run's block there.
@@ -232,6 +266,27 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
     if plan.study.precision:
         return PrecisionSchedule(plan, history, plan.study.precision)
     return FixedSchedule(plan, history)
+
+
+def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
+    """Return the cases that are compared with each baseline, by its case_id.
+
+    The cases of a table, governor and guest's boot have as baseline their first one that is left to
+    the OS scheduler: every CPU, binding none. Without one they are not compared within blocks.
+    """
+    groups: dict[tuple[int, str, str], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.table, case.governor, case.boot), []).append(case)
+    found = {}
+    for group in groups.values():
+        free = next((case for case in group if _is_free(case)), None)
+        if free:
+            found[free.case_id] = frozenset(case.case_id for case in group if case is not free)
+    return found
+
+
+def _is_free(case: Case) -> bool:
+    return (case.mapping.selection, case.mapping.binding) == ("all", "none")
 
 
 def entrants_of(plan: Plan) -> list[str]:

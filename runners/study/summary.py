@@ -21,7 +21,6 @@ from runners.plan.estimate import estimate_s
 from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
 from runners.race.race import most_said
-from runners.study.forecast import forecast_of
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule, said
 from runners.study.schedule import Schedule, schedule_of
@@ -94,8 +93,7 @@ class PlanSummary:
         return self.schedule.needed(self._most)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
-        expected_s = forecast_of(self.schedule, left).left_s
-        runs_s = self.history.within_race_s(expected_s)
+        runs_s = self.history.within_race_s(self.schedule.forecast(left).left_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
         return None if runs_s is None else runs_s + self._baselines(left) * one_s
 
