@@ -19,7 +19,6 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
 from runners.settings.governor import Governors
-from runners.study.assignment import WHOLE_STUDY, Assignment
 from runners.study.history import History, read_history
 from runners.study.programs import StudyPrograms
 from runners.study.summary import PlanSummary
@@ -28,6 +27,34 @@ LIVE_ROOT = Path("/")
 # Copies beside the records: the study file of the latest attempt, and the apps that it names.
 STUDY_FILE = "study.yaml"
 APPS = "apps"
+
+
+def _nothing_stops(_expected_s: float | None) -> None:
+    return
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a session makes of a study, and where.
+
+    `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
+    None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
+    makes all of it. `attempt` is the number of the shard, None for the node's next one. `may_start`
+    is called before each run with its expected seconds, None when unknown, and raises StoppedError
+    when the run must not start. A session waits up to `wait_for_node_s` seconds for the node's
+    lock. `fenced` returns why records are no longer accepted; empty as long as they are.
+    """
+
+    folder: Path | None = None
+    blocks: frozenset[int] | None = None
+    pool: str = ""
+    attempt: int | None = None
+    may_start: Callable[[float | None], None] = _nothing_stops
+    fenced: Callable[[], str] = str
+    wait_for_node_s: float = 0.0
+
+
+WHOLE_STUDY = Assignment()
 
 
 @dataclass(frozen=True)
@@ -72,7 +99,7 @@ class Machine:
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
         from runners.doctor.capability import AskedNode
-        from runners.doctor.software import without_kvm
+        from runners.doctor.services import without_kvm
 
         node = AskedNode(self.node.root, self.node.topology, self.live)
         return without_kvm(node)[0] if self.live else ""

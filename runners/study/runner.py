@@ -7,7 +7,7 @@ that the seed gives.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -27,7 +27,6 @@ from runners.plan.order import PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
-from runners.study.assignment import Assignment
 from runners.study.record import (
     Origin,
     baseline_record,
@@ -141,7 +140,8 @@ class RemainingWork:
 class Runner:
     """Makes the runs of a schedule one by one: each is recorded before the next one starts.
 
-    `clocks` detects that the node's clock was set or that the node slept.
+    `may_start` is that of an Assignment. `clocks` detects that the node's clock was set or that the
+    node slept.
     """
 
     schedule: Schedule
@@ -150,7 +150,7 @@ class Runner:
     node: NodeControl
     engine: Engine
     collectors: BetweenRuns
-    assignment: Assignment
+    may_start: Callable[[float | None], None]
     progress: Progress
     clocks: ClockWatch = field(default_factory=ClockWatch)
 
@@ -182,7 +182,7 @@ class Runner:
 
     def _make(self, planned: PlannedRun, case: Case, remaining: RemainingWork) -> None:
         """Make a run, or record why it cannot be made now."""
-        self.assignment.may_start(remaining.one_s(planned.case_id))
+        self.may_start(remaining.one_s(planned.case_id))
         if problem := self.node.settle(case):
             self._record_skipped([SkippedCase.of(case, problem)])
             self.schedule.history.skipped.add(planned.key)
@@ -236,7 +236,7 @@ class Runner:
         began = self.clocks.now()
         try:
             seen = execute_unless_shutting_down(
-                lambda: self.engine.execute(case, launch), self.assignment.may_start
+                lambda: self.engine.execute(case, launch), self.may_start
             )
             if slept_s := self.clocks.now().slept_since(began):
                 reason = f"the node slept for {duration(slept_s)} meanwhile"

@@ -30,9 +30,15 @@ from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
 from runners.settings.recovery import told_problems
-from runners.study.assignment import WHOLE_STUDY, Assignment
 from runners.study.crash_notice import AttemptMarker, describe_crashes
-from runners.study.machine import APPS, STUDY_FILE, Machine, results_folder
+from runners.study.machine import (
+    APPS,
+    STUDY_FILE,
+    WHOLE_STUDY,
+    Assignment,
+    Machine,
+    results_folder,
+)
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
@@ -203,7 +209,7 @@ class Session:
                 control,
                 engine,
                 collectors,
-                assignment,
+                assignment.may_start,
                 progress,
             ).run()
         finally:

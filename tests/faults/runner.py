@@ -21,9 +21,9 @@ from runners.node.node import open_node, read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.study.assignment import WHOLE_STUDY
 from runners.study.crash_notice import AttemptMarker
 from runners.study.history import read_history
+from runners.study.machine import WHOLE_STUDY
 from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
@@ -66,7 +66,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
                 control,
                 LocalEngine(collectors),
                 collectors,
-                WHOLE_STUDY,
+                WHOLE_STUDY.may_start,
                 Quiet(),
             ).run()
         finally:

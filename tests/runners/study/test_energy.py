@@ -31,8 +31,8 @@ from runners.plan.plan import Plan, make_plan
 from runners.race.state import Eliminated
 from runners.records.reader import read_records
 from runners.records.shard import Shard
-from runners.study.assignment import WHOLE_STUDY
 from runners.study.history import read_history
+from runners.study.machine import WHOLE_STUDY
 from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
@@ -148,7 +148,7 @@ def run(
         MadeNode(lambda case: launch_of(plan, case)),
         LocalEngine(collectors),
         collectors,
-        WHOLE_STUDY,
+        WHOLE_STUDY.may_start,
         progress or Quiet(),
         clocks or ClockWatch(),
     )

@@ -28,8 +28,8 @@ from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
-from runners.study.assignment import WHOLE_STUDY
 from runners.study.history import History
+from runners.study.machine import WHOLE_STUDY
 from runners.study.record import Origin
 from runners.study.runner import Runner
 from runners.study.schedule import schedule_of
@@ -102,7 +102,7 @@ def runner(plan: Plan, history: History, shard: Shard, progress: Calls) -> Runne
         MadeNode(lambda _: LAUNCH),
         MadeEngine(SEEN),
         NothingBetween(),
-        WHOLE_STUDY,
+        WHOLE_STUDY.may_start,
         progress,
     )
 
