@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from configs.app import App, Size, Variant
+from configs.app import Size, Variant
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.study import AppChoice, Study, Vm
@@ -58,24 +58,12 @@ class Plan:
 class _Row:
     """What is fixed for all rows of one table."""
 
-    app: App
-    variant: Variant
+    choice: AppChoice
     size: Size
     threads: int
+    variant: Variant
     schedule: str
     wait_policy: str
-    mappings: tuple[StudyMapping, ...]
-    oversubscribe: bool
-
-
-@dataclass(frozen=True)
-class _VcpuPlacement:
-    """The node that a guest runs on, and where it puts the guest's virtual CPUs."""
-
-    topology: Topology
-    vcpu_mapping: StudyMapping
-    vm: Vm
-    emulated: bool
 
 
 def make_plan(
@@ -98,23 +86,22 @@ def make_plan(
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
+    on_host = study.vcpu_mappings if study.vm else (None,)
     for table, row in enumerate(_rows(study), 1):
-        for number, (governor, on_host, mapping) in enumerate(
-            product(study.governors, _vcpu_mappings(study), row.mappings), 1
+        mappings = study.mappings if row.choice.mappings is None else row.choice.mappings
+        for number, (governor, vcpu_mapping, mapping) in enumerate(
+            product(study.governors, on_host, mappings), 1
         ):
-            place = (table, number)
-            if on_host and study.vm:
-                host = _VcpuPlacement(topology, on_host, study.vm, emulated)
-                case = _bind_guest(row, place, mapping, governor, host, tools)
-            else:
-                case = _bind(row, place, mapping, governor, topology, tools)
-            if isinstance(case, Case):
-                reason = _skip_reason(case, programs, governor_problem)
-                case = case if reason is None else SkippedCase.of(case, reason)
-            if isinstance(case, Case):
+            place, vcpus, problem = topology, None, None
+            if vcpu_mapping and study.vm:
+                place = flat_topology(study.vm.cpus)
+                vcpus, problem = _put_vcpus(study.vm, vcpu_mapping, topology, emulated)
+            case, reason = _bind(row, (table, number), governor, mapping, place, tools, vcpus)
+            reason = reason or problem or _skip_reason(case, programs, governor_problem)
+            if reason is None:
                 cases.append(case)
             else:
-                skipped.append(case)
+                skipped.append(SkippedCase.of(case, reason))
     if study.race:
         cases, same = _each_once(cases)
         skipped += same
@@ -154,22 +141,10 @@ def _execution(case: Case) -> tuple[object, ...]:
 
 def _rows(study: Study) -> Iterable[_Row]:
     for choice in study.apps:
-        mappings = study.mappings if choice.mappings is None else choice.mappings
-        for size in choice.sizes:
-            for threads in choice.threads:
-                for variant in choice.variants:
-                    for schedule in _schedules(choice):
-                        for wait_policy in study.wait_policies:
-                            yield _Row(
-                                choice.app,
-                                variant,
-                                size,
-                                threads,
-                                schedule,
-                                wait_policy,
-                                mappings,
-                                choice.oversubscribe,
-                            )
+        for each in product(
+            choice.sizes, choice.threads, choice.variants, _schedules(choice), study.wait_policies
+        ):
+            yield _Row(choice, *each)
 
 
 def _schedules(choice: AppChoice) -> tuple[str, ...]:
@@ -178,28 +153,29 @@ def _schedules(choice: AppChoice) -> tuple[str, ...]:
 
 def _bind(
     row: _Row,
-    place: tuple[int, int],
-    mapping: StudyMapping,
+    number: tuple[int, int],
     governor: str,
+    mapping: StudyMapping,
     topology: Topology,
     tools: Iterable[str],
-    vcpus: Vcpus | None = None,
-) -> Case | SkippedCase:
-    """Return the row's case with its CPUs, or skipped with the reason why it cannot be mapped."""
+    vcpus: Vcpus | None,
+) -> tuple[Case, str | None]:
+    """Return the row's case with its CPUs, and why it cannot be mapped, if so."""
+    app, runtime = row.choice.app, row.variant.runtime
     mechanism: str | None = mapping.mechanism
     cpus: tuple[int, ...] = ()
     reason = None
     try:
-        if row.variant.runtime == "none" and row.threads > 1:
+        if runtime == "none" and row.threads > 1:
             raise CannotMapError(f"the variant {row.variant.name} has no threads")
-        mechanism = choose_mechanism(mapping, row.app, row.variant.runtime, row.threads)
-        cpus = resolve_cpus(mapping, topology, row.threads, oversubscribe=row.oversubscribe)
+        mechanism = choose_mechanism(mapping, app, runtime, row.threads)
+        cpus = resolve_cpus(mapping, topology, row.threads, oversubscribe=row.choice.oversubscribe)
         check_mechanism(mechanism, mapping, row.threads, topology, tools)
     except CannotMapError as problem:
         reason = str(problem)
     case = Case(
-        *place,
-        row.app,
+        *number,
+        app,
         row.variant,
         row.size,
         row.threads,
@@ -211,31 +187,20 @@ def _bind(
         row.wait_policy,
         vcpus,
     )
-    return case if reason is None else SkippedCase.of(case, reason)
+    return case, reason
 
 
-def _vcpu_mappings(study: Study) -> tuple[StudyMapping | None, ...]:
-    return study.vcpu_mappings if study.vm else (None,)
-
-
-def _bind_guest(
-    row: _Row,
-    place: tuple[int, int],
-    mapping: StudyMapping,
-    governor: str,
-    host: _VcpuPlacement,
-    tools: Iterable[str],
-) -> Case | SkippedCase:
-    """Bind a row to a guest's CPUs, and those to this node's."""
-    vm, reason = host.vm, None
+def _put_vcpus(
+    vm: Vm, mapping: StudyMapping, topology: Topology, emulated: bool
+) -> tuple[Vcpus, str | None]:
+    """Return where a guest's virtual CPUs are put, and why this is not possible, if so."""
     cpus: tuple[int, ...] = ()
+    reason = None
     try:
-        cpus = resolve_cpus(host.vcpu_mapping, host.topology, vm.cpus, "vCPUs")
+        cpus = resolve_cpus(mapping, topology, vm.cpus, "vCPUs")
     except CannotMapError as problem:
         reason = f"the guest's CPUs cannot be mapped: {problem}"
-    vcpus = Vcpus(host.vcpu_mapping, cpus, vm.cpus, vm.memory_mib, host.emulated)
-    found = _bind(row, place, mapping, governor, flat_topology(vm.cpus), tools, vcpus)
-    return SkippedCase.of(found, reason) if reason and isinstance(found, Case) else found
+    return Vcpus(mapping, cpus, vm.cpus, vm.memory_mib, emulated), reason
 
 
 def _skip_reason(
