@@ -21,7 +21,8 @@ NAME_LENGTH = 15
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 # Positions after the name: field 4 of the manual page is the second one after it.
-_PARENT, _USER, _SYSTEM, _START, _CPU = (field - 3 for field in (4, 14, 15, 22, 39))
+# Parent, time in user and in system mode, start, and CPU.
+_PLACES = tuple(field - 3 for field in (4, 14, 15, 22, 39))
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,15 @@ class Task:
     pid: int
     command: str
     parent: int
-    cpu_ticks: int
+    user_ticks: int
+    system_ticks: int
     started: int
     cpu: int
+
+    @property
+    def cpu_ticks(self) -> int:
+        """The CPU time in both modes."""
+        return self.user_ticks + self.system_ticks
 
     @property
     def key(self) -> tuple[int, int]:
@@ -46,11 +53,16 @@ def parse_task(text: str) -> Task | None:
 
     The name stands in parentheses and may hold any character, parentheses and line breaks too.
     """
-    command, numbers = _name_and_numbers(text, (_PARENT, _USER, _SYSTEM, _START, _CPU))
-    if numbers is None:
+    number, opening, rest = text.partition(" (")
+    command, closing, numbers = rest.rpartition(") ")
+    fields = numbers.split()
+    if not opening or not closing or len(fields) <= _PLACES[-1]:
         return None
-    pid, parent, user, system, started, cpu = numbers
-    return Task(pid, command, parent, user + system, started, cpu)
+    wanted = [number, *(fields[place] for place in _PLACES)]
+    if not all(_NUMBER.fullmatch(field) for field in wanted):
+        return None
+    pid, parent, user, system, started, cpu = map(int, wanted)
+    return Task(pid, command, parent, user, system, started, cpu)
 
 
 def read_task(tree: Tree, pid: int) -> Task | None:
@@ -64,25 +76,6 @@ def has_ended(text: str) -> bool:
     return text.rpartition(") ")[2][:1] in ("Z", "X")
 
 
-def parse_cpu_ticks(text: str) -> tuple[int, int] | None:
-    """Return the clock ticks in user and in system mode of a stat file, or None."""
-    _, numbers = _name_and_numbers(text, (_USER, _SYSTEM))
-    return None if numbers is None else (numbers[1], numbers[2])
-
-
-def _name_and_numbers(text: str, places: tuple[int, ...]) -> tuple[str, list[int] | None]:
-    """Return the name, and the process number with those at `places`; None for any other text."""
-    number, opening, rest = text.partition(" (")
-    command, closing, numbers = rest.rpartition(") ")
-    fields = numbers.split()
-    if not opening or not closing or len(fields) <= _CPU:
-        return "", None
-    wanted = [number, *(fields[at] for at in places)]
-    if not all(_NUMBER.fullmatch(field) for field in wanted):
-        return "", None
-    return command, [int(field) for field in wanted]
-
-
 def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
     """Return the stat file of every process by number, without those that end meanwhile.
 
@@ -91,35 +84,29 @@ def read_stats(tree: Tree) -> dict[int, str] | Unavailable:
     """
     # A /proc that is mounted with hidepid shows others' processes to root alone (proc(5)).
     with as_root() if tree.live else nullcontext():
-        return _read_stats(tree)
+        names = tree.names("/proc")
+        if isinstance(names, Unavailable):
+            return names
+        found = {}
+        for name in names:
+            if name.isascii() and name.isdigit():
+                path = f"/proc/{name}/stat"
+                text = _kernels_own(path) if tree.live else tree.content(path, STAT_LIMIT)
+                if isinstance(text, str):
+                    found[int(name)] = text
+        return found
 
 
-def _read_stats(tree: Tree) -> dict[int, str] | Unavailable:
-    names = tree.names("/proc")
-    if isinstance(names, Unavailable):
-        return names
-    found = {}
-    for name in names:
-        if name.isascii() and name.isdigit():
-            path = f"/proc/{name}/stat"
-            text = _kernels_own(path) if tree.live else tree.content(path, STAT_LIMIT)
-            if not isinstance(text, Unavailable):
-                found[int(name)] = text
-    return found
-
-
-def _kernels_own(path: str) -> str | Unavailable:
+def _kernels_own(path: str) -> str | None:
     """Read a file of this machine without further checks: there are hundreds a run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return Unavailable(f"{path} is missing", missing=True)
-    try:
-        return os.read(descriptor, STAT_LIMIT).decode("utf-8", "replace")
+        try:
+            return os.read(descriptor, STAT_LIMIT).decode("utf-8", "replace")
+        finally:
+            os.close(descriptor)
     except OSError:  # it has ended meanwhile
-        return Unavailable(f"{path} is missing", missing=True)
-    finally:
-        os.close(descriptor)
+        return None
 
 
 def read_threads(tree: Tree, pid: int) -> list[Task]:
@@ -146,10 +133,10 @@ class CpuTime:
 
 def read_cpu_time(pid: int) -> CpuTime:
     """Return the CPU time of all threads of a process so far; 0 when the process is gone."""
-    text = Tree(Path("/")).content(f"/proc/{pid}/stat", STAT_LIMIT)
-    ticks = None if isinstance(text, Unavailable) else parse_cpu_ticks(text)
-    user, system = ticks or (0, 0)
-    return CpuTime(user * tick_s(), system * tick_s())
+    task = read_task(Tree(Path("/")), pid)
+    if task is None:
+        return CpuTime(0.0, 0.0)
+    return CpuTime(task.user_ticks * tick_s(), task.system_ticks * tick_s())
 
 
 def tick_s() -> float:

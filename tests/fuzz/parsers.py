@@ -32,7 +32,7 @@ from runners.batch.systems.flux import read_flux_jobs
 from runners.batch.systems.lsf import read_bjobs
 from runners.batch.systems.pbs import read_qstat
 from runners.batch.systems.slurm import read_squeue
-from runners.host.processes import parse_cpu_ticks, parse_task
+from runners.host.processes import parse_task
 from runners.host.tree import Tree, Unavailable
 from runners.latency.pairs import parse_pairs
 from runners.measure.conditions.cpu_time import parse_stat
@@ -174,7 +174,6 @@ def _short(data: bytes) -> None:
     parse_perf_version(text)
     parse_stat(text)
     parse_task(text)
-    parse_cpu_ticks(text)
 
 
 class _Tree:

@@ -20,19 +20,19 @@ LIVE = Tree(Path("/"))
 
 def test_a_line_of_the_manual_page() -> None:
     line = stat_line(812, "irqbalance", parent=1, user=120, system=34, started=901, cpu=5)
-    assert parse_task(line) == Task(812, "irqbalance", 1, 154, 901, 5)
+    assert parse_task(line) == Task(812, "irqbalance", 1, 120, 34, 901, 5)
 
 
 @pytest.mark.parametrize("command", ["a b", ")", ") (", "x) S 1 (y", "a\nb", "(sd-pam)", "", "ü"])
 def test_a_name_may_be_anything(command: str) -> None:
     task = parse_task(stat_line(9, command, user=3, cpu=2))
-    assert task == Task(9, command, 1, 3, 50, 2)
+    assert task == Task(9, command, 1, 3, 0, 50, 2)
 
 
 @given(st.text(max_size=15), st.integers(0, 2**31), st.integers(0, 2**62), st.integers(0, 8191))
 def test_every_line_gives_back_what_is_in_it(command: str, pid: int, user: int, cpu: int) -> None:
     assert parse_task(stat_line(pid, command, user=user, cpu=cpu)) == Task(
-        pid, command, 1, user, 50, cpu
+        pid, command, 1, user, 0, 50, cpu
     )
 
 
