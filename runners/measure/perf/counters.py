@@ -77,21 +77,21 @@ def read_counters(
             f"perf printed {len(output.unparsed)} lines that are not understood, "
             f"the first is {output.unparsed[0][:200]!r}"
         )
-    _add_counts(reading, raw, kinds_of)
+    _add_counts(reading, raw)
     _add_software(reading, raw)
     for name, event in _TOTALS.items():
         _add_total(reading, raw, name, event)
-    _add_residency(reading, raw, kinds_of)
-    _add_frequency(reading, raw, kinds_of, kernel_share)
-    _add_miss_rate(reading, raw, kinds_of)
+    _add_residency(reading, raw)
+    _add_frequency(reading, raw, kernel_share)
+    _add_miss_rate(reading, raw)
     return reading
 
 
-def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
+def _add_counts(reading: Reading, raw: RawCounts) -> None:
     reading.fields["counters"] = [
         {
             "pmu": count.pmu,
-            "kinds": list(kinds_of.get(count.pmu or "", ())),
+            "kinds": list(raw.kinds_of.get(count.pmu or "", ())),
             "event": count.event,
             "value": count.value,
             "enabled_ns": count.enabled_ns,
@@ -111,46 +111,43 @@ def _add_counts(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequenc
 
 def _add_software(reading: Reading, raw: RawCounts) -> None:
     if raw.enabled_ns is None:
-        reading.unavailable["task_clock_s"] = _absent_reason(raw, "task-clock")
+        reading.unavailable["task_clock_s"] = raw.absent_reason("task-clock")
     else:
         reading.fields["task_clock_s"] = raw.enabled_ns / 1e9
     for name, event in _SOFTWARE_FIELDS.items():
-        found = _counts_of(raw, event)
+        found = raw.counts_of(event)
         if found:
             reading.fields[name] = found[0].value
         else:
-            reading.unavailable[name] = _absent_reason(raw, event)
+            reading.unavailable[name] = raw.absent_reason(event)
 
 
 def _add_total(reading: Reading, raw: RawCounts, name: str, event: str) -> None:
     """Add an event's sum over PMUs, if all parts of the program were counted."""
-    found = _counts_of(raw, event)
-    reason = _no_total_reason(raw, event, found)
+    found = raw.counts_of(event)
+    if any(count.multiplexed for count in found):
+        share = sum(count.running_ns for count in found) / found[0].enabled_ns
+        reason = f"{event}: counted for {share:.0%} of the time only; ask for fewer events"
+    else:
+        reason = _partial_reason(raw, event)
     if reason:
         reading.unavailable[name] = reason
     else:
         reading.fields[name] = sum(count.value for count in found)
 
 
-def _no_total_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
-    if found and any(count.multiplexed for count in found):
-        share = sum(count.running_ns for count in found) / found[0].enabled_ns
-        return f"{event}: counted for {share:.0%} of the time only; ask for fewer events"
-    return _partial_reason(raw, event, found)
-
-
-def _partial_reason(raw: RawCounts, event: str, found: Sequence[RawCount]) -> str:
+def _partial_reason(raw: RawCounts, event: str) -> str:
     """Return why a PMU that the program ran on did not count the event; empty if all did."""
-    if not found:
-        return _absent_reason(raw, event)
-    counted_on = {count.pmu for count in found}
+    counted_on = {count.pmu for count in raw.counts_of(event)}
+    if not counted_on:
+        return raw.absent_reason(event)
     for pmu in raw.pmus:
         if pmu not in counted_on and not raw.never_ran_on(pmu):
             return raw.problems.get((pmu, event), f"{event}: perf printed no row for {pmu}")
     return ""
 
 
-def _add_residency(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
+def _add_residency(reading: Reading, raw: RawCounts) -> None:
     reason = _no_residency_reason(raw)
     if reason or not raw.enabled_ns:
         reading.unavailable["residency"] = reason
@@ -158,11 +155,11 @@ def _add_residency(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequ
     by_pmu = {pmu: min(1.0, ns / raw.enabled_ns) for pmu, ns in raw.on_pmu_ns.items()}
     reading.fields["residency_pmu"] = {pmu: by_pmu[pmu] for pmu in by_pmu if pmu is not None}
     by_kind: dict[str, float] = {}
-    for kind in _all_kinds(kinds_of):
-        pmus = [pmu for pmu in by_pmu if kind in kinds_of.get(pmu or "", ())]
+    for kind in raw.kinds:
+        pmus = [pmu for pmu in by_pmu if kind in raw.kinds_of.get(pmu or "", ())]
         if all(by_pmu[pmu] == 0 for pmu in pmus):
             by_kind[kind] = 0.0
-        elif shared := _shared(pmus, kinds_of):
+        elif shared := _shared(raw, pmus):
             reading.unavailable[f"residency.{kind}"] = shared
         else:
             by_kind[kind] = min(1.0, sum(by_pmu[pmu] for pmu in pmus))
@@ -173,7 +170,7 @@ def _no_residency_reason(raw: RawCounts) -> str:
     if raw.enabled_ns is None:
         return "the program's CPU time is not known: perf printed no task-clock"
     if not raw.on_pmu_ns:
-        return f"needs a hardware counter; {_absent_reason(raw, 'cycles')}"
+        return f"needs a hardware counter; {raw.absent_reason('cycles')}"
     if not raw.complete:
         missing = [pmu for pmu in raw.pmus if pmu and pmu not in raw.on_pmu_ns]
         if missing:
@@ -182,51 +179,45 @@ def _no_residency_reason(raw: RawCounts) -> str:
     return ""
 
 
-def _add_frequency(
-    reading: Reading,
-    raw: RawCounts,
-    kinds_of: Mapping[str, Sequence[str]],
-    kernel_share: float | None,
-) -> None:
-    cycles = _counts_of(raw, "cycles")
+def _add_frequency(reading: Reading, raw: RawCounts, kernel_share: float | None) -> None:
+    cycles = raw.counts_of("cycles")
     reason = _no_frequency_reason(raw, cycles, kernel_share)
     if reason:
         reading.unavailable.update(freq_ghz=reason, freq_mean_ghz=reason)
         return
-    if partial := _partial_reason(raw, "cycles", cycles):
+    if partial := _partial_reason(raw, "cycles"):
         reading.unavailable["freq_mean_ghz"] = partial
     else:
         reading.fields["freq_mean_ghz"] = _per_ns(cycles)
     by_kind: dict[str, float] = {}
-    for kind in _all_kinds(kinds_of):
-        counts = _counts_on(cycles, kind, kinds_of)
+    for kind in raw.kinds:
+        counts = raw.counts_of("cycles", kind)
         if not counts:
-            reading.unavailable[f"freq_ghz.{kind}"] = _none_on_reason(raw, "cycles", kind, kinds_of)
-        elif shared := _shared([count.pmu for count in counts], kinds_of):
+            reading.unavailable[f"freq_ghz.{kind}"] = _none_on_reason(raw, "cycles", kind)
+        elif shared := _shared(raw, [count.pmu for count in counts]):
             reading.unavailable[f"freq_ghz.{kind}"] = shared
         else:
             by_kind[kind] = _per_ns(counts)
     reading.fields["freq_ghz"] = by_kind
 
 
-def _add_miss_rate(reading: Reading, raw: RawCounts, kinds_of: Mapping[str, Sequence[str]]) -> None:
+def _add_miss_rate(reading: Reading, raw: RawCounts) -> None:
     """Add the share of loads that missed the L1 data cache, if both events were asked for."""
     asked = {event for _, event in raw.problems} | {count.event for count in raw.counts}
     if not set(L1D_EVENTS) <= asked:
         return
-    found = {event: _counts_of(raw, event) for event in L1D_EVENTS}
-    for event, counts in found.items():
-        if not counts:
-            reading.unavailable[L1D_MISS_RATE] = _absent_reason(raw, event)
+    for event in L1D_EVENTS:
+        if not raw.counts_of(event):
+            reading.unavailable[L1D_MISS_RATE] = raw.absent_reason(event)
             return
     by_kind: dict[str, float] = {}
-    for kind in _all_kinds(kinds_of):
-        misses, loads = (_counts_on(found[event], kind, kinds_of) for event in L1D_EVENTS)
+    for kind in raw.kinds:
+        misses, loads = (raw.counts_of(event, kind) for event in L1D_EVENTS)
         field = f"{L1D_MISS_RATE}.{kind}"
         if not misses or not loads:
             lacking = L1D_EVENTS[0] if not misses else L1D_EVENTS[1]
-            reading.unavailable[field] = _none_on_reason(raw, lacking, kind, kinds_of)
-        elif shared := _shared([count.pmu for count in misses], kinds_of):
+            reading.unavailable[field] = _none_on_reason(raw, lacking, kind)
+        elif shared := _shared(raw, [count.pmu for count in misses]):
             reading.unavailable[field] = shared
         elif (rate := _per_ns(loads)) > 0:
             by_kind[kind] = _per_ns(misses) / rate
@@ -239,7 +230,7 @@ def _no_frequency_reason(
     raw: RawCounts, cycles: Sequence[RawCount], kernel_share: float | None
 ) -> str:
     if not cycles:
-        return _absent_reason(raw, "cycles")
+        return raw.absent_reason("cycles")
     if any(count.user_only for count in cycles):
         share = "an unknown part" if kernel_share is None else f"{kernel_share:.1%}"
         if kernel_share is None or kernel_share > MAX_KERNEL_SHARE:
@@ -250,10 +241,8 @@ def _no_frequency_reason(
     return ""
 
 
-def _none_on_reason(
-    raw: RawCounts, event: str, kind: str, kinds_of: Mapping[str, Sequence[str]]
-) -> str:
-    pmus = [pmu for pmu, kinds in kinds_of.items() if kind in kinds]
+def _none_on_reason(raw: RawCounts, event: str, kind: str) -> str:
+    pmus = [pmu for pmu, kinds in raw.kinds_of.items() if kind in kinds]
     if all(raw.never_ran_on(pmu) for pmu in pmus):
         return f"the program never ran on {a_core_of([kind], None)}"
     reasons = (raw.problems.get((pmu, event)) for pmu in pmus)
@@ -268,29 +257,10 @@ def _per_ns(counts: Sequence[RawCount]) -> float:
     return sum(count.value for count in counts) / sum(count.running_ns for count in counts)
 
 
-def _shared(pmus: Iterable[str | None], kinds_of: Mapping[str, Sequence[str]]) -> str:
+def _shared(raw: RawCounts, pmus: Iterable[str | None]) -> str:
     """Return why a PMU does not tell kinds apart; empty when each one counts a single kind."""
     for pmu in pmus:
-        kinds = kinds_of.get(pmu or "", ())
+        kinds = raw.kinds_of.get(pmu or "", ())
         if len(kinds) > 1:
             return f"{pmu} counts {' and '.join(kinds)} cores together, so neither is known alone"
     return ""
-
-
-def _all_kinds(kinds_of: Mapping[str, Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds))
-
-
-def _counts_on(
-    counts: Iterable[RawCount], kind: str, kinds_of: Mapping[str, Sequence[str]]
-) -> list[RawCount]:
-    return [count for count in counts if kind in kinds_of.get(count.pmu or "", ())]
-
-
-def _counts_of(raw: RawCounts, event: str) -> list[RawCount]:
-    return [count for count in raw.counts if count.event == event]
-
-
-def _absent_reason(raw: RawCounts, event: str) -> str:
-    reasons = (reason for (_, name), reason in raw.problems.items() if name == event)
-    return next(reasons, f"{event}: perf printed no row for it")

@@ -68,32 +68,33 @@ class RawCount:
 
     event: str
     pmu: str | None
-    modifiers: str
     value: int
     enabled_ns: int
     running_ns: int
     multiplexed: bool | None
-
-    @property
-    def user_only(self) -> bool:
-        """Whether only user mode was counted."""
-        return "u" in self.modifiers and "k" not in self.modifiers
+    user_only: bool
 
 
 @dataclass
 class RawCounts:
     """All counts of a run; `problems` has a reason for each (PMU, event) that has none.
 
-    `on_pmu_ns` is how long each core PMU counted any event, in nanoseconds: the time that the
-    program spent on its CPUs, unless all its events were multiplexed. `enabled_ns` is None when no
-    row shows it.
+    `kinds_of` are the node's core PMUs with the kinds each covers. `on_pmu_ns` is how long each
+    core PMU counted any event, in nanoseconds: the time that the program spent on its CPUs, unless
+    all its events were multiplexed. `enabled_ns` is None when no row shows it.
     """
 
+    kinds_of: Mapping[str, Sequence[str]]
     enabled_ns: int | None
     counts: list[RawCount] = field(default_factory=list)
     problems: dict[tuple[str | None, str], str] = field(default_factory=dict)
     on_pmu_ns: dict[str | None, int] = field(default_factory=dict)
     pmus: tuple[str | None, ...] = ()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The core kinds that PMUs count."""
+        return list(dict.fromkeys(kind for kinds in self.kinds_of.values() for kind in kinds))
 
     @property
     def complete(self) -> bool:
@@ -110,6 +111,18 @@ class RawCounts:
             and not _falls_short(others, self.enabled_ns or 0)
         )
 
+    def counts_of(self, event: str, kind: str | None = None) -> list[RawCount]:
+        """Return an event's counts: those of every PMU, or of the PMUs that count this kind."""
+        found = [count for count in self.counts if count.event == event]
+        if kind is None:
+            return found
+        return [count for count in found if kind in self.kinds_of.get(count.pmu or "", ())]
+
+    def absent_reason(self, event: str) -> str:
+        """Return why an event has no count."""
+        reasons = (reason for (_, name), reason in self.problems.items() if name == event)
+        return next(reasons, f"{event}: perf printed no row for it")
+
 
 def undo_scaling(
     output: PerfOutput, kinds_of: Mapping[str, Sequence[str]], unsupported_reason: str = ""
@@ -122,7 +135,7 @@ def undo_scaling(
     """
     rows = _whole_rows(output)
     enabled_ns = _enabled_ns(rows, kinds_of)
-    raw = RawCounts(enabled_ns)
+    raw = RawCounts(kinds_of, enabled_ns)
     core: list[tuple[str | None, Row]] = []
     for (pmu, event), row in rows.items():
         if _is_core(pmu, event, kinds_of):
@@ -138,13 +151,14 @@ def undo_scaling(
     lost_time = _multiplexed_events(raw, core)
     for pmu, row in core:
         event = canonical_event(row.event)
-        problem = _core_problem(raw, pmu, row, kinds_of, unsupported_reason)
+        problem = _core_problem(raw, pmu, row, unsupported_reason)
         if problem:
             raw.problems[pmu, event] = problem
         elif enabled_ns and row.value is not None:
             value = round(row.value * row.run_ns / enabled_ns)
+            multiplexed = lost_time[event]
             raw.counts.append(
-                RawCount(event, pmu, row.modifiers, value, enabled_ns, row.run_ns, lost_time[event])
+                RawCount(event, pmu, value, enabled_ns, row.run_ns, multiplexed, row.user_only)
             )
     return raw
 
@@ -209,7 +223,7 @@ def _add_other(raw: RawCounts, pmu: str | None, event: str, row: Row) -> None:
         return
     # perf prints a clock to 10 us; the row's running time is the same clock to the nanosecond.
     value = row.run_ns if event in _CLOCKS else round(row.value)
-    raw.counts.append(RawCount(event, label, row.modifiers, value, row.run_ns, row.run_ns, False))
+    raw.counts.append(RawCount(event, label, value, row.run_ns, row.run_ns, False, row.user_only))
 
 
 def _multiplexed_events(
@@ -238,13 +252,7 @@ def _falls_short(running_ns: Iterable[int], whole_ns: int) -> bool:
     return sum(running_ns) < MULTIPLEXED_BELOW * whole_ns
 
 
-def _core_problem(
-    raw: RawCounts,
-    pmu: str | None,
-    row: Row,
-    kinds_of: Mapping[str, Sequence[str]],
-    unsupported_reason: str,
-) -> str:
+def _core_problem(raw: RawCounts, pmu: str | None, row: Row, unsupported_reason: str) -> str:
     """Say why a core event's row gives no count; empty when it does."""
     if row.state == "not supported":
         where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
@@ -252,11 +260,11 @@ def _core_problem(
         return f"{row.name}: not supported {where}{why}"
     if raw.enabled_ns is None:
         return f"{row.name}: no task-clock beside it, so perf's extrapolation cannot be undone"
-    if pmu is None and len(kinds_of) > 1:
+    if pmu is None and len(raw.kinds_of) > 1:
         return f"{row.name}: this perf counts it on one core kind only; a newer perf splits it"
     if row.state == "not counted" or not row.run_ns:
         if raw.never_ran_on(pmu):
-            kinds = kinds_of.get(pmu or "", ())
+            kinds = raw.kinds_of.get(pmu or "", ())
             return f"{row.name}: not counted: the program never ran on {a_core_of(kinds, pmu)}"
         return f"{row.name}: not counted: other events held the counters; ask for fewer events"
     return ""
