@@ -112,14 +112,14 @@ def advise_command(
     """
     from configs.library import load_site
     from pinstudy.study_run import show_advice
-    from runners.advise.prepare import make_search
-    from runners.advise.reference_failure import (
+    from runners.advise.reference import (
         as_it_starts,
         count_ignored,
         raise_problem,
         reference_problem,
     )
     from runners.advise.request import Options, make_request
+    from runners.advise.search import make_search
     from runners.study.machine import LIVE_ROOT, open_machine
 
     if sysroot != LIVE_ROOT and not plan:
@@ -135,7 +135,7 @@ def advise_command(
         return
     session = _search(machine, search, results, fresh, as_json)
     problem = reference_problem(session.summary, session.folder)
-    if problem and (as_it_is := as_it_starts(search, problem)):
+    if problem and (as_it_is := as_it_starts(search.program, request, problem)):
         ignored = count_ignored(as_it_is.starts or 0, search.reference.threads)
         say(f"pinstudy: {ignored}. Thread counts do not race: once more with that one", err=True)
         search = make_search(machine, as_it_is, os.environ)
@@ -155,8 +155,8 @@ def _search(machine: Machine, search: Search, results: Path, fresh: bool, as_jso
     """Write the search's study, and make the runs that its race needs."""
     from configs.library import load_study
     from pinstudy.study_run import make_runs
-    from runners.advise.prepare import write_search
-    from runners.advise.reference_failure import check_start
+    from runners.advise.reference import check_start
+    from runners.advise.search import write_search
     from runners.records.reader import read_records
     from runners.study.session import Session
 

@@ -1,23 +1,40 @@
-"""The reference of a search: threads, schedule and wait policy as the environment has them."""
+"""The reference of a search: threads, schedule and wait policy as the environment has them.
+
+When a run of the reference fails, the race ends: the reason, and what the user can do.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from base.errors import StudyError
+from base.reading import number_or_nan
 from base.structure import InvalidError
-from base.text import plural, shown
+from base.text import one_line, plural, shown
 from configs.app import Schedule
 from configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from runners.advise.program import Program
-from runners.advise.request import Request
+from runners.advise.request import METRIC, Request
+from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
+from runners.race.race import is_placed
+from runners.race.values import race_run
+from runners.records.placed_runs import PROVED, UNPROVED, seen_team, verdict_of
+from runners.records.reader import read_records
+from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.study.schedule import RaceSchedule
+from runners.study.summary import PlanSummary
 
 # What schedule(runtime) means without OMP_SCHEDULE, by omp_get_schedule of GCC 12 and of LLVM 14.
 DEFAULT_SCHEDULES = {"libgomp": "dynamic", "libomp": "static"}
 _PLACEMENTS = ("OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET")
 _TAKEN_OVER = ("OMP_NUM_THREADS", "OMP_SCHEDULE", "OMP_WAIT_POLICY", "OMP_DYNAMIC")
+# The placement of a run that takes so many seconds can be proved.
+LONG_ENOUGH_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -102,3 +119,129 @@ def _left_out(environment: Mapping[str, str]) -> list[str]:
     if others:
         lines.append(f"without your {', '.join(others)}, which pinstudy does not pass on")
     return lines
+
+
+def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | None:
+    """Return the record of the run that ruled out the reference; None when there is a reference."""
+    schedule, rule = summary.schedule, summary.study.race
+    assert isinstance(schedule, RaceSchedule)
+    assert rule is not None
+    state = schedule.state
+    if state.decision != "no reference":
+        return None
+    last = other = None
+    for record in read_records(folder / "records"):
+        if record.get("case_id") == state.reference:
+            run = race_run(record, rule)
+            if run.reason or not is_placed(run):
+                last = record
+            elif run.started not in (0, run.told):
+                other = record
+    return last or other
+
+
+def check_start(request: Request, record: Mapping[str, Any]) -> None:
+    """Raise StudyError when the first run shows a program with several processes at work.
+
+    Thread counts and CPUs are chosen for one process; several would share its CPUs.
+    """
+    team = seen_team(record)
+    if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
+        return
+    used_s = number_or_nan(record.get("user_s")) + number_or_nan(record.get("system_s"))
+    raise StudyError(
+        f"{request.program.name} has several processes at work at a time ({team.processes} seen, "
+        f"with {plural(team.threads, 'thread')} in the largest, that used {used_s:.3g} s of CPU "
+        f"time in {number_or_nan(record.get('elapsed_s')):.3g} s), and the threads of one are "
+        "placed: give the command that one of them runs, or write a study whose mappings have CPUs "
+        "for all of them"
+    )
+
+
+def as_it_starts(program: Program, request: Request, record: Mapping[str, Any]) -> Request | None:
+    """Return the request with the thread count that the program starts; None to keep the request.
+
+    A program with one thread, or with `{threads}` in its arguments, keeps it; another that ignores
+    OMP_NUM_THREADS is placed with the threads that it starts.
+    """
+    if program.runtime == "none" or request.starts or request.takes_threads:
+        return None
+    seen = _other_count(record)
+    return replace(request, threads=(seen,), starts=seen) if seen else None
+
+
+def _other_count(record: Mapping[str, Any]) -> int:
+    """Return how many threads a program started in place of the number it was told; 0 if as told.
+
+    Fewer threads are a violation, or unproved where the kernel does not report births. More are
+    neither when the OS scheduler places them.
+    """
+    team, status, verdict = seen_team(record), record.get("status"), verdict_of(record)
+    looked = status == PLACEMENT_VIOLATED or (status == OK and not _is_seldom_seen(record))
+    more = status == OK and verdict == PROVED and team.threads > team.told
+    return team.threads if (looked and team.threads < team.told) or more else 0
+
+
+def _is_seldom_seen(record: Mapping[str, Any]) -> bool:
+    looks = number_or_nan(record["placement"].get("looks")) if "placement" in record else 0.0
+    long_enough = number_or_nan(record.get("elapsed_s")) >= TOO_SHORT_S
+    return not (long_enough and looks >= FEW_LOOKS)
+
+
+def count_ignored(started: int, told: int) -> str:
+    """Return the text for a program that starts another number of threads than it is told."""
+    return (
+        f"it starts {plural(started, 'thread')} whatever OMP_NUM_THREADS says ({told} here); write "
+        "{threads} where it takes the number"
+    )
+
+
+def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
+    """Raise StudyError with the reason why a run of the reference was not good, and what helps."""
+    last = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
+    said = f" (it said: {last})" if last else ""
+    raise StudyError(
+        f"a run of {request.program.name} as you start it was not good: {_reason(record)}{said}; "
+        f"{_what_helps(request, record)}"
+    )
+
+
+def _reason(record: Mapping[str, Any]) -> str:
+    unavailable = record.get("unavailable")
+    absent = unavailable if isinstance(unavailable, Mapping) else {}
+    if _is_unproved(record):
+        return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
+    if record["status"] == OK and (started := _other_count(record)):
+        return f"it started {plural(started, 'thread')}, told {record['threads']}"
+    return str(record.get("reason") or absent.get("race_value", "") or record["status"])
+
+
+def _is_unproved(record: Mapping[str, Any]) -> bool:
+    """Return whether an unproved placement is all that is wrong with a run."""
+    unavailable = record.get("unavailable")
+    known = not isinstance(unavailable, Mapping) or "race_value" not in unavailable
+    return record["status"] == OK and verdict_of(record) == UNPROVED and known
+
+
+def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
+    status = record["status"]
+    if started := _other_count(record):
+        by_arguments = "see what its arguments tell it: {threads} stands for the number of threads"
+        return by_arguments if request.takes_threads else count_ignored(started, record["threads"])
+    if _is_unproved(record):
+        longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
+        quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"
+        return longer if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S else quieter
+    if status == OK and request.of == METRIC:
+        return "mend --metric, then give the new command"
+    if status == OK:
+        return f"without it nothing races for {request.of}: --objective time needs no counters"
+    if status == CHECK_FAILED:
+        return "mend --check, or the program, and begin anew with --fresh"
+    if status == TIMEOUT:
+        return "give it more time: --limit"
+    if status == PLACEMENT_VIOLATED:
+        return "something in it binds its threads, which has to be left to pinstudy"
+    if record.get("repetition") != 1:
+        return "it had worked before; see why it does not always, then begin anew with --fresh"
+    return "see that it works, then begin anew with --fresh"

@@ -25,7 +25,7 @@ from base.errors import ConfigError, UserError
 from base.units import MAX_DURATION_S, parse_duration
 from configs.library import read_study
 from configs.load import parse_app, parse_mappings, parse_site
-from runners.advise.elf import NotLookedIntoError, dynamic_names
+from runners.advise.program import NotLookedIntoError, dynamic_names
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_attempts, read_submission
 from runners.batch.systems.flux import read_flux_jobs

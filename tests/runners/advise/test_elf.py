@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.advise.elf import NotLookedIntoError, dynamic_names
+from runners.advise.program import NotLookedIntoError, dynamic_names
 from tests.runners.advise.programs import elf
 
 NAMES = ("libm.so.6", "sin", "GOMP_parallel")

@@ -8,13 +8,8 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError
-from runners.advise.candidates import Field
 from runners.advise.program import Program
-from runners.advise.reference import Reference, reference_of
-from runners.advise.reference_failure import as_it_starts, check_start, raise_problem
-from runners.advise.request import Request
-from runners.advise.search import Choice, Search
-from runners.advise.study_file import StudyFile
+from runners.advise.reference import as_it_starts, check_start, raise_problem, reference_of
 from tests.runners.advise.requests import LIBGOMP, OTHER, SERIAL, request
 
 TEAM = {"threads": [{"process": 0}, {"process": 0}, {"process": 1}]}
@@ -107,20 +102,13 @@ def test_one_process_at_work_is_not_refused(other: dict[str, Any]) -> None:
     check_start(request(), SEVERAL | other)
 
 
-def search(program: Program, asked: Request, threads: int = 8) -> Search:
-    reference = Reference(threads, "static", "runtime-default", ())
-    return Search(
-        asked, program, reference, Field(()), Choice((), ()), StudyFile("advise-x-0", {}, "/")
-    )
-
-
 @pytest.mark.parametrize("program", [LIBGOMP, OTHER])
 @pytest.mark.parametrize("record", [FEW, MORE, UNTOLD])
 @pytest.mark.parametrize("threads", [{}, {"threads": "1,4"}])
 def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_with_that(
     program: Program, record: dict[str, Any], threads: dict[str, str]
 ) -> None:
-    asked = as_it_starts(search(program, request(**threads)), record)
+    asked = as_it_starts(program, request(**threads), record)
     assert asked is not None
     assert (asked.threads, asked.starts) == ((2,), 2)
     made = reference_of(program, asked, {"OMP_NUM_THREADS": "8"}, 8)
@@ -129,13 +117,13 @@ def test_a_program_that_starts_another_number_of_threads_than_it_is_told_races_w
 
 
 def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() -> None:
-    assert as_it_starts(search(SERIAL, request()), FEW) is None
-    assert as_it_starts(search(LIBGOMP, replace(request(), starts=4)), FEW) is None
-    assert as_it_starts(search(LIBGOMP, request(*THREADS)), FEW) is None
-    assert as_it_starts(search(LIBGOMP, request()), FEW | {"status": "ok"}) is None
-    assert as_it_starts(search(LIBGOMP, request(), 2), FEW | {"threads": 2}) is None
-    assert as_it_starts(search(LIBGOMP, request(), 2), MORE | {"threads": 2}) is None
+    assert as_it_starts(SERIAL, request(), FEW) is None
+    assert as_it_starts(LIBGOMP, replace(request(), starts=4), FEW) is None
+    assert as_it_starts(LIBGOMP, request(*THREADS), FEW) is None
+    assert as_it_starts(LIBGOMP, request(), FEW | {"status": "ok"}) is None
+    assert as_it_starts(LIBGOMP, request(), FEW | {"threads": 2}) is None
+    assert as_it_starts(LIBGOMP, request(), MORE | {"threads": 2}) is None
     # Too few looks tell nothing of how many there are.
-    assert as_it_starts(search(LIBGOMP, request()), UNTOLD | {"elapsed_s": 0.01}) is None
+    assert as_it_starts(LIBGOMP, request(), UNTOLD | {"elapsed_s": 0.01}) is None
     few = UNTOLD["placement"] | {"looks": 3}
-    assert as_it_starts(search(LIBGOMP, request()), UNTOLD | {"placement": few}) is None
+    assert as_it_starts(LIBGOMP, request(), UNTOLD | {"placement": few}) is None

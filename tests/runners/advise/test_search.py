@@ -10,8 +10,7 @@ import pytest
 
 from base.errors import ConfigError, StudyError, UserError
 from configs.library import load_study
-from runners.advise.prepare import make_search, write_search
-from runners.advise.search import Search, choose_governors
+from runners.advise.search import Search, choose_governors, make_search, write_search
 from runners.doctor.report import probe
 from runners.node.cpufreq import read_cpufreq
 from runners.study.machine import Machine, open_machine
