@@ -23,7 +23,7 @@ from runners.batch.systems.interface import (
     open_system,
 )
 from runners.plan.order import RunKey
-from runners.records.reader import read_progress
+from runners.records.reader import read_records
 from runners.records.shard import LATE
 from runners.records.status import FINAL, OK, SKIPPED
 
@@ -59,7 +59,7 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
     """Return the completed runs of this version of a study; raises UserError for a bad shard."""
     runs: dict[RunKey, str] = {}
     refused: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for record in read_progress(folder / "records"):
+    for record in read_records(folder / "records", heads=True):
         if record.get("study_digest") != study_digest:
             continue
         status, repetition = record.get("status"), record.get("repetition")
@@ -81,7 +81,7 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
 
 def _late(folder: Path) -> int:
     try:
-        return sum(1 for _ in read_progress(folder / LATE))
+        return sum(1 for _ in read_records(folder / LATE, heads=True))
     except UserError:
         return 0
 

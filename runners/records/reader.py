@@ -8,7 +8,7 @@ written, or with impossible values.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -32,28 +32,17 @@ _MAX_SHOWN = 60
 _BUFFER_BYTES = 1 << 20
 
 Line = dict[str, Any] | NoRecord
-_Parse = Callable[[bytes, Path, int], Line]
 
 
-def read_records(folder: Path) -> Iterator[dict[str, Any]]:
+def read_records(folder: Path, heads: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the records of all shards of a folder, oldest attempt first.
 
-    Raises UserError when a shard cannot be read or was written by a newer pinstudy.
+    With `heads` those of runs that ended have only the fields in runners.records.shard.HEAD, which
+    takes a fifth of the time. Raises UserError when a shard cannot be read or was written by a
+    newer pinstudy.
     """
-    return _records(folder, read_part)
-
-
-def read_progress(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the records of a folder as `read_records` does, but only the head of runs that ended.
-
-    The head is the fields in runners.records.shard.HEAD; reading it takes a fifth of the time.
-    """
-    return _records(folder, read_part_progress)
-
-
-def _records(folder: Path, read: Callable[[Part], Iterator[Line]]) -> Iterator[dict[str, Any]]:
     for part in parts_of(folder):
-        for record in read(part):
+        for record in read_part(part, heads):
             if not isinstance(record, NoRecord):
                 yield record
 
@@ -91,20 +80,12 @@ def _by_attempt(path: Path) -> tuple[int, str]:
     return int(shard["attempt"]) if shard else 0, path.name
 
 
-def read_part(part: Part) -> Iterator[Line]:
+def read_part(part: Part, heads: bool = False) -> Iterator[Line]:
     """Yield the record of each line of a part; a NoRecord for a line that is no record.
 
-    Raises UserError as `read_records` does.
+    `heads` and errors are as for `read_records`.
     """
-    return _parsed(part, _parse)
-
-
-def read_part_progress(part: Part) -> Iterator[Line]:
-    """Yield a part's lines as `read_part` does, but only the head of runs that ended."""
-    return _parsed(part, _parse_for_progress)
-
-
-def _parsed(part: Part, parse: _Parse) -> Iterator[Line]:
+    parse = _parse_head if heads else _parse
     if part.start >= part.stop:
         # A file without a size may be a FIFO, and opening that may block for ever.
         return
@@ -154,7 +135,7 @@ def _parse(line: bytes, path: Path, at: int) -> Line:
     return ALTERED if lacks_checksum else found
 
 
-def _parse_for_progress(line: bytes, path: Path, at: int) -> Line:
+def _parse_head(line: bytes, path: Path, at: int) -> Line:
     head = head_of(line)
     if head is None or head.get("status") not in FINAL:
         return _parse(line, path, at)

@@ -27,7 +27,7 @@ from base.units import utc_now
 from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.node.node import Node
-from runners.records.reader import Part, read_part_progress
+from runners.records.reader import Part, read_part
 from runners.records.status import FINAL
 from runners.records.values import NoRecord
 from runners.settings.journal import boot_id_of
@@ -162,7 +162,7 @@ class EndedAttempt:
         shard = self.path.with_suffix(".jsonl")
         kept = torn = 0
         with suppress(OSError):
-            for record in read_part_progress(Part(shard, 0, shard.stat().st_size)):
+            for record in read_part(Part(shard, 0, shard.stat().st_size), heads=True):
                 if isinstance(record, NoRecord):
                     torn += 1
                 else:

@@ -17,7 +17,7 @@ from runners.plan.estimate import OVERHEAD_S
 from runners.plan.order import RunKey
 from runners.race.state import RaceRun
 from runners.race.values import race_fields, race_run
-from runners.records.reader import read_progress, read_records
+from runners.records.reader import read_records
 from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.precision import CasePrecision, figures_of
 
@@ -140,7 +140,7 @@ def read_history(
     """
     history = History(study.precision, race=study.race)
     advice = "start anew with --fresh (what was measured is kept beside it)"
-    for record in read_progress(folder / "records"):
+    for record in read_records(folder / "records", heads=True):
         if record.get("study_digest") != study.digest:
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} "

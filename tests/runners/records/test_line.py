@@ -19,7 +19,6 @@ from runners.records.reader import (
     LONGEST_LINE,
     parts_of,
     read_part,
-    read_progress,
     read_records,
 )
 from runners.records.shard import CHECKED_FROM, CHECKSUM, HEAD, SCHEMA, head_of, line_of
@@ -183,7 +182,7 @@ def parts_of_history(history: History) -> object:
 def test_only_runs_that_ended_are_told_by_their_heads(tmp_path: Path) -> None:
     records = [run(), run(repetition=2, status="skipped"), run(repetition=3, status="baseline")]
     (tmp_path / "n-0001.jsonl").write_bytes(b"".join(map(line_of, records)))
-    heads = list(read_progress(tmp_path))
+    heads = list(read_records(tmp_path, heads=True))
     assert set(heads[0]) == set(HEAD) & set(records[0])
     assert heads[1:] == list(read_records(tmp_path))[1:]
 
@@ -191,7 +190,7 @@ def test_only_runs_that_ended_are_told_by_their_heads(tmp_path: Path) -> None:
 def test_a_head_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
     (tmp_path / "n-0001.jsonl").write_bytes(line_of(run()) + line_of(run(schema=SCHEMA + 1)))
     with pytest.raises(UserError, match=r"n-0001.jsonl:2: record schema"):
-        list(read_progress(tmp_path))
+        list(read_records(tmp_path, heads=True))
 
 
 def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: Path) -> None:
@@ -216,7 +215,7 @@ def test_ten_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> No
         (tmp_path / "n-0001.jsonl").write_bytes(line * records)
         tracemalloc.start()
         try:
-            assert sum(1 for _ in read_progress(tmp_path)) == records
+            assert sum(1 for _ in read_records(tmp_path, heads=True)) == records
             assert sum(1 for _ in read_records(tmp_path)) == records
             return tracemalloc.get_traced_memory()[1]
         finally:
