@@ -99,7 +99,7 @@ class Machine:
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
         from runners.doctor.capability import AskedNode
-        from runners.doctor.services import without_kvm
+        from runners.doctor.software import without_kvm
 
         node = AskedNode(self.node.root, self.node.topology, self.live)
         return without_kvm(node)[0] if self.live else ""
