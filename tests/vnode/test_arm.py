@@ -130,10 +130,10 @@ def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(node: Virtu
 
 
 def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode) -> None:
-    assert pinstudy(node, *study("arm-cases")).status == 0
+    assert pinstudy(node, *study("arm-team")).status == 0
 
     pinned = {"pcores-pin": {"0", "1"}, "ecores-pin": {"2", "3"}, "scheduler": {"0-3"}}
-    for run in records(node, "arm-cases"):
+    for run in records(node, "arm-team"):
         assert run["placement"]["verdict"] == "proved", run["placement"]
         allowed = {thread["allowed"] for thread in run["placement"]["threads"]}
         assert allowed == pinned[run["mapping"]], run["placement"]
