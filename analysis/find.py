@@ -86,7 +86,7 @@ def find(results: Results, margin: float = MARGIN, baseline: str | None = None) 
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
     said = _headline_of_race(advice) if raced else headline_of(tables)
-    more = max((each.more.most for each in comparisons.values() if each.more), default=0)
+    more = max((each.wanted for each in comparisons.values()), default=0)
     return Findings(
         margin,
         tables,

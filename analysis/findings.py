@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.statistics.decision import Forecast, Word
+from analysis.statistics.decision import MIN_TO_FORECAST, Forecast, Word
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.sample import Sample
@@ -55,6 +55,18 @@ class Comparison:
     mean_ratio: float | None = None
     spread_times: float | None = None
     p_slow: float | None = None
+
+    @property
+    def wanted(self) -> int:
+        """How many more repetitions help: those that would decide, or those a forecast needs.
+
+        0 where it is decided, and where more repetitions of one boot do not help.
+        """
+        if self.more:
+            return self.more.most
+        if self.word != "undecided" or self.difference.units > 1:
+            return 0
+        return max(0, MIN_TO_FORECAST - self.difference.n)
 
     def parted(self, margin: float) -> bool:
         """Whether mean and typical value disagree: by more than the margin and by chance's reach.

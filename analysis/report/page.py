@@ -36,6 +36,7 @@ from analysis.sources import Results, open_results
 from analysis.tables import tables_of_cases
 from analysis.verdict.drift_words import drift_sentences
 from analysis.verdict.tables import comparison_table, statistics_tables
+from analysis.verdict.text import why_continue
 from analysis.written import write_file
 from base.errors import UserError
 from base.text import as_typed, printable
@@ -113,6 +114,8 @@ def report_html(results: Results, findings: Findings) -> str:
         question=question(findings),
         extent=extent(results, findings),
         headline=findings.headline,
+        next_command=findings.next_command,
+        why_continue=why_continue(findings),
         raced=findings.raced,
         advice=advice_section(findings.advice),
         margin=findings.margin,

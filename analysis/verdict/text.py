@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from analysis.findings import OBJECTIVES, Findings, Objective, TableFindings, Verdict
+from analysis.findings import OBJECTIVES, Comparison, Findings, Objective, TableFindings, Verdict
 from analysis.render import markdown_text, render, wrapped
-from analysis.statistics.decision import ALPHA, share_of_look
+from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, share_of_look
 from analysis.statistics.sample import OUTLIER_SCORE
 from analysis.statistics.trimmed import MIN_TRIMMED
 from analysis.statistics.unlike import MIN_LONGER, least_to_see, unseen
@@ -22,7 +22,11 @@ from analysis.verdict.tables import (
 from base.text import plural
 
 QUESTION = "To pin or not to pin?"
-NEXT = "To decide what is undecided, continue the study:"
+_TO_DECIDE = "To decide what is undecided, continue the study:"
+_TO_FORECAST = (
+    f"Undecided: from {MIN_TO_FORECAST} repetitions on pinstudy says how many more would decide; "
+    "continue the study:"
+)
 
 
 def as_text(findings: Findings, width: int = 100) -> str:
@@ -42,7 +46,21 @@ def headline_text(findings: Findings, width: int = 100) -> str:
 
 def _next_step(findings: Findings) -> list[str]:
     # On a line of its own, which no terminal's width cuts in two.
-    return [NEXT, f"  {findings.next_command}"] if findings.next_command else []
+    return [why_continue(findings), f"  {findings.next_command}"] if findings.next_command else []
+
+
+def why_continue(findings: Findings) -> str:
+    """Return what the next command is for."""
+    return _TO_DECIDE if any(found.more for found in _comparisons(findings)) else _TO_FORECAST
+
+
+def _comparisons(findings: Findings) -> list[Comparison]:
+    return [
+        comparison
+        for table in findings.tables
+        for case in table.cases
+        for comparison in case.comparisons.values()
+    ]
 
 
 def as_markdown(findings: Findings) -> str:
@@ -53,7 +71,7 @@ def as_markdown(findings: Findings) -> str:
         parts += _tables_of(table, "markdown")
     parts += ["## How to read this", "", *_items(notes(findings)), ""]
     if findings.next_command:
-        parts += [NEXT, "", "```sh", findings.next_command, "```", ""]
+        parts += [why_continue(findings), "", "```sh", findings.next_command, "```", ""]
     return "\n".join(parts)
 
 
@@ -108,8 +126,7 @@ def notes(findings: Findings) -> list[str]:
 
 def _of_words(findings: Findings) -> Iterator[str]:
     """Yield what the words and intervals are of, and under what conditions they hold."""
-    found = [c for table in findings.tables for case in table.cases for c in
-             case.comparisons.values()]  # fmt: skip
+    found = _comparisons(findings)
     differences = [comparison.difference for comparison in found]
     typical = [of for of in differences if of.estimand == "typical"]
     if typical:
@@ -153,8 +170,7 @@ def _asked(questions: int) -> str:
 
 def _boots(findings: Findings) -> str:
     """Return in which boots a ratio's interval holds; empty where there are no runs to tell."""
-    cases = [case for table in findings.tables for case in table.cases]
-    if any(c.difference.units > 1 for case in cases for c in case.comparisons.values()):
+    if any(found.difference.units > 1 for found in _comparisons(findings)):
         return ", over its boots or days"
     # Runs without pairs: what varies between boots is in their spread, and not by itself.
     several = f", in these {findings.units} boots or days"

@@ -14,6 +14,7 @@ from analysis.imports.perf import import_logs
 from analysis.report.page import report_html, write_report
 from analysis.sources import open_results
 from base.errors import UserError
+from tests.analysis.made_studies import Study
 from tests.analysis.records import left_out, record, without, write
 from tests.analysis.report.hostile import make_hostile_results
 from tests.analysis.report.made_results import DIGEST, NO_ENERGY, make_results
@@ -88,6 +89,20 @@ def page(html: str) -> _Texts:
 def test_the_answer_is_the_findings_headline(findings: Findings, page: _Texts) -> None:
     for sentence in findings.headline:
         assert sentence in page.of("answer")
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "why"), [(5, "from 10 repetitions on"), (10, "To decide what is undecided")]
+)
+def test_what_is_undecided_comes_with_the_command_that_helps(
+    tmp_path: Path, repetitions: int, why: str
+) -> None:
+    folder = tmp_path / "paper-serial" / "node1"
+    made = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=0.04)
+    write(folder, [run | {"study_file": "quick"} for run in made.records()])
+    answer = read(folder).of("answer")
+    assert why in answer
+    assert find(open_results(str(folder))).next_command in answer
 
 
 def test_ratios_and_statistics_stand_beside_the_means(findings: Findings, html: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from analysis.find import find
 from analysis.sources import open_results
+from analysis.verdict.text import as_data, as_text, headline_text
 from base.errors import UserError
 from tests.analysis.made_studies import Study, found, only_table, verdict, words
 from tests.analysis.records import left_out, record, write
@@ -100,6 +101,37 @@ def test_fewer_than_ten_runs_do_not_say_how_many_are_missing(tmp_path: Path) -> 
     time = verdict(found(tmp_path, study))
     assert time.answer == "undecided"
     assert "repetition" not in time.sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "repetitions", "noise", "before"),
+    [
+        (0.98, 5, 0.04, "Undecided: from 10 repetitions on pinstudy says how many more would"),
+        (0.98, 2, 0.00001, "Undecided: from 10 repetitions on pinstudy says how many more would"),
+        (0.98, 10, 0.04, "To decide what is undecided, continue the study:"),
+    ],
+)
+def test_what_is_undecided_ends_with_the_command_that_helps(
+    tmp_path: Path, ratio: float, repetitions: int, noise: float, before: str
+) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": ratio}, repetitions=repetitions, noise=noise)
+    records = [run | {"study_file": "quick"} for run in study.records()]
+    folder = tmp_path / "paper-serial" / "node1"
+    findings = found(folder, records)
+    assert verdict(findings).answer == "undecided"
+    for text in (headline_text(findings), as_text(findings)):
+        why, command = text.splitlines()[-2:]
+        assert why.startswith(before)
+        (asked,) = re.findall(r"^  pinstudy run quick --repetitions (\d+) ", command)
+        assert int(asked) == 10 if repetitions < 10 else int(asked) > 10
+    assert as_data(findings)["next_command"] == command.strip()
+
+
+def test_what_is_decided_asks_for_no_more(tmp_path: Path) -> None:
+    records = [run | {"study_file": "quick"} for run in Study(FASTER_ON_P, repetitions=5).records()]
+    findings = found(tmp_path / "paper-serial" / "node1", records)
+    assert "undecided" not in words(findings).values()
+    assert not findings.next_command
 
 
 def test_two_runs_decide_nothing_and_carry_no_headline(tmp_path: Path) -> None:
