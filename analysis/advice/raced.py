@@ -16,8 +16,7 @@ from analysis.advice.start import Start, start_of
 from base.reading import number_or_nan
 from configs.repetitions import Race
 from runners.race.race import Key, replay
-from runners.race.state import RaceRun, RaceState
-from runners.race.values import race_run
+from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
 from runners.records.status import BASELINE, INTERRUPTED, SKIPPED
 

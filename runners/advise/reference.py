@@ -22,7 +22,7 @@ from runners.advise.request import METRIC, Request
 from runners.execution.placement import FEW_LOOKS, TOO_SHORT_S
 from runners.plan.command_line import FALLBACK_SCHEDULE, REMOVED_PREFIXES
 from runners.race.race import is_placed
-from runners.race.values import race_run
+from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, seen_team, verdict_of
 from runners.records.reader import read_records
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT

@@ -15,8 +15,7 @@ from runners.measure.conditions.temperature import recorded_reference_c
 from runners.node.kept_nodes import what_changed
 from runners.plan.estimate import OVERHEAD_S
 from runners.plan.order import RunKey
-from runners.race.state import RaceRun
-from runners.race.values import race_fields, race_run
+from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records
 from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.precision import CasePrecision, figures_of
