@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
-from typing import Any, TypeGuard
+from typing import Any
 
+from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, seen_team, verdict_of
@@ -109,22 +109,17 @@ class RaceState:
 
 def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str]:
     """Return the number that a good run is judged by, or None and why there is none."""
-    energy_j: Any = record.get("energy_pkg_j")
-    elapsed_s: Any = record.get("elapsed_s")
-    found = {
-        "time": elapsed_s,
-        "energy": energy_j,
-        "edp": energy_j * elapsed_s if _is_number(energy_j) and _is_number(elapsed_s) else None,
-    }
     if rule.of in RACE_OF:
-        value = found[rule.of]
+        elapsed_s, energy_j = record.get("elapsed_s"), record.get("energy_pkg_j")
+        edp = None if elapsed_s is None or energy_j is None else energy_j * elapsed_s
+        value = {"time": elapsed_s, "energy": energy_j, "edp": edp}[rule.of]
         absent = record["unavailable"].get("energy_pkg_j", "it was not measured")
     else:
         value = record["metrics"].get(rule.of)
         absent = record["unavailable"].get(f"metrics.{rule.of}", "it was not found")
     if value is None:
         return None, absent
-    if not (_is_number(value) and _LEAST < value < _MOST):
+    if not _LEAST < value < _MOST:
         return None, f"{value:g} is no {rule.of} to compare: more than 0 is needed"
     return value, ""
 
@@ -158,9 +153,9 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
     """
     seen = _seen(record)
     status: Any = record.get("status")
-    value: Any = record.get("race_value")
     if status == OK:
-        if _is_number(value) and _LEAST < value < _MOST:
+        value = number_or_nan(record.get("race_value"))
+        if _LEAST < value < _MOST:
             return replace(seen, value=value)
         unavailable = record.get("unavailable")
         absent = unavailable.get("race_value") if isinstance(unavailable, Mapping) else None
@@ -178,7 +173,7 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
 
 def _seen(record: Mapping[str, Any]) -> RaceRun:
     """Return a run without a value or reason; fields that a record lacks stay unknown."""
-    elapsed_s: Any = record.get("elapsed_s")
+    elapsed_s = number_or_nan(record.get("elapsed_s"))
     found = record.get("race_seen")
     seen: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     violated = record.get("status") == PLACEMENT_VIOLATED
@@ -187,13 +182,9 @@ def _seen(record: Mapping[str, Any]) -> RaceRun:
     told, started = (count if type(count) is int else 0 for count in counts)
     return RaceRun(
         None,
-        elapsed_s if _is_number(elapsed_s) and elapsed_s > 0 else 0.0,
+        elapsed_s if elapsed_s > 0 else 0.0,
         placed=placed if placed in (PROVED, UNPROVED, VIOLATED) else "",
         told=told,
         started=started,
         disturbed=seen.get("disturbed") is True,
     )
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
