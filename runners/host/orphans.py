@@ -18,7 +18,7 @@ from base.text import first_of
 from runners.host.privileges import as_root
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, known
 
 # A process in an uninterruptible wait does not end before the wait does.
 END_LIMIT_S = 5.0
@@ -144,8 +144,7 @@ def _family(witness: Task, stats: Mapping[int, str]) -> dict[int, str]:
 
 
 def _stats() -> Mapping[int, str]:
-    stats = read_stats(Tree(Path("/")))
-    return {} if isinstance(stats, Unavailable) else stats
+    return known(read_stats(Tree(Path("/")))) or {}
 
 
 def _listed(names: Mapping[int, str], witness: Task) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.host.privileges import as_root
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 
 # A command's name is 15 bytes, and 52 numbers of at most 20 digits follow.
 STAT_LIMIT = 4096
@@ -67,8 +67,7 @@ def parse_task(text: str) -> Task | None:
 
 def read_task(tree: Tree, pid: int) -> Task | None:
     """Return a process as it is now, or None when none has this number."""
-    text = tree.content(f"/proc/{pid}/stat", STAT_LIMIT)
-    return None if isinstance(text, Unavailable) else parse_task(text)
+    return parse_task(known(tree.content(f"/proc/{pid}/stat", STAT_LIMIT)) or "")
 
 
 def has_ended(text: str) -> bool:
@@ -111,12 +110,9 @@ def _kernels_own(path: str) -> str | None:
 
 def read_threads(tree: Tree, pid: int) -> list[Task]:
     """Return the threads that a process has now."""
-    names = tree.names(f"/proc/{pid}/task")
-    if isinstance(names, Unavailable):
-        return []
+    names = known(tree.names(f"/proc/{pid}/task")) or ()
     texts = (tree.content(f"/proc/{pid}/task/{name}/stat", STAT_LIMIT) for name in names)
-    tasks = (parse_task(text) for text in texts if not isinstance(text, Unavailable))
-    return [task for task in tasks if task is not None]
+    return [task for text in texts if (task := parse_task(known(text) or ""))]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from base.cpulist import parse_cpulist
 from base.files import read_given
+from base.reading import Reading
 from base.shortage import SHORTAGES, ShortageError
 from runners.host.privileges import as_root, may_be_root
 
@@ -55,6 +56,17 @@ class Unavailable:
     reason: str
     missing: bool = False
     busy: bool = False
+
+
+def known(value: _Found | Unavailable) -> _Found | None:
+    """Return a value, or None for one that is unavailable."""
+    return None if isinstance(value, Unavailable) else value
+
+
+def reading_of(values: Mapping[str, object]) -> Reading:
+    """Return the values as fields, and the reasons of those that are `Unavailable`."""
+    absent = {name: of.reason for name, of in values.items() if isinstance(of, Unavailable)}
+    return Reading({name: of for name, of in values.items() if name not in absent}, absent)
 
 
 class Tree:
@@ -143,9 +155,7 @@ class Tree:
 
     def numbered(self, directory: str, stem: str) -> tuple[int, ...]:
         """Return the numbers of a directory's names such as `cpu0`, of stem `cpu`, ascending."""
-        names = self.names(directory)
-        if isinstance(names, Unavailable):
-            return ()
+        names = known(self.names(directory)) or ()
         numbers = (name.removeprefix(stem) for name in names if name.startswith(stem))
         return tuple(sorted({int(number) for number in numbers if _NUMBER.fullmatch(number)}))
 
@@ -155,9 +165,9 @@ class Tree:
             raw = self._allowed(lambda: _read_block(self._locate(path), offset, size))
         except (OSError, ValueError) as error:
             return _absent(path, error)
-        return (
-            raw if len(raw) == size else Unavailable(f"{path} has no {size} bytes at {offset:#x}")
-        )
+        if len(raw) != size:
+            return Unavailable(f"{path} has no {size} bytes at {offset:#x}")
+        return raw
 
     def put(self, path: str, text: str) -> Unavailable | None:
         """Write a text into an existing file; return why that failed, or None."""

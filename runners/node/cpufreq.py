@@ -14,12 +14,27 @@ from typing import Any
 
 from base.cpulist import cpulists_by_value, format_cpulist
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known, reading_of
 
 CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
 # 1 means off in the file of intel_pstate, and on in that of other drivers.
 NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
+
+# The files of a policy, by the attributes of Policy; the limits are in kHz.
+_TEXTS = {
+    "driver": "scaling_driver",
+    "governor": "scaling_governor",
+    "governors": "scaling_available_governors",
+    "epp": "energy_performance_preference",
+}
+_LIMITS = {
+    "min_khz": "scaling_min_freq",
+    "max_khz": "scaling_max_freq",
+    "lowest_khz": "cpuinfo_min_freq",
+    "highest_khz": "cpuinfo_max_freq",
+    "base_khz": "base_frequency",
+}
 
 
 @dataclass(frozen=True)
@@ -195,51 +210,30 @@ def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
-    unavailable: dict[str, str] = {}
-
-    def text(name: str, file: str) -> str | None:
-        value = tree.text(f"{directory}/{file}")
-        if isinstance(value, Unavailable):
-            unavailable[name] = value.reason
-            return None
-        return value
-
-    def khz(name: str, file: str) -> int | None:
-        value = tree.natural(f"{directory}/{file}")
-        if isinstance(value, Unavailable):
-            unavailable[name] = value.reason
-            return None
-        return value
-
-    return Policy(
-        name=directory.rpartition("/")[2],
-        cpus=cpus,
-        driver=text("driver", "scaling_driver"),
-        governor=text("governor", "scaling_governor"),
-        governors=tuple((text("governors", "scaling_available_governors") or "").split()),
-        epp=text("epp", "energy_performance_preference"),
-        min_khz=khz("min_khz", "scaling_min_freq"),
-        max_khz=khz("max_khz", "scaling_max_freq"),
-        lowest_khz=khz("lowest_khz", "cpuinfo_min_freq"),
-        highest_khz=khz("highest_khz", "cpuinfo_max_freq"),
-        base_khz=khz("base_khz", "base_frequency"),
-        unavailable=unavailable,
+    read = reading_of(
+        {
+            **{name: tree.text(f"{directory}/{file}") for name, file in _TEXTS.items()},
+            **{name: tree.natural(f"{directory}/{file}") for name, file in _LIMITS.items()},
+        }
     )
+    values: dict[str, Any] = dict.fromkeys((*_TEXTS, *_LIMITS)) | read.fields
+    values["governors"] = tuple((values["governors"] or "").split())
+    name = directory.rpartition("/")[2]
+    return Policy(name=name, cpus=cpus, **values, unavailable=read.unavailable)
 
 
 def read_turbo(tree: Tree) -> bool | None:
     """Return whether turbo is on; None where the node does not report it."""
-    off = tree.integer(NO_TURBO)
-    if not isinstance(off, Unavailable):
+    off = known(tree.integer(NO_TURBO))
+    if off is not None:
         return off == 0
-    on = tree.integer(BOOST)
-    return None if isinstance(on, Unavailable) else on != 0
+    on = known(tree.integer(BOOST))
+    return None if on is None else on != 0
 
 
 def read_mode(tree: Tree) -> str | None:
     """Return the mode of the pstate driver; None without such a driver."""
     for driver in ("intel_pstate", "amd_pstate"):
-        status = tree.text(f"{CPUS}/{driver}/status")
-        if not isinstance(status, Unavailable):
+        if status := known(tree.text(f"{CPUS}/{driver}/status")):
             return status
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, known
 
 PATH = "/proc/cpuinfo"
 # The first CPU's block takes 2 to 4 KiB with its flags. A longer read would make the kernel write,
@@ -14,15 +14,13 @@ WHOLE_BYTES = 32 * 1024 * 1024
 
 def first_block(tree: Tree) -> dict[str, str]:
     """Return the first CPU's fields (`vendor_id`, `model name`, `flags`, …), or none."""
-    text = tree.content(PATH, HEAD_BYTES, cut=True)
-    blocks = [] if isinstance(text, Unavailable) else _blocks(text)
+    blocks = _blocks(known(tree.content(PATH, HEAD_BYTES, cut=True)) or "")
     return blocks[0] if blocks else {}
 
 
 def by_cpu(tree: Tree) -> dict[int, dict[str, str]]:
     """Return the fields of every CPU that /proc/cpuinfo has a block for."""
-    text = tree.content(PATH, WHOLE_BYTES)
-    blocks = [] if isinstance(text, Unavailable) else _blocks(text)
+    blocks = _blocks(known(tree.content(PATH, WHOLE_BYTES)) or "")
     numbered = ((number(block, "processor"), block) for block in blocks)
     return {cpu: block for cpu, block in numbered if cpu is not None}
 

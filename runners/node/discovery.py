@@ -14,7 +14,7 @@ from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import DeclaredKinds, declare
 from runners.node.core_kinds.finding import NodeView
@@ -253,8 +253,7 @@ def _cache(tree: Tree, path: str, index: int, sharing: tuple[int, ...], unsaid: 
     if isinstance(kind, Unavailable) or kind not in _TYPES:
         unsaid.add("type")
         kind = _TYPE_OF_INDEX.get(index, "Unified")
-    size = tree.text(f"{path}/size")
-    match = None if isinstance(size, Unavailable) else _SIZE.fullmatch(size)
+    match = _SIZE.fullmatch(known(tree.text(f"{path}/size")) or "")
     # Firmware reports 0 for an unknown size.
     bytes_ = int(match[1]) * _FACTOR[match[2]] if match else 0
     if not bytes_:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from base.cpulist import cpulists_by_value, format_cpulist
-from runners.host.tree import BOOT_ID, Tree, Unavailable
+from runners.host.tree import BOOT_ID, Tree, Unavailable, known, reading_of
 from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, read_mode, read_turbo
@@ -49,6 +49,10 @@ _ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itm
 # Linux Documentation/admin-guide/pm/intel_pstate.rst and intel_epb.rst.
 _PSTATE = ("hwp_dynamic_boost", "min_perf_pct", "max_perf_pct")
 _BIAS = "power/energy_perf_bias"
+# The facts on frequency scaling, by the attributes of Policy.
+_SCALING = {"drivers": "driver", "governors": "governor"} | {
+    name: name for name in ("epp", "base_khz", "highest_khz", "min_khz", "max_khz")
+}
 # Paths that only the virtual node (vnode/) has: its kernel shows a model, not hardware.
 VIRTUAL_NODES = (
     "/sys/module/pinstudy_vnode",
@@ -100,32 +104,29 @@ _VALUE = re.compile(r"[A-Za-z0-9_.,:+/-]{0,200}", re.ASCII)
 
 def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, Any]:
     """Return the node's facts, ready for JSON; `unavailable` has a reason for each missing one."""
-    facts: dict[str, Any] = {"topology": topology_json(topology)}
-    unavailable: dict[str, str] = {}
-    for name, value in (
-        *((name, tree.text(path)) for name, path in _TEXTS.items()),
-        *((name, tree.integer(path)) for name, path in _NUMBERS.items()),
-        ("kernel", _kernel(tree)),
-        ("boot_id", tree.text(BOOT_ID)),
-        ("itmt_enabled", _first(tree, _ITMT)),
-        ("memory_bytes", _memory_bytes(tree)),
-        ("transparent_hugepages", _chosen(tree, _THP)),
-        ("power_limits", read_power_limits(tree)),
-        ("isolated", _isolated(tree)),
-        ("boot_options", read_boot_options(tree)),
-        *_processor(tree).items(),
-    ):
-        if isinstance(value, Unavailable):
-            unavailable[name] = value.reason
-        else:
-            facts[name] = value
+    read = reading_of(
+        {
+            **{name: tree.text(path) for name, path in _TEXTS.items()},
+            **{name: tree.integer(path) for name, path in _NUMBERS.items()},
+            "kernel": _kernel(tree),
+            "boot_id": tree.text(BOOT_ID),
+            "itmt_enabled": _first(tree, _ITMT),
+            "memory_bytes": _memory_bytes(tree),
+            "transparent_hugepages": _chosen(tree, _THP),
+            "power_limits": read_power_limits(tree),
+            "isolated": _isolated(tree),
+            "boot_options": _boot_options(tree),
+            **_processor(tree),
+        }
+    )
+    facts = read.fields | {"topology": topology_json(topology)}
     for name, sign in (("cpu_capacity", CAPACITY), ("highest_perf", HIGHEST_PERF)):
         values = read_sign(tree, sign, topology.online)
         facts[name] = cpulists_by_value({cpu: str(value) for cpu, value in values.items()})
     facts["cpufreq"] = _scaling(cpufreq) | _hidden_scaling(tree, topology)
     if any(map(tree.is_directory, VIRTUAL_NODES)):
         facts["node"] = "virtual"
-    return facts | {"unavailable": unavailable}
+    return facts | {"unavailable": read.unavailable}
 
 
 def settled(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,11 +154,10 @@ def switchable(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_switchable(tree: Tree) -> dict[str, Any]:
     """Return what `switchable` does, as the node's files have it now."""
-    pages = _chosen(tree, _THP)
     return {
         "turbo": read_turbo(tree),
         "mode": read_mode(tree),
-        "transparent_hugepages": None if isinstance(pages, Unavailable) else pages,
+        "transparent_hugepages": known(_chosen(tree, _THP)),
     }
 
 
@@ -182,59 +182,37 @@ def _kernel(tree: Tree) -> str | Unavailable:
     release = tree.text("/proc/sys/kernel/osrelease")
     if not isinstance(release, Unavailable):
         return release
-    version = tree.text("/proc/version")
-    words = [] if isinstance(version, Unavailable) else version.split()
+    words = (known(tree.text("/proc/version")) or "").split()
     return words[2] if words[:2] == ["Linux", "version"] and len(words) > 2 else release
 
 
 def _scaling(cpufreq: Cpufreq) -> dict[str, Any]:
     """Return the state of frequency scaling, with the CPUs of each value."""
-    if not cpufreq.policies:
-        return {
-            "drivers": {},
-            "mode": cpufreq.mode,
-            "turbo": cpufreq.turbo,
-            "reason": cpufreq.reason,
-        }
     shown: dict[str, Any] = {"mode": cpufreq.mode, "turbo": cpufreq.turbo}
-    for name, attribute in (
-        ("drivers", "driver"),
-        ("governors", "governor"),
-        ("epp", "epp"),
-        ("base_khz", "base_khz"),
-        ("highest_khz", "highest_khz"),
-        ("min_khz", "min_khz"),
-        ("max_khz", "max_khz"),
-    ):
+    if not cpufreq.policies:
+        return shown | {"drivers": {}, "reason": cpufreq.reason}
+    policy_of = {cpu: policy for policy in cpufreq.policies for cpu in policy.cpus}
+    for name, attribute in _SCALING.items():
+        values = {cpu: getattr(policy, attribute) for cpu, policy in policy_of.items()}
         shown[name] = cpulists_by_value(
-            {
-                cpu: str(value)
-                for policy in cpufreq.policies
-                for cpu in policy.cpus
-                if (value := getattr(policy, attribute)) is not None
-            }
+            {cpu: str(value) for cpu, value in values.items() if value is not None}
         )
-    offered = {
-        cpu: " ".join(policy.governors) for policy in cpufreq.policies for cpu in policy.cpus
-    }
+    offered = {cpu: " ".join(policy.governors) for cpu, policy in policy_of.items()}
     return shown | {"governors_offered": cpulists_by_value(offered)}
 
 
 def _hidden_scaling(tree: Tree, topology: Topology) -> dict[str, Any]:
     """Return other settings that affect frequencies under intel_pstate, where they exist."""
     found = {name: tree.integer(f"{CPUS}/intel_pstate/{name}") for name in _PSTATE}
-    shown: dict[str, Any] = {
-        name: value for name, value in found.items() if not isinstance(value, Unavailable)
-    }
-    bias = {cpu: tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}") for cpu in topology.online}
-    read = {cpu: value for cpu, value in bias.items() if not isinstance(value, Unavailable)}
-    return shown | ({"energy_perf_bias": cpulists_by_value(read)} if read else {})
+    texts = {cpu: known(tree.text(f"{CPUS}/cpu{cpu}/{_BIAS}")) for cpu in topology.online}
+    bias = {cpu: text for cpu, text in texts.items() if text}
+    shown = {"energy_perf_bias": cpulists_by_value(bias)} if bias else {}
+    return reading_of(found).fields | shown
 
 
 def _first(tree: Tree, paths: tuple[str, ...]) -> int | Unavailable:
     answers = [tree.integer(path) for path in paths]
-    found = [answer for answer in answers if not isinstance(answer, Unavailable)]
-    return found[0] if found else answers[-1]
+    return next((answer for answer in answers if isinstance(answer, int)), answers[-1])
 
 
 def _memory_bytes(tree: Tree) -> int | Unavailable:
@@ -260,7 +238,7 @@ def _chosen(tree: Tree, path: str) -> str | Unavailable:
     return match[1] if match else Unavailable(f"{path} marks no choice")
 
 
-def read_boot_options(tree: Tree) -> str | Unavailable:
+def _boot_options(tree: Tree) -> str | Unavailable:
     """Return the kept options of this boot, in order, separated by blanks; often none."""
     line = tree.content(BOOT_OPTIONS)
     return line if isinstance(line, Unavailable) else kept_options(line)

@@ -12,7 +12,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.discovery import read_topology
@@ -42,8 +42,7 @@ class Node:
     @cached_property
     def node_id(self) -> str:
         """The host's name, else that of the tree's folder, safe as a part of file names."""
-        name = self.tree.text("/proc/sys/kernel/hostname")
-        return safe_name(self.root.name if isinstance(name, Unavailable) else name)
+        return safe_name(known(self.tree.text("/proc/sys/kernel/hostname")) or self.root.name)
 
     @cached_property
     def boot_id(self) -> str | None:
@@ -104,24 +103,24 @@ def safe_name(name: str) -> str:
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:
     """Return the frequency scaling of these CPUs, power limits, SMT, kernel and microcode."""
-    state = read_cpufreq(node.root, cpus).state_of(cpus)
-    fields = {name: node.facts[name] for name in _FACTS if name in node.facts}
+    scaling = read_cpufreq(node.root, cpus).state_of(cpus)
     absent = node.facts["unavailable"]
-    unavailable = {name: absent[name] for name in _FACTS if name in absent}
-    siblings = node.tree.text(SMT)
-    if isinstance(siblings, Unavailable):
-        unavailable["smt"] = siblings.reason
-    else:
-        fields["smt"] = siblings
-    limits = read_power_limits(node.tree)
+    of_boot = Reading(
+        {name: node.facts[name] for name in _FACTS if name in node.facts},
+        {name: absent[name] for name in _FACTS if name in absent},
+    )
+    now = reading_of({"smt": node.tree.text(SMT), "power_limits": _power_limits(node.tree)})
+    return scaling | of_boot | now
+
+
+def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:
+    limits = read_power_limits(tree)
     if isinstance(limits, Unavailable):
-        unavailable["power_limits"] = limits.reason
-    elif known := limits_by_domain(limits):
-        fields["power_limits"] = known
-    else:
-        reasons = (limit.get("reason") for limit in limits)
-        unavailable["power_limits"] = next(filter(None, reasons), "none is named PL1 or PL2")
-    return state | Reading(fields, unavailable)
+        return limits
+    if found := limits_by_domain(limits):
+        return found
+    reasons = (limit.get("reason") for limit in limits)
+    return Unavailable(next(filter(None, reasons), "none is named PL1 or PL2"))
 
 
 def state_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 
 POWERCAP = "/sys/class/powercap"
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
@@ -31,24 +31,23 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
         return names
     limits = []
     for zone in filter(_POWER_ZONE.fullmatch, names):
-        label = tree.text(f"{POWERCAP}/{zone}/name")
+        domain = known(tree.text(f"{POWERCAP}/{zone}/name"))
         for number in _CONSTRAINTS:
             constraint = f"{POWERCAP}/{zone}/constraint_{number}"
-            name = tree.text(f"{constraint}_name")
             power = tree.natural(f"{constraint}_power_limit_uw")
-            window = tree.natural(f"{constraint}_time_window_us")
             if isinstance(power, Unavailable) and power.missing:
                 continue
+            window_us = known(tree.natural(f"{constraint}_time_window_us"))
             limit: dict[str, Any] = {
                 "zone": zone,
-                "domain": None if isinstance(label, Unavailable) else label,
-                "name": None if isinstance(name, Unavailable) else name,
+                "domain": domain,
+                "name": known(tree.text(f"{constraint}_name")),
                 "power_w": None if isinstance(power, Unavailable) else power / 1e6,
-                "window_s": None if isinstance(window, Unavailable) else window / 1e6,
+                "window_s": None if window_us is None else window_us / 1e6,
             }
-            limits.append(
-                limit | ({"reason": power.reason} if isinstance(power, Unavailable) else {})
-            )
+            if isinstance(power, Unavailable):
+                limit["reason"] = power.reason
+            limits.append(limit)
     return limits or Unavailable(f"{POWERCAP} has no zone with a power limit")
 
 

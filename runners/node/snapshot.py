@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from base.errors import UserError
-from runners.host.tree import TEXT_LIMIT, Tree, Unavailable
+from runners.host.tree import TEXT_LIMIT, Tree, Unavailable, known
 from runners.node import cpuinfo, facts
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpufreq import CPUS
@@ -213,10 +213,9 @@ def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
     """Return the wanted names; the directory is listed only for wildcards."""
     if not any(wildcard in name for name in wanted for wildcard in "*["):
         return wanted
-    listed = tree.names(directory or "/")
     return [
         name
-        for name in (() if isinstance(listed, Unavailable) else listed)
+        for name in known(tree.names(directory or "/")) or ()
         if _NAME.fullmatch(name)
         and any(fnmatchcase(name, pattern) for pattern in wanted)
         # Servers have hundreds of uncore PMUs; none of them counts what cores do.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
+from base.text import unknown_word
 from runners.node.topology import KIND_ORDER, CoreKind
 
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
@@ -86,8 +87,6 @@ def declare(
 def _known(name: str) -> str:
     if name in KIND_ORDER:
         return name
-    from base.text import unknown_word
-
     raise UserError(f"--kinds: {unknown_word('core kind', name, KIND_ORDER)}; {_EXAMPLE}")
 
 
