@@ -32,26 +32,15 @@ from runners.settings.setting import (
 
 KEEP = "keep"
 _STEADY = "it does not change the frequency with the load"
-# Sources: Linux Documentation/admin-guide/sysctl/kernel.rst and sched-*.
-_QUIET = {
-    NMI_WATCHDOG: (
-        "0",
-        "it interrupts every CPU and holds a hardware counter of each",
-    ),
-    NUMA_BALANCING: (
-        "0",
-        "it unmaps and moves the pages of programs while they run",
-    ),
-    AUTOGROUP: (
-        "0",
-        "it lets one busy thread of another session weigh as much as all of a program's",
-    ),
+# Kernel features that tuning switches off, and why. Sources: Linux
+# Documentation/admin-guide/sysctl/kernel.rst and sched-*.
+_OFF = {
+    NMI_WATCHDOG: "it interrupts every CPU and holds a hardware counter of each",
+    NUMA_BALANCING: "it unmaps and moves the pages of programs while they run",
+    AUTOGROUP: "it lets one busy thread of another session weigh as much as all of a program's",
 }
 # Each turbo file, with its texts for on and off.
-_TURBO = {
-    NO_TURBO: {"on": "0", "off": "1"},
-    BOOST: {"on": "1", "off": "0"},
-}
+_TURBO = {NO_TURBO: {"on": "0", "off": "1"}, BOOST: {"on": "1", "off": "0"}}
 
 
 @dataclass(frozen=True)
@@ -71,19 +60,8 @@ def changes_of(tree: Tree, governor: str | None, turbo: str | None) -> list[Chan
     The default of `governor` is performance, where it is offered; KEEP leaves governors alone.
     `turbo` is "on", "off" or None. Raises UserError when a given governor or turbo is not offered.
     """
-    wanted = dict(_QUIET)
-    if governor != KEEP:
-        files = _governor_files(tree, governor or PERFORMANCE)
-        if isinstance(files, str) and governor:
-            raise UserError(files)
-        reason = "asked for" if governor else _STEADY
-        if not isinstance(files, str):
-            wanted |= dict.fromkeys(files, (governor or PERFORMANCE, reason))
-    if turbo is not None:
-        found = {path: values[turbo] for path, values in _TURBO.items() if _is_there(tree, path)}
-        if not found:
-            raise UserError(f"turbo cannot be switched here: {' and '.join(_TURBO)} are missing")
-        wanted |= {path: (value, "asked for") for path, value in found.items()}
+    wanted = {path: ("0", why) for path, why in _OFF.items()}
+    wanted |= _governors(tree, governor) | _turbo(tree, turbo)
     changes = []
     for path, (value, why) in wanted.items():
         was = tree.text(path)
@@ -119,18 +97,28 @@ def tune(root: Path, changes: Iterable[Change], environment: Mapping[str, str]) 
     return [replace(c, problem=c.problem or problems.get(c.path, "")) for c in changes]
 
 
-def _governor_files(tree: Tree, governor: str) -> list[str] | str:
-    """Return the files that hold governors, or why this one cannot be written there."""
+def _governors(tree: Tree, given: str | None) -> dict[str, tuple[str, str]]:
+    """Return the wanted governor of each file, and why; raises as `changes_of` does."""
+    if given == KEEP:
+        return {}
+    governor = given or PERFORMANCE
     cpufreq = read_cpufreq(tree.root)
     cpus = [cpu for policy in cpufreq.policies for cpu in policy.cpus]
-    if problem := cpufreq.offer_problem(governor, cpus):
-        return problem
-    return [f"{directory}/{GOVERNOR}" for directory in cpufreq.directories(cpus)]
+    problem = cpufreq.offer_problem(governor, cpus)
+    if problem and given:
+        raise UserError(problem)
+    files = [] if problem else [f"{of}/{GOVERNOR}" for of in cpufreq.directories(cpus)]
+    return dict.fromkeys(files, (governor, "asked for" if given else _STEADY))
 
 
-def _is_there(tree: Tree, path: str) -> bool:
-    found = tree.text(path)
-    return not (isinstance(found, Unavailable) and found.missing)
+def _turbo(tree: Tree, given: str | None) -> dict[str, tuple[str, str]]:
+    """Return the wanted value of each turbo file, and why; raises as `changes_of` does."""
+    if given is None:
+        return {}
+    found = [tree.text(path) for path in _TURBO]
+    if all(isinstance(text, Unavailable) and text.missing for text in found):
+        raise UserError(f"turbo cannot be switched here: {' and '.join(_TURBO)} are missing")
+    return {path: (values[given], "asked for") for path, values in _TURBO.items()}
 
 
 def _with_permission(tree: Tree, change: Change) -> Change:
@@ -144,7 +132,7 @@ def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
     if before and predates_boot(tree, before):
         before = None
     scaling = any(path.startswith(CPUS) for path in paths)
-    now = list(_readable(read_settings(tree, (path for path in paths if path in _QUIET))))
+    now = list(_readable(read_settings(tree, (path for path in paths if path in _OFF))))
     # A change of governor changes its EPP and limits, too, so all of them are saved.
     now = [*(_readable(read_scaling(tree)) if scaling else ()), *now]
     known = {setting.path for setting in before.settings} if before else set()
