@@ -13,16 +13,14 @@ OVERHEAD_S = 0.02
 LIKWID_START_S = 1.1
 
 
-def estimate_s(case: Case, measured_s: Mapping[str, float]) -> float | None:
-    """Return the expected seconds of one run, from earlier runs or the app's hint, else None.
+def estimate_s(case: Case, mean_s: float | None) -> float | None:
+    """Return the expected seconds of one run: the mean of its runs so far, or from the app's hint.
 
-    `measured_s` maps a case_id to the mean of its runs so far. The hint is for one thread and is
-    divided by the threads, as if the program scaled perfectly: good enough for a forecast.
+    None without both. The hint is for one thread and is divided by the threads, as if the program
+    scaled perfectly: good enough for a forecast.
     """
-    if case.case_id in measured_s:
-        return measured_s[case.case_id]
-    if case.size.estimate_s is None:
-        return None
+    if mean_s is not None or case.size.estimate_s is None:
+        return mean_s
     return case.size.estimate_s / case.threads
 
 
@@ -38,11 +36,11 @@ class Forecast:
     """
 
     def __init__(
-        self, cases: Collection[Case], left: Iterable[str], measured_s: Mapping[str, float]
+        self, cases: Collection[Case], left: Iterable[str], means_s: Mapping[str, float | None]
     ) -> None:
-        """`left` has the case_id of each pending run, `measured_s` the mean seconds by case_id."""
+        """`left` has the case_id of each pending run, `means_s` the mean seconds by case_id."""
         self._left = Counter(left)
-        self._each = {case.case_id: estimate_s(case, measured_s) for case in cases}
+        self._each = {case.case_id: estimate_s(case, means_s.get(case.case_id)) for case in cases}
         self._overhead = {case.case_id: overhead_s(case) for case in cases}
         self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)
         self._total = sum(count * self._one_s(case_id) for case_id, count in self._left.items())

@@ -166,15 +166,8 @@ def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str
         "case_number": skipped.number,
         "order": order,
     }
-    return (
-        origin.fields()
-        | identity
-        | skipped.fields
-        | {
-            "status": SKIPPED,
-            "reason": skipped.reason,
-        }
-    )
+    outcome = {"status": SKIPPED, "reason": skipped.reason}
+    return origin.fields() | identity | skipped.fields | outcome
 
 
 def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:

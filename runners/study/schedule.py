@@ -77,9 +77,8 @@ class Schedule(ABC):
     def forecast(self, left: Iterable[PlannedRun]) -> Forecast:
         """Return the forecast for these runs from the history's times and the apps' own hints."""
         cases = self.plan.cases
-        means = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
-        measured = {case_id: mean for case_id, mean in means.items() if mean is not None}
-        return Forecast(cases, (planned.case_id for planned in left), measured)
+        means_s = {case.case_id: self.history.mean_s(case.case_id) for case in cases}
+        return Forecast(cases, (planned.case_id for planned in left), means_s)
 
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""

@@ -119,20 +119,21 @@ class PlanSummary:
             f"study {study.name}: {plural(len(plan.cases), 'case')}, {each}, {study.order}, "
             f"seed {study.seed}"
         ]
-        reasons: dict[str, int] = {}
-        for item in plan.skipped:
-            reasons[item.reason] = reasons.get(item.reason, 0) + 1
+        reasons = Counter(item.reason for item in plan.skipped)
         lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
         if warning := too_many_events(study.events):
             lines.append(f"warning: {warning}")
-        if self.study.baseline:
-            lines.append(self._baseline_line(self.study.baseline))
+        if study.baseline:
+            lines.append(self._baseline_line(study.baseline))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
-        lines += self._latency_lines()
-        lines += self._sharing_lines()
-        lines.append(self._amount_line())
-        return lines
+        if study.latency:
+            means = LATENCY_PLANS[study.latency]
+            lines.append(f"before the runs the latency between CPUs, {means}")
+        shared = sum(case.app.c2c for case in plan.cases) if "c2c" in study.collect else 0
+        if shared:
+            lines.append(f"after the runs {plural(shared, 'case')} once more, under perf c2c")
+        return [*lines, self._amount_line()]
 
     def as_json(self) -> dict[str, Any]:
         """Return the summary as plain data, tables and rows in the order of the study."""
@@ -186,17 +187,6 @@ class PlanSummary:
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
         return f"{total}: before the first run under each governor{again}"
 
-    def _latency_lines(self) -> list[str]:
-        if self.study.latency is None:
-            return []
-        return [f"before the runs the latency between CPUs, {LATENCY_PLANS[self.study.latency]}"]
-
-    def _sharing_lines(self) -> list[str]:
-        cases = [case for case in self.plan.cases if case.app.c2c]
-        if "c2c" not in self.study.collect or not cases:
-            return []
-        return [f"after the runs {plural(len(cases), 'case')} once more, under perf c2c"]
-
     def _case_row(self, case: Case) -> dict[str, Any]:
         launch = self.launch(case)
         return case_fields(case) | {
@@ -207,13 +197,9 @@ class PlanSummary:
             "environment": launch.set_variables,
             "removed": list(launch.removed_variables),
             "shell_line": launch.shell_line,
-            "estimate_s": estimate_s(case, self._measured(case)),
+            "estimate_s": estimate_s(case, self.history.mean_s(case.case_id)),
             "mask": format_cpulist(case.mask),
         }
-
-    def _measured(self, case: Case) -> dict[str, float]:
-        mean_s = self.history.mean_s(case.case_id)
-        return {} if mean_s is None else {case.case_id: mean_s}
 
 
 def _range(least: str, most: str) -> str:
@@ -248,10 +234,9 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     wanted = plan.study.precision
     if wanted is None:
         return []
-    made = _repetitions_made(history)
+    made = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
     outcomes = [
-        _Outcome(case, history.known(case.case_id), made.get(case.case_id, 0))
-        for case in plan.cases
+        _Outcome(case, history.known(case.case_id), made[case.case_id]) for case in plan.cases
     ]
     reached = [outcome for outcome in outcomes if outcome.known.reached]
     others = [outcome for outcome in outcomes if not outcome.known.reached]
@@ -260,14 +245,6 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
         *_of_energy(wanted, outcomes),
         *(_of_other(outcome, plan.study.repetitions) for outcome in others),
     ]
-
-
-def _repetitions_made(history: History) -> dict[str, int]:
-    made: dict[str, int] = {}
-    for case_id, warmup, _ in history.done:
-        if not warmup:
-            made[case_id] = made.get(case_id, 0) + 1
-    return made
 
 
 def _of_reached(wanted: Precision, reached: list[_Outcome], cases: int) -> str:
