@@ -1,18 +1,20 @@
-"""What a study measures around each run, and how it becomes fields of the record."""
+"""What a study measures around each run, and the engine that makes runs on this node itself."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from base.reading import Reading
 from base.version import VERSION
 from configs.study import Study
-from runners.execution.execute import Harness, Observation
+from runners.execution.check import check_failure_of
+from runners.execution.execute import Harness, Observation, execute
+from runners.execution.outcome import failure_of
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, Unavailable
@@ -34,6 +36,7 @@ from runners.measure.perf.pmus import (
 from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
+from runners.plan.command_line import Launch
 from runners.plan.mechanism import needed_tool
 
 
@@ -138,6 +141,29 @@ class Collectors:
         energy = self._energy.reading()
         idle_w = self.baselines.power_w(case.governor)
         return energy | run_figures(energy, seen.ending.elapsed_s, idle_w)
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Makes runs on this node itself."""
+
+    collectors: Collectors
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Execute a launch once, and run the check command on the result of a good run."""
+        harness, check = self.collectors.harness, case.app.check.command
+        seen = execute(launch, case.app.limit_s, harness, cpus=case.mask)
+        if not check or failure_of(case, seen):
+            return seen
+        check_failure = check_failure_of(check, seen.stdout, launch.environment, harness.witness)
+        return replace(seen, check_failure=check_failure)
+
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+        """Return the collectors' readings of the run."""
+        return self.collectors.measured(case, seen)
+
+    def close(self) -> None:
+        """Do nothing: no process outlives a run."""
 
 
 def _implementation(case: Case) -> Reading:

@@ -9,15 +9,16 @@ the run needed.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from base.shortage import ShortageError, shortage_in, shortage_of
-from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.births import Births
 from runners.execution.placement import ThreadTrace
 from runners.execution.printed import Printed
@@ -27,6 +28,10 @@ from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
+
+# Signals to all processes of a job arrive within milliseconds of one another.
+SIGNAL_GRACE_S = 0.25
+_THREADS = "/proc/self/task"
 
 
 @dataclass(frozen=True)
@@ -185,8 +190,53 @@ def _watch(
     return "ended"
 
 
-# Signals to all processes of a job arrive within milliseconds of one another.
-SIGNAL_GRACE_S = 0.25
+@contextlib.contextmanager
+def move_to_housekeeping_cpus(
+    cpus: Collection[int], cores: Iterable[Collection[int]] = ()
+) -> Iterator[tuple[int, ...]]:
+    """Keep all threads of this process off `cpus` within the context; yield the CPUs they use.
+
+    Children inherit affinity masks: a process that is started meanwhile gets these CPUs.
+    `cores` holds the CPUs of each core: SMT siblings of `cpus` are avoided too, if other CPUs are
+    left. A process that may use no CPU besides `cpus` stays where it is. Every thread gets its own
+    mask back, also after an exception.
+    """
+    masks = _masks()
+    allowed = os.sched_getaffinity(0)
+    free = free_cpus(allowed, cpus, cores)
+    if not free:
+        yield tuple(sorted(allowed))
+        return
+    try:
+        for thread in masks:
+            _set_mask(thread, free)
+        yield tuple(sorted(free))
+    finally:
+        for thread, mask in masks.items():
+            _set_mask(thread, mask)
+
+
+def free_cpus(
+    allowed: Iterable[int], used: Collection[int], cores: Iterable[Collection[int]]
+) -> set[int]:
+    """Return the allowed CPUs that are not used: only those of unused cores, if there are any."""
+    touched = set(used).union(*(core for core in cores if not set(core).isdisjoint(used)))
+    allowed = set(allowed)
+    return (allowed - touched) or (allowed - set(used))
+
+
+def _masks() -> dict[int, set[int]]:
+    masks = {}
+    for name in os.listdir(_THREADS):  # noqa: PTH208 - per run
+        with contextlib.suppress(OSError):  # a thread that ends meanwhile
+            masks[int(name)] = os.sched_getaffinity(int(name))
+    return masks
+
+
+def _set_mask(thread: int, cpus: set[int]) -> None:
+    # The thread may have ended, or the CPUs may be offline: the kernel then keeps the mask.
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(thread, cpus)
 
 
 def execute_unless_shutting_down(

@@ -15,8 +15,7 @@ from base.errors import StoppedError, StudyError
 from base.reading import Reading
 from base.shortage import ShortageError
 from base.units import duration, utc_now
-from runners.execution.engine import Engine
-from runners.execution.execute import execute_unless_shutting_down
+from runners.execution.execute import Observation, execute_unless_shutting_down
 from runners.execution.witness import LaunchError
 from runners.measure.conditions.suspend import ClockWatch
 from runners.measure.conditions.temperature import Gate
@@ -79,6 +78,19 @@ class NodeControl(Protocol):
 
     def program(self, case: Case) -> Reading:
         """Return the digest of a case's program; raises ProgramChangedError when it has changed."""
+
+
+class Engine(Protocol):
+    """Makes the runs of cases: on this node itself, or in a guest on it."""
+
+    def execute(self, case: Case, launch: Launch) -> Observation:
+        """Execute a launch once; raises LaunchError, which fails this run only."""
+
+    def measured(self, case: Case, seen: Observation) -> list[Reading]:
+        """Return what was measured around the latest run."""
+
+    def close(self) -> None:
+        """Leave nothing running."""
 
 
 class BetweenRuns(Protocol):

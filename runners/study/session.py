@@ -12,7 +12,6 @@ from base.files import write_atomically
 from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
-from runners.execution.engine import Engine, LocalEngine
 from runners.host.lock import node_lock
 from runners.host.orphans import end_orphans
 from runners.host.privileges import invoking_uid
@@ -43,7 +42,7 @@ from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
 from runners.study.record import Origin
-from runners.study.runner import Progress, Runner
+from runners.study.runner import Engine, Progress, Runner
 from runners.study.schedule import entrants_of
 from runners.study.summary import PlanSummary
 
@@ -277,6 +276,8 @@ class Session:
     def _engine(self, collectors: Collectors, attempt: int) -> Engine:
         study = self.summary.study
         if study.vm is None:
+            from runners.execution.collectors import LocalEngine
+
             return LocalEngine(collectors)
         from runners.vm.engine import open_engine
 

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from runners.execution.affinity import move_to_housekeeping_cpus
 from runners.execution.collectors import Collectors
-from runners.execution.execute import Observation
+from runners.execution.execute import Observation, move_to_housekeeping_cpus
 from runners.execution.placement import Proof
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from base.cpulist import format_cpulist
-from runners.execution.affinity import free_cpus
+from runners.execution.execute import free_cpus
 from runners.execution.placement import Proof, ThreadTrace, Wanted, Watched, prove
 from runners.execution.sampler import Pace, PlacementSampler
 from runners.plan.case import Vcpus

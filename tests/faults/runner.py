@@ -11,8 +11,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from runners.execution.collectors import Collectors
-from runners.execution.engine import LocalEngine
+from runners.execution.collectors import Collectors, LocalEngine
 from runners.host.lock import node_lock
 from runners.host.software import WITNESS, find_program
 from runners.host.tree import Tree

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import parse_cpulist
-from runners.execution.affinity import free_cpus, move_to_housekeeping_cpus
-from runners.execution.execute import Harness, Observation, execute
+from runners.execution.execute import (
+    Harness,
+    Observation,
+    execute,
+    free_cpus,
+    move_to_housekeeping_cpus,
+)
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch

@@ -18,8 +18,7 @@ import pytest
 from configs.app import App, Variant
 from configs.repetitions import Precision
 from configs.study import AppChoice, Baseline, Study
-from runners.execution.collectors import Collectors
-from runners.execution.engine import LocalEngine
+from runners.execution.collectors import Collectors, LocalEngine
 from runners.host.software import WITNESS, find_program
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
