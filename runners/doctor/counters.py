@@ -20,7 +20,7 @@ from runners.measure.perf.c2c import NEEDS, try_c2c
 from runners.measure.perf.events import HARDWARE_EVENTS
 from runners.measure.perf.pmus import read_core_pmus, unsupported_reason
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
-from runners.measure.perf.trial import PerfTrial
+from runners.measure.perf.stat import PerfTrial
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 
 LET_USERS_COUNT = "sudo sysctl kernel.perf_event_paranoid=1"

@@ -1,4 +1,4 @@
-"""A `perf stat` process whose counters are turned on and off by commands.
+"""A `perf stat` process whose counters are turned on and off by commands, and a trial of perf.
 
 perf does not start the program: it attaches, by process number, to one that waits before exec. So
 neither launchers nor pinstudy's own helper are counted, and the program's real parent gets its exit
@@ -8,20 +8,24 @@ released.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 
-from base.command import wait_for
+from base.command import CommandResult, run, wait_for
 from base.shortage import is_shortage
 from base.text import ended_by, one_line
 from runners.host.privileges import as_root
+from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
+from runners.measure.perf.output import Row, parse_perf_output
 
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
+TRIAL_LIMIT_S = 20.0
 
 # Builds perf's command line from: output path, control and acknowledge descriptors.
 StatBuilder = Callable[[str, int, int], Sequence[str]]
@@ -128,13 +132,13 @@ class PerfStat:
         self._stop()
         self._let_go()
         for descriptor in (self._control, self._acknowledge, self._output, self._errors):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.close(descriptor)
         self._control = self._acknowledge = self._output = self._errors = -1
 
     def _tell(self, word: str) -> bool:
         """Send perf a command; return whether perf has acknowledged it."""
-        with contextlib.suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):
             os.write(self._control, f"{word}\n".encode())
         ready = select.select([self._acknowledge], [], [], ATTACH_LIMIT_S)[0]
         return bool(ready) and os.read(self._acknowledge, 16).startswith(b"ack")
@@ -154,3 +158,68 @@ class PerfStat:
     def _text(descriptor: int) -> str:
         # perf moves the position of a descriptor that it inherits: read from the start.
         return os.pread(descriptor, 1 << 20, 0).decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class PerfTrial:
+    """The result of `perf stat true`: its rows, or the problem that kept it from working.
+
+    `version` is None when perf prints none: some distributions install a wrapper that only prints
+    what else to install.
+    """
+
+    version: tuple[int, int] | None
+    rows: tuple[Row, ...]
+    problem: str = ""
+
+    @property
+    def user_only(self) -> bool:
+        """Whether perf was restricted to user mode."""
+        return any(row.user_only for row in self.rows)
+
+    def rows_of(self, pmu: str | None, others: int = 0) -> tuple[Row, ...]:
+        """Return the rows of a core PMU; if there are no `others`, perf prints no PMU."""
+        names = {pmu} if others else {pmu, None}
+        return tuple(row for row in self.rows if row.pmu in names)
+
+
+def try_perf(perf: str, events: str) -> PerfTrial:
+    """Count `events` (a text for perf's `-e`) of the program `true`; some 20 ms.
+
+    Only opening a counter shows whether it works: guests, containers, seccomp filters and
+    permissions all refuse in their own way.
+    """
+    with as_root():
+        asked = run([perf, "--version"], TRIAL_LIMIT_S, environment=perf_environment())
+        counted, text = _count_true(perf, events)
+    if problem := asked.problem or counted.problem:
+        return PerfTrial(None, (), f"{perf} does not run: {problem}")
+    version = parse_perf_version(asked.stdout)
+    rows = parse_perf_output(text).rows
+    if counted.status == 0 and rows:
+        return PerfTrial(version, rows)
+    if version is None:
+        return PerfTrial(None, (), f"{perf} does not work: {_words(asked.stdout + asked.stderr)}")
+    if version < OLDEST_PERF:
+        oldest = ".".join(map(str, OLDEST_PERF))
+        return PerfTrial(version, (), f"perf cannot be told when to count (version {oldest} can)")
+    return PerfTrial(version, (), f"perf stat failed: {_words(counted.stderr)}")
+
+
+def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
+    """Return how perf ended, and its rows."""
+    with ExitStack() as opened:
+        output = os.memfd_create("perf-trial")
+        descriptors = (output, *os.pipe(), *os.pipe())
+        for descriptor in descriptors:
+            opened.callback(os.close, descriptor)
+        _, control, _, _, acknowledge = descriptors
+        columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
+        command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
+        passed = (output, control, acknowledge)
+        counted = run(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=passed)
+        return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
+
+
+def _words(text: str) -> str:
+    return one_line(text) or "it says nothing"
