@@ -14,7 +14,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from base.reading import Reading, number_or_nan
@@ -45,23 +44,6 @@ _LABEL = re.compile(r"temp([0-9]{1,4})_label")
 _K10_LABELS = ("Tdie", "Tctl")
 
 
-@dataclass(frozen=True)
-class Sensor:
-    """One package's sensor: its name (`package 0`), and its file of millidegrees Celsius."""
-
-    package: str
-    path: str
-
-    def read_c(self, tree: Tree) -> float | Unavailable:
-        """Return the temperature in degrees Celsius."""
-        value = tree.integer(self.path)
-        if isinstance(value, Unavailable):
-            return value
-        if not LOWEST_C < value / 1000 < HIGHEST_C:
-            return Unavailable(f"{self.path} holds {value}, no temperature in millidegrees Celsius")
-        return value / 1000
-
-
 class Thermometer:
     """A node's package sensors, found once: their numbers change only at boot."""
 
@@ -73,12 +55,14 @@ class Thermometer:
         """Return degrees Celsius by package, and a reason for each that cannot be read."""
         temperatures: dict[str, float] = {}
         problems: dict[str, str] = {}
-        for sensor in self.sensors:
-            value = sensor.read_c(self._tree)
+        for package, path in self.sensors.items():
+            value = self._tree.integer(path)
             if isinstance(value, Unavailable):
-                problems[sensor.package] = value.reason
+                problems[package] = value.reason
+            elif LOWEST_C < value / 1000 < HIGHEST_C:
+                temperatures[package] = value / 1000
             else:
-                temperatures[sensor.package] = value
+                problems[package] = f"{path} holds {value}, no temperature in millidegrees Celsius"
         return temperatures, problems
 
 
@@ -183,8 +167,11 @@ def recorded_reference_c(record: Mapping[str, Any]) -> dict[str, float] | None:
     return found if sound else None
 
 
-def find_sensors(tree: Tree, topology: Topology) -> tuple[Sensor, ...]:
-    """Return the packages' sensors: coretemp's, else k10temp's, else x86_pkg_temp's, else none."""
+def find_sensors(tree: Tree, topology: Topology) -> dict[str, str]:
+    """Return the files of millidegrees Celsius by package (`package 0`).
+
+    They are coretemp's, else k10temp's, else x86_pkg_temp's, else none.
+    """
     packages = sorted({core.package for core in topology.cores})
     return (
         _coretemp(tree)
@@ -193,13 +180,9 @@ def find_sensors(tree: Tree, topology: Topology) -> tuple[Sensor, ...]:
     )
 
 
-def _coretemp(tree: Tree) -> tuple[Sensor, ...]:
-    found = []
-    for path, label in _labelled(tree, "coretemp"):
-        match = _PACKAGE.fullmatch(label)
-        if match:
-            found.append(Sensor(f"package {int(match[1])}", path))
-    return tuple(found)
+def _coretemp(tree: Tree) -> dict[str, str]:
+    found = ((_PACKAGE.fullmatch(label), path) for path, label in _labelled(tree, "coretemp"))
+    return {f"package {int(match[1])}": path for match, path in found if match}
 
 
 def _k10temp(tree: Tree) -> list[str]:
@@ -242,11 +225,8 @@ def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
                 yield f"{device}/temp{match[1]}_input", label
 
 
-def _numbered(paths: list[str], packages: list[int], driver: str) -> tuple[Sensor, ...]:
+def _numbered(paths: list[str], packages: list[int], driver: str) -> dict[str, str]:
     """Name sensors without a package: by order, if there is one for each package."""
     if len(paths) == len(packages):
-        return tuple(
-            Sensor(f"package {package}", path)
-            for package, path in zip(packages, paths, strict=True)
-        )
-    return tuple(Sensor(f"{driver} {number}", path) for number, path in enumerate(paths))
+        return {f"package {package}": path for package, path in zip(packages, paths, strict=True)}
+    return {f"{driver} {number}": path for number, path in enumerate(paths)}

@@ -81,7 +81,9 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
     with recording_folder() as folder:
         for modes in _MODES:
             command = [*_record(perf, modes, folder / "true.data"), "--", "true"]
-            problem = _refusal(command)
+            with as_root():
+                done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
+            problem = _said(done)
             if not problem:
                 return C2cTrial(modes)
             problems.append(problem)
@@ -187,13 +189,6 @@ def _without_hitm(root: Path) -> str:
     if is_amd and any(model in models for models in _ZEN3_MODELS):
         return "perf c2c does not support AMD's Zen 3, whose samples do not tell it (perf-c2c(1))"
     return ""
-
-
-def _refusal(command: Sequence[str]) -> str:
-    """Run perf; return why it refused, empty when it worked."""
-    with as_root():
-        done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
-    return _said(done)
 
 
 def _print_samples(perf: str, recording: Path, printed: Path) -> str:
