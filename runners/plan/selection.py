@@ -120,28 +120,21 @@ def _same_cluster(topology: Topology, threads: int) -> tuple[int, ...]:
 def _across_kinds(topology: Topology, threads: int) -> tuple[int, ...]:
     if not topology.hybrid:
         raise CannotMapError(f"the node has one core kind ({topology.kinds[0].name})")
-    kinds = [kind.name for kind in topology.kinds[:2]]
-    return _across("across-kinds", topology, threads, kinds, lambda core: core.kind)
+    fast, slow = (kind.name for kind in topology.kinds[:2])
+    cores = _ranked_cores(topology)
+    of_fast = _firsts([core for core in cores if core.kind == fast], topology)
+    of_slow = _firsts([core for core in cores if core.kind == slow], topology)
+    return _enough("across-kinds", list(zip(of_fast, of_slow, strict=False)), threads)
 
 
 def _across_packages(topology: Topology, threads: int) -> tuple[int, ...]:
     packages = sorted({core.package for core in topology.cores})
     if len(packages) < 2:
         raise CannotMapError("the node has one package")
-    return _across("across-packages", topology, threads, packages[:2], lambda core: core.package)
-
-
-def _across(
-    selection: str,
-    topology: Topology,
-    threads: int,
-    sides: Iterable[object],
-    side_of: Callable[[Core], object],
-) -> tuple[int, ...]:
-    """Pair one CPU of each core of one side with one of a core of the other."""
     cores = _ranked_cores(topology)
-    here, there = (_firsts([c for c in cores if side_of(c) == side], topology) for side in sides)
-    return _enough(selection, list(zip(here, there, strict=False)), threads)
+    here = _firsts([core for core in cores if core.package == packages[0]], topology)
+    there = _firsts([core for core in cores if core.package == packages[1]], topology)
+    return _enough("across-packages", list(zip(here, there, strict=False)), threads)
 
 
 def _firsts(cores: Iterable[Core], topology: Topology) -> list[int]:
