@@ -7,7 +7,7 @@ the node cannot run, or that repeat a placement under another name, are left out
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from base.cpulist import format_cpulist
@@ -15,9 +15,11 @@ from base.text import plural
 from configs.app import App
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
-from runners.plan.mechanism import check_mechanism, choose_mechanism
+from runners.plan.command_line import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 
+# A program that leaves its mechanism to pinstudy.
+_ANY_APP = App("", "", {}, {})
 # A block of so many runs fits into the minutes that a user gives.
 MAX_CANDIDATES = 56
 # Mappings that are reported when a node cannot do them, and what each is for.
@@ -94,13 +96,12 @@ class NodeContext:
     tools: Collection[str]
     mappings: Mapping[str, CpuMapping]
     runtime: str
-    app: App = field(default_factory=lambda: App("", "", {}, {}))
 
     def place(self, name: str, threads: int) -> PlacedMapping:
         """Return the mapping with its CPUs; raises CannotMapError when the node cannot do it."""
         mapping = self.mappings[name]
         cpus = resolve_cpus(mapping, self.topology, threads)
-        mechanism = choose_mechanism(mapping, self.app, self.runtime, threads)
+        mechanism = choose_mechanism(mapping, _ANY_APP, self.runtime, threads)
         check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
         return PlacedMapping(mapping, cpus)
 

@@ -36,8 +36,7 @@ from runners.measure.perf.pmus import (
 from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
-from runners.plan.mechanism import needed_tool
+from runners.plan.command_line import Launch, needed_tool
 
 
 class Collectors:

@@ -15,8 +15,7 @@ from configs.study import AppChoice, Study, Vm
 from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
-from runners.plan.command_line import FALLBACK_SCHEDULE
-from runners.plan.mechanism import check_mechanism, choose_mechanism
+from runners.plan.command_line import FALLBACK_SCHEDULE, check_mechanism, choose_mechanism
 from runners.plan.order import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from configs.app import OwnPlacement
 from configs.mapping import SELECTIONS, Mapping
 from runners.node.topology import Topology
-from runners.plan.mechanism import check_mechanism, choose_mechanism
+from runners.plan.command_line import check_mechanism, choose_mechanism
 from runners.plan.selection import CannotMapError, resolve_cpus
 from tests.runners.cases import DEMO
 from tests.runners.topologies import (
