@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from runners.host.processes import NAME_LENGTH, parse_task, read_stats
 from runners.host.tree import Tree, Unavailable
@@ -49,18 +49,11 @@ def find_daemons(tree: Tree) -> list[str] | Unavailable:
 
 def stop_commands(daemons: Collection[str]) -> str:
     """Return the shell's command line that stops these daemons until the next boot."""
-    commands: list[Sequence[str]] = [
-        [*command, *units]
-        for command, units in (
-            (("sudo", "systemctl", "stop"), [UNITS[name] for name in daemons if name in UNITS]),
-            (
-                ("systemctl", "--user", "stop"),
-                [USER_UNITS[name] for name in daemons if name in USER_UNITS],
-            ),
-        )
-        if units
-    ]
-    return " && ".join(" ".join(command) for command in commands)
+    commands = []
+    for command, units in (("sudo systemctl stop", UNITS), ("systemctl --user stop", USER_UNITS)):
+        if named := [units[name] for name in daemons if name in units]:
+            commands.append(" ".join([command, *named]))
+    return " && ".join(commands)
 
 
 def daemon_warning(daemons: Collection[str]) -> str | None:

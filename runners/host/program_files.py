@@ -126,7 +126,7 @@ class ProgramReader:
             if path == script:
                 break
             parts.add(f"interpreter {path.name}", path)
-        if _begins_with(path, _ELF):
+        if _begin(path, len(_ELF)).startswith(_ELF):
             libraries = loaded_libraries(path, self._environment)
             if isinstance(libraries, str):
                 parts.unavailable[f"libraries of {path.name}"] = libraries
@@ -181,16 +181,9 @@ def _interpreter_of(path: Path, environment: Mapping[str, str]) -> Path | None:
 
 
 def _names_a_program(word: str) -> bool:
-    if "/" not in word and not _SCRIPT.fullmatch(word):
-        return False
-    path = Path(word)
     if _SCRIPT.fullmatch(word):
-        return _stamp_of(path) is not None
-    return _begins_with(path, _ELF) or _begins_with(path, _SHEBANG)
-
-
-def _begins_with(path: Path, magic: bytes) -> bool:
-    return _begin(path, len(magic)).startswith(magic)
+        return _stamp_of(Path(word)) is not None
+    return "/" in word and _begin(Path(word), len(_ELF)).startswith((_ELF, _SHEBANG))
 
 
 def _begin(path: Path, most: int) -> bytes:

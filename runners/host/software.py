@@ -72,8 +72,7 @@ def find_emulated_program(name: str) -> Path | None:
 
 def find_tools() -> dict[str, str]:
     """Return the paths of the launchers that this machine has, by name."""
-    found = ((name, shutil.which(name)) for name in LAUNCHERS)
-    return {name: path for name, path in found if path}
+    return {name: path for name in LAUNCHERS if (path := shutil.which(name))}
 
 
 @dataclass(frozen=True)
