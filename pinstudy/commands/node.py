@@ -218,7 +218,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
     """
     from runners.host.lock import node_lock
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
-    from runners.settings.recovery import others_leftovers, restore, told_problems, told_reboot
+    from runners.settings.recovery import others_leftovers, restore
 
     folder = state_folder(sysroot, os.environ)
     failed = False
@@ -230,7 +230,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
             if done is None:
                 continue
             if done.rebooted:
-                say(told_reboot(done.entry))
+                say(done.message)
             elif not done.problems:
                 count = plural(len(done.entry.settings), "setting")
                 say(f"put back and read back: {count}, changed by {done.entry.told}")
@@ -240,7 +240,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
                 journal.remove()
             else:
                 failed = True
-                say(told_problems(journal, done.entry, done.problems), err=True)
+                say(done.message, err=True)
     if lines := others_leftovers(sysroot, folder):
         failed = True
         say("\n".join(lines), err=True)

@@ -35,14 +35,33 @@ _MAX_SHOWN = 3
 
 @dataclass(frozen=True)
 class Restored:
-    """The result of a restore: the journal's entry, and by path why a setting is not verified.
+    """The result of a restore: what the journal held, and by path why a setting is not verified.
 
     `rebooted` when nothing was put back, because the boot has reset all settings.
     """
 
+    journal: Journal
     entry: Entry
     problems: dict[str, str] = field(default_factory=dict)
     rebooted: bool = False
+
+    @property
+    def message(self) -> str:
+        """In one line what was not put back, why, and what to do; empty when all was."""
+        if self.rebooted:
+            return (
+                f"the node was rebooted since its settings were changed ({self.entry.told}): the "
+                "boot has set them anew, and nothing was put back"
+            )
+        if not self.problems:
+            return ""
+        reasons = list(dict.fromkeys(self.problems.values()))
+        return (
+            f"{len(self.problems)} of {len(self.entry.settings)} settings could not be put back: "
+            f"{first_of(reasons, _MAX_SHOWN)}; {self.journal.path} keeps what they were: "
+            "try `pinstudy restore` (as the user who changed them), or give up with "
+            "`pinstudy restore --forget`"
+        )
 
 
 def restore(root: Path, journal: Journal) -> Restored | None:
@@ -60,12 +79,12 @@ def restore(root: Path, journal: Journal) -> Restored | None:
         tree = Tree(root)
         if predates_boot(tree, entry):
             journal.remove()
-            return Restored(entry, rebooted=True)
+            return Restored(journal, entry, rebooted=True)
         command = by_command(tree, entry.restore_command, entry.user)
         problems = put_in_force(tree, entry.settings, command)
         if not problems:
             journal.remove()
-        return Restored(entry, problems)
+        return Restored(journal, entry, problems)
 
 
 @contextmanager
@@ -121,27 +140,5 @@ def _replay(root: Path, journal: Journal) -> str:
         return str(error)
     if done is None:
         return "another pinstudy has just put the settings back"
-    if done.rebooted:
-        return told_reboot(done.entry)
-    if not done.problems:
-        return f"put back the settings that a study had left changed ({done.entry.told})"
-    return told_problems(journal, done.entry, done.problems)
-
-
-def told_reboot(entry: Entry) -> str:
-    """Return in one line why nothing was put back after a reboot."""
-    return (
-        f"the node was rebooted since its settings were changed ({entry.told}): the boot has set "
-        "them anew, and nothing was put back"
-    )
-
-
-def told_problems(journal: Journal, entry: Entry, problems: Mapping[str, str]) -> str:
-    """Return in one line what could not be put back, and what to do."""
-    reasons = list(dict.fromkeys(problems.values()))
-    return (
-        f"{len(problems)} of {len(entry.settings)} settings could not be put back: "
-        f"{first_of(reasons, _MAX_SHOWN)}; {journal.path} keeps what they were: "
-        "try `pinstudy restore` (as the user who changed them), or give up with "
-        "`pinstudy restore --forget`"
-    )
+    all_back = f"put back the settings that a study had left changed ({done.entry.told})"
+    return done.message or all_back

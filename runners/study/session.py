@@ -28,7 +28,6 @@ from runners.node.node import read_state
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.settings.recovery import told_problems
 from runners.study.crash_notice import AttemptMarker, describe_crashes
 from runners.study.machine import (
     APPS,
@@ -239,7 +238,7 @@ class Session:
     def _restore(self, governors: Governors) -> None:
         done = governors.restore()
         if done and done.problems:
-            self.left_changed = told_problems(governors.journal, done.entry, done.problems)
+            self.left_changed = done.message
 
     def _origin(self, attempt: int) -> Origin:
         study, node = self.summary.study, self.machine.node
