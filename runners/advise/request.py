@@ -11,9 +11,9 @@ from typing import Any
 
 from base.errors import UserError
 from base.structure import InvalidError, Kind
-from base.text import shown, unknown_word
+from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
-from configs.repetitions import BETTER, MAX_RACE_RUNS, MIN_RACE_RUNS, RACE_OF
+from configs.repetitions import MAX_RACE_RUNS, MIN_RACE_RUNS
 from configs.schema.values import (
     Arguments,
     Count,
@@ -34,6 +34,7 @@ DEFAULT_LIMIT = "1 h"
 NO_SCHEDULES = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
+_REGEX = "a regular expression"
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,12 @@ class Options:
 class Request:
     """A checked request.
 
-    `of` is what cases race for, a word of RACE_OF or METRIC, which `pattern` picks. Times are in
-    seconds, `margin` is a share. `threads`, `schedules` and `governors` are None where pinstudy
-    chooses; empty `schedules` mean that none race. At most one of `check_pattern` and
-    `check_command` is set. `directory` is the working directory. `starts` is the thread count of a
-    program that was seen to ignore the count it is told; None for others.
+    `of` is what cases race for, METRIC, which `pattern` picks, or a word of
+    configs.repetitions.RACE_OF. Times are in seconds, `margin` is a share. `threads`, `schedules`
+    and `governors` are None where pinstudy chooses; empty `schedules` mean that none race. At most
+    one of `check_pattern` and `check_command` is set. `directory` is the working directory.
+    `starts` is the thread count of a program that was seen to ignore the count it is told; None for
+    others.
     """
 
     program: Path
@@ -102,10 +104,6 @@ def make_request(options: Options, command: Sequence[str]) -> Request:
     if options.better and not options.metric:
         raise UserError("--better says what is better of --metric, which is not given")
     of = METRIC if options.metric else options.objective or "time"
-    if of not in (*RACE_OF, METRIC):
-        raise UserError(unknown_word("objective", of, RACE_OF))
-    if options.better not in (None, *BETTER):
-        raise UserError(f"--better {shown(options.better)}: expected {' or '.join(BETTER)}")
     check_pattern, check_command = _check(options.check)
     return Request(
         program=_program(command),
@@ -113,7 +111,7 @@ def make_request(options: Options, command: Sequence[str]) -> Request:
         directory=_directory(),
         of=of,
         higher=options.better == "higher",
-        pattern=_pattern("--metric", options.metric, picks=True),
+        pattern=option_value("--metric", options.metric, Pattern(_REGEX, picks=True)),
         margin=share_option("--margin", options.margin),
         within_s=time_option("--within", options.within),
         runs=option_value(
@@ -189,12 +187,7 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
             raise UserError(
                 f"--check {_not_found(words[0])}; a pattern that begins so can begin with (?:)"
             )
-    return _pattern("--check", text, picks=False), ()
-
-
-def _pattern(option: str, text: str | None, *, picks: bool) -> str | None:
-    pattern: str | None = option_value(option, text, Pattern("a regular expression", picks=picks))
-    return pattern
+    return option_value("--check", text, Pattern(_REGEX, picks=False)), ()
 
 
 def _schedules(text: str | None) -> tuple[str, ...] | None:
