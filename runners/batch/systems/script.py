@@ -134,35 +134,27 @@ def write_script(
                 "letter or digit"
             )
     number = str(job.first_worker) if job.workers == 1 else index
+    who = "a worker of a study, on a node"
+    if job.workers > 1:
+        who = f"{job.workers} workers of a study, each on a node"
+    folder = shlex.quote(str(job.folder))
     lines = [
         "#!/bin/bash",
         *directives,
         "#",
-        f"# pinstudy: {_who(job)} for itself. A job that runs again continues",
+        f"# pinstudy: {who} for itself. A job that runs again continues",
         "# where it was. It is submitted by:",
         f"#   {by_hand}",
         "",
         *setup,
         f"worker={number}",
-        *_folder(job),
+        # Some systems start the script in another folder.
+        f"cd {folder} || {_give_up('no folder', folder)}",
     ]
     if log:
         lines.append(f'exec >>{shlex.quote(str(job.logs))}"/worker-$worker.log" 2>&1')
     lines += [*_surroundings(queue), "", f"exec {_command(job.command)}"]
     return "\n".join(lines) + "\n"
-
-
-def _who(job: Job) -> str:
-    """Return how many workers a job has, as text before `for itself`."""
-    if job.workers == 1:
-        return "a worker of a study, on a node"
-    return f"{job.workers} workers of a study, each on a node"
-
-
-def _folder(job: Job) -> list[str]:
-    """Return the lines that change to the folder; some systems start the script in another one."""
-    folder = shlex.quote(str(job.folder))
-    return [f"cd {folder} || {_give_up('no folder', folder)}"]
 
 
 def _surroundings(queue: Queue) -> list[str]:
