@@ -29,7 +29,7 @@ from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, Placed
 from runners.advise.program import Program, look_at
 from runners.advise.reference import Reference, reference_of
 from runners.advise.request import Request
-from runners.advise.study_file import StudyFile, make_study_file, study_bytes, with_race
+from runners.advise.study_file import StudyFile, make_study_file
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
 from runners.race.race import most_said
@@ -283,7 +283,5 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     rule = search.study.race
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
         # load_study has accepted the file: it holds plain values only.
-        document = yaml.safe_load(read_bytes(path))
-        changed = with_race(document, new.document["repetitions"]["race"])
-        write_atomically(path, study_bytes(changed, new.name, new.directory))
+        write_atomically(path, new.continuing(yaml.safe_load(read_bytes(path))).data)
     return path, told

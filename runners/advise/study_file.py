@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -47,7 +47,37 @@ class StudyFile:
     @property
     def data(self) -> bytes:
         """The file's bytes; raises UserError when they are more than a study may have."""
-        return study_bytes(self.document, self.name, self.directory)
+        too_long = UserError(
+            f"study {self.name}: the program's arguments are longer than the {MAX_BYTES // 1024} "
+            "KiB that a study may have, which repeats them for each thread count; put them into a "
+            "script"
+        )
+        if len(json.dumps(self.document)) > MAX_BYTES:
+            # Writing so much as YAML would take seconds.
+            raise too_long
+        head = (
+            f"# Written by `pinstudy advise` in {json.dumps(self.directory)}, where its program is "
+            "run.\n# The same command continues it; its first case is the reference.\n"
+        )
+        text = yaml.dump(
+            self.document,
+            Dumper=_Dumper,
+            default_flow_style=None,
+            sort_keys=False,
+            allow_unicode=True,
+            width=100,
+        )
+        data = (head + text).encode()
+        if len(data) > MAX_BYTES:
+            raise too_long
+        return data
+
+    def continuing(self, document: Document) -> StudyFile:
+        """Return the file of an earlier search's document with this one's `within` and `runs`."""
+        old, new = (each["repetitions"]["race"] for each in (document, self.document))
+        race = {key: value for key, value in old.items() if key not in _CHANGEABLE}
+        race |= {key: value for key, value in new.items() if key in _CHANGEABLE}
+        return replace(self, document=document | {"repetitions": {"race": race}})
 
 
 def make_study_file(
@@ -93,43 +123,6 @@ def app_name(file_name: str) -> str:
     """Return a program's file name as the name of an app."""
     plain = re.sub(r"[^A-Za-z0-9._+-]+", "-", file_name)
     return re.sub(r"^[^A-Za-z0-9]+", "", plain)[:_MAX_NAME] or "program"
-
-
-def with_race(document: Document, race: Document) -> Document:
-    """Return a search's document with another `within` and `runs`."""
-    old = {k: v for k, v in document["repetitions"]["race"].items() if k not in _CHANGEABLE}
-    new = {k: v for k, v in race.items() if k in _CHANGEABLE}
-    return document | {"repetitions": {"race": old | new}}
-
-
-def study_bytes(document: Document, name: str, directory: str) -> bytes:
-    """Return a study's file; raises UserError when it is larger than a study may be."""
-    if len(json.dumps(document)) > MAX_BYTES:
-        # Writing so much as YAML would take seconds.
-        raise _too_long(name)
-    head = (
-        f"# Written by `pinstudy advise` in {json.dumps(directory)}, where its program is run.\n"
-        "# The same command continues it; its first case is the reference.\n"
-    )
-    text = yaml.dump(
-        document,
-        Dumper=_Dumper,
-        default_flow_style=None,
-        sort_keys=False,
-        allow_unicode=True,
-        width=100,
-    )
-    data = (head + text).encode()
-    if len(data) > MAX_BYTES:
-        raise _too_long(name)
-    return data
-
-
-def _too_long(name: str) -> UserError:
-    return UserError(
-        f"study {name}: the program's arguments are longer than the {MAX_BYTES // 1024} KiB that a "
-        "study may have, which repeats them for each thread count; put them into a script"
-    )
 
 
 class _Dumper(yaml.SafeDumper):
