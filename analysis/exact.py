@@ -9,7 +9,7 @@ from typing import Any
 from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
 from analysis.measure_names import with_unit_last
 from analysis.table import joined
-from runners.records.status import SKIPPED
+from runners.records.values import SKIPPED
 
 _IDENTITY = (
     "study", "node_id", *TABLE_KEYS, "case_number", "mapping", "governor", *ROW_FACTS, "case_id",

@@ -22,7 +22,7 @@ from analysis.growing import REASONS, Growing, grow
 from analysis.workers import how_many, pool
 from base.errors import UserError
 from runners.records.reader import Part, parts_of
-from runners.records.status import INTERRUPTED, OK, SKIPPED
+from runners.records.values import INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"

@@ -27,8 +27,7 @@ from runners.node.topology import KIND_ORDER
 from runners.records.disturbances import SEPARATOR, disturbances
 from runners.records.placed_runs import verdict_of
 from runners.records.reader import Part, read_part
-from runners.records.status import BASELINE
-from runners.records.values import NoRecord
+from runners.records.values import BASELINE, NoRecord
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "node_id", "pool",

@@ -18,8 +18,7 @@ from analysis.table import joined
 from base.text import one_line, plural
 from runners.records.disturbances import DISTURBANCES, SEPARATOR
 from runners.records.placed_runs import PlacedRuns
-from runners.records.status import OK
-from runners.records.values import TORN
+from runners.records.values import OK, TORN
 
 RACED = (
     "the cases raced: those that fell behind ended early and have few runs; which case to take is "

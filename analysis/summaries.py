@@ -25,7 +25,7 @@ from configs.library import list_mappings
 from configs.mapping import BINDINGS, SELECTIONS
 from runners.plan.case import digest_of
 from runners.records.placed_runs import PlacedRuns
-from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.values import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
 FILE = "summaries.csv"
 WHAT = "a CSV file of means"

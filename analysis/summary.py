@@ -15,7 +15,7 @@ from analysis.fields import MEASURES, MORE_MEASURES, ROW_FACTS, ROW_KEYS, TABLE_
 from analysis.frame import Runs
 from runners.records.disturbances import SEPARATOR
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
-from runners.records.status import OK, PLACEMENT_VIOLATED, SKIPPED
+from runners.records.values import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
 _ORDER = ("table_number", *TABLE_KEYS, "case_number", "case_id")

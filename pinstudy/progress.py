@@ -14,7 +14,7 @@ from pinstudy.output import say
 from runners.plan.case import Case
 from runners.plan.order import PlannedRun
 from runners.race.state import WHYS, Eliminated
-from runners.records.status import OK
+from runners.records.values import OK
 from runners.study.summary import PlanSummary
 
 # Called with each record; raises where the record shows that no further run makes sense.

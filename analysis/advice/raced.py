@@ -18,7 +18,7 @@ from configs.repetitions import Race
 from runners.race.race import Key, replay
 from runners.race.state import RaceRun, RaceState, race_run
 from runners.records.reader import read_records
-from runners.records.status import BASELINE, INTERRUPTED, SKIPPED
+from runners.records.values import BASELINE, INTERRUPTED, SKIPPED
 
 MAX_NAME = 80
 # A study has no more cases.

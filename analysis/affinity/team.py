@@ -18,7 +18,7 @@ from analysis.findings import CaseFinding, Findings
 from analysis.sources import Results
 from base.cpulist import MAX_CPU
 from runners.records.reader import read_records
-from runners.records.status import OK
+from runners.records.values import OK
 
 # A results folder of this study has some hundred records; of a larger one only the first are read.
 MAX_RECORDS = 10_000

@@ -22,7 +22,7 @@ from base.reading import Reading
 from base.text import one_line, shown
 from runners.records.reader import read_records
 from runners.records.shard import SCHEMA, Shard
-from runners.records.status import FAILED, OK
+from runners.records.values import FAILED, OK
 
 STUDY = "imported"
 NOBODY_LOOKED = "imported; nobody looked"

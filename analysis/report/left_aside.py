@@ -10,7 +10,7 @@ from analysis.findings import CaseFinding, Findings
 from analysis.node_files import NodeSheet
 from analysis.sources import Results
 from base.text import plural
-from runners.records.status import OK, SKIPPED
+from runners.records.values import OK, SKIPPED
 
 # Nobody reads a longer list; further runs are counted by reason.
 MAX_RUNS = 1000

@@ -19,7 +19,7 @@ from analysis.sources import Results
 from base.reading import number_or_nan
 from configs.repetitions import PRECISION_OF
 from runners.records.reader import read_records
-from runners.records.status import BASELINE, SKIPPED
+from runners.records.values import BASELINE, SKIPPED
 from runners.study.machine import APPS, STUDY_FILE
 
 # All that is asked of them here is the same in the records of a case: the first ones have it.

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.frame import good_runs
-from runners.records.status import INTERRUPTED, SKIPPED
+from runners.records.values import INTERRUPTED, SKIPPED
 
 # An attempt that begins so long after the one before it in the same boot is of another day.
 PAUSE_S = 8 * 3600.0

@@ -25,7 +25,7 @@ from runners.race.race import is_placed
 from runners.race.state import race_run
 from runners.records.placed_runs import PROVED, UNPROVED, seen_team, verdict_of
 from runners.records.reader import read_records
-from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.records.values import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary
 

@@ -25,7 +25,7 @@ from runners.batch.systems.interface import (
 from runners.plan.order import RunKey
 from runners.records.reader import read_records
 from runners.records.shard import LATE
-from runners.records.status import FINAL, OK, SKIPPED
+from runners.records.values import FINAL, OK, SKIPPED
 
 # By block, 0 for warm-up runs: how many runs ended, and how many of these were good.
 Blocks = Mapping[int, tuple[int, int]]

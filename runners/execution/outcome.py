@@ -13,7 +13,7 @@ from base.text import ended_by, printable
 from runners.execution.execute import Observation
 from runners.execution.placement import Proof, Wanted, Watched, prove
 from runners.plan.case import Case
-from runners.records.status import (
+from runners.records.values import (
     CHECK_FAILED,
     FAILED,
     OK,

@@ -13,7 +13,7 @@ from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import disturbances
 from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, seen_team, verdict_of
-from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
+from runners.records.values import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # The states of a race; only the first one is not its end.
 DECISIONS = {

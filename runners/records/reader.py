@@ -22,8 +22,7 @@ from runners.records.shard import (
     head_of,
     is_as_written,
 )
-from runners.records.status import FINAL
-from runners.records.values import ALTERED, TORN, NoRecord, sound
+from runners.records.values import ALTERED, FINAL, TORN, NoRecord, sound
 
 # No record is longer. A longer line is read in pieces, so that it does not fill the memory.
 LONGEST_LINE = 16 << 20

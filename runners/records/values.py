@@ -12,7 +12,26 @@ from typing import Any
 
 from base.units import MAX_DURATION_S
 from runners.measure.conditions.temperature import HIGHEST_C, LOWEST_C
-from runners.records.status import FINAL, INTERRUPTED
+
+# The status of a run, in one word; docs/records.md explains each.
+OK = "ok"
+FAILED = "failed"
+TIMEOUT = "timeout"
+CHECK_FAILED = "check-failed"
+PLACEMENT_VIOLATED = "placement-violated"
+SETTINGS_CHANGED = "settings-changed"
+CLOCK_DRIFTED = "clock-drifted"
+SUSPENDED = "suspended"
+INTERRUPTED = "interrupted"
+SKIPPED = "skipped"
+# Not a run: the record of an idle baseline.
+BASELINE = "baseline"
+# A run with one of these is part of the study; an interrupted one is made again.
+FINAL = (
+    OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED,
+    SUSPENDED,
+)  # fmt: skip
+_RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 
 # From here on, floats cannot represent every whole number.
 _MAX_COUNT = 2**53
@@ -86,8 +105,6 @@ _BY_NAME: Mapping[str, _Range] = {
     "temperature_before_c": _Range(LOWEST_C, HIGHEST_C),
 }
 
-
-_RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 # Without the value, which may differ in each of a thousand records.
 _WRONG = "what the record says is impossible"
 

@@ -28,8 +28,7 @@ from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.node.node import Node
 from runners.records.reader import Part, read_part
-from runners.records.status import FINAL
-from runners.records.values import NoRecord
+from runners.records.values import FINAL, NoRecord
 from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
 

@@ -17,7 +17,7 @@ from runners.plan.estimate import OVERHEAD_S
 from runners.plan.order import RunKey
 from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records
-from runners.records.status import FINAL, OK, SKIPPED
+from runners.records.values import FINAL, OK, SKIPPED
 from runners.study.precision import CasePrecision, figures_of
 
 

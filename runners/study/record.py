@@ -23,7 +23,7 @@ from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.records.shard import SCHEMA
-from runners.records.status import BASELINE, SKIPPED
+from runners.records.values import BASELINE, SKIPPED
 
 # Fields of Origin that records lack where they are empty.
 _OPTIONAL = ("node", "repetition_rule", "pool", "program_uid", "study_file")

@@ -25,7 +25,7 @@ from runners.plan.command_line import Launch
 from runners.plan.order import PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
-from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
+from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
 from runners.study.record import (
     Origin,
     baseline_record,

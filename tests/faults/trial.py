@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.records.reader import read_records
-from runners.records.status import FINAL
+from runners.records.values import FINAL
 from tests.cli import argv
 from tests.processes import alive
 from tests.wait import HANG_S, until

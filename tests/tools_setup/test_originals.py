@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.status import OK
+from runners.records.values import OK
 from tests.tools import ROOT
 from tools.originals import LULESH, OMPSCR, Original, tree_id
 

@@ -13,7 +13,7 @@ from runners.execution.execute import Observation
 from runners.execution.outcome import classify, read_metrics, stderr_tail
 from runners.execution.placement import Proof
 from runners.execution.witness import Ending
-from runners.records.status import FINAL
+from runners.records.values import FINAL
 from tests.runners.cases import DEMO, SMALL, case
 
 PROVED = Proof("proved")
