@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from runners.measure.perf.events import PerfPermission, event_list, read_permission
-from runners.measure.perf.pmus import events_by_pmu, read_core_pmus
+from runners.measure.perf.events import (
+    PerfPermission,
+    event_list,
+    events_by_pmu,
+    read_core_pmus,
+    read_permission,
+)
 from runners.measure.perf.stat import PerfTrial, try_perf
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.node import Node

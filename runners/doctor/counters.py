@@ -17,8 +17,7 @@ from runners.measure.energy.perf import find_power_pmu
 from runners.measure.energy.powercap import GRANT, find_zones
 from runners.measure.energy.source import try_perf
 from runners.measure.perf.c2c import NEEDS, try_c2c
-from runners.measure.perf.events import HARDWARE_EVENTS
-from runners.measure.perf.pmus import read_core_pmus, unsupported_reason
+from runners.measure.perf.events import HARDWARE_EVENTS, read_core_pmus, unsupported_reason
 from runners.measure.perf.scaling import HIDDEN_FROM_USERS, canonical_event
 from runners.measure.perf.stat import PerfTrial
 from runners.node.core_kinds.pmus import EVENT_SOURCES

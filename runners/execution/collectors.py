@@ -25,14 +25,17 @@ from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
 from runners.measure.meter import Meter
 from runners.measure.perf.counters import fields_of, no_counters, read_counters
-from runners.measure.perf.events import event_list, perf_command, read_permission, stat_command
-from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.pmus import (
+from runners.measure.perf.events import (
+    event_list,
     events_by_pmu,
     kinds_of_pmus,
+    perf_command,
     read_core_pmus,
+    read_permission,
+    stat_command,
     unsupported_reason,
 )
+from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case

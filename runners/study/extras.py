@@ -43,7 +43,7 @@ from runners.measure.perf.c2c import (
     recording_folder,
     try_c2c,
 )
-from runners.measure.perf.pmus import read_core_pmus
+from runners.measure.perf.events import read_core_pmus
 from runners.node.node import Node
 from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch

@@ -24,8 +24,13 @@ from runners.measure.perf.c2c_samples import (
     lines_of,
     read_samples,
 )
-from runners.measure.perf.events import from_outside, read_permission
-from runners.measure.perf.pmus import CorePmu, kinds_of_pmus, unsupported_reason
+from runners.measure.perf.events import (
+    CorePmu,
+    from_outside,
+    kinds_of_pmus,
+    read_permission,
+    unsupported_reason,
+)
 from runners.measure.perf.stat import perf_environment
 from runners.node.cpuinfo import first_block, number
 from runners.node.topology import CoreKind

@@ -55,7 +55,7 @@ def read_counters(
     """Return the counter fields of a run's record from perf's rows.
 
     `kinds_of` are the node's core PMUs with the core kinds each one covers, as
-    `runners.measure.perf.pmus.kinds_of_pmus` gives them for the CPUs that the program could use.
+    `runners.measure.perf.events.kinds_of_pmus` gives them for the CPUs that the program could use.
     `unsupported_reason` is why this node refuses hardware events, if it does. `kernel_share` is
     system time / CPU time of the run, from its resource usage: it bounds the error of a frequency
     from user-mode cycles.

@@ -130,7 +130,7 @@ def undo_scaling(
     """Return the raw counts of one run.
 
     `kinds_of` are the node's core PMUs with the core kinds each covers
-    (`runners.measure.perf.pmus.kinds_of_pmus`); `unsupported_reason` is why this node refuses
+    (`runners.measure.perf.events.kinds_of_pmus`); `unsupported_reason` is why this node refuses
     hardware events, if it does.
     """
     rows = _whole_rows(output)

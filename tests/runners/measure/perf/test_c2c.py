@@ -20,7 +20,7 @@ from runners.measure.perf.c2c import (
     read_recording,
     try_c2c,
 )
-from runners.measure.perf.pmus import CorePmu
+from runners.measure.perf.events import CorePmu
 from runners.node.topology import CoreKind
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import parse_cpulist
-from runners.measure.perf.pmus import (
+from runners.measure.perf.events import (
     CorePmu,
     events_by_pmu,
     kinds_of_pmus,
