@@ -13,7 +13,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
 from runners.host.privileges import may_be_root
-from runners.host.tree import Unavailable
+from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import (
@@ -114,11 +114,9 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
     if may_be_root():
         reason = f"{state}; not even root may write {locked} here"
         return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
-    there = node.tree.names(locked.rpartition("/")[0])
+    there = known(node.tree.names(locked.rpartition("/")[0])) or ()
     # A change of governor writes the first, and all of them have to be put back after it.
-    written = [
-        name for name in POLICY_FILES if not isinstance(there, Unavailable) and name in there
-    ]
+    written = [name for name in POLICY_FILES if name in there]
     return Capability(
         "governor",
         "limited",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from base.errors import UserError
 from runners.host.software import ROOT, for_guests
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, known
 from runners.vm.boot_image import archive, lacking
 from runners.vm.vmlinux import vmlinux
 
@@ -93,9 +93,7 @@ def check_memory(wanted_mib: int, root: Path) -> None:
 
     MemAvailable is what the kernel could give without swapping (proc_meminfo(5)).
     """
-    text = Tree(root).content("/proc/meminfo")
-    if isinstance(text, Unavailable):
-        return
+    text = known(Tree(root).content("/proc/meminfo")) or ""
     found = re.search(r"^MemAvailable:\s*(\d{1,15}) kB$", text, re.MULTILINE)
     if found and int(found[1]) // 1024 < wanted_mib:
         raise UserError(

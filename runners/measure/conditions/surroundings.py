@@ -10,7 +10,7 @@ from typing import Any
 
 from base.reading import Reading
 from runners.host.daemons import daemon_warning, find_daemons
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
 from runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
@@ -51,7 +51,7 @@ class Surroundings:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for the user before the study's runs, one line each."""
-        warning = None if isinstance(self._daemons, Unavailable) else daemon_warning(self._daemons)
+        warning = daemon_warning(known(self._daemons) or ())
         return () if warning is None else (warning,)
 
     def start(self) -> None:
@@ -87,20 +87,13 @@ class Surroundings:
         reading = Reading()
         for part in (
             *(meter.reading() for meter in self._plain),
-            power_limit_note(
-                power_w, () if isinstance(self._limits, Unavailable) else self._limits
-            ),
+            power_limit_note(power_w, known(self._limits) or ()),
             self._tasks.reading(cpus),
             self._busy.reading(cpus, own_s),
             Reading({} if overhead is None else {"harness": overhead.fields()}),
         ):
             reading |= part
-        for name, value in (("load_1min", self._load), ("daemons", self._daemons)):
-            if isinstance(value, Unavailable):
-                reading.unavailable[name] = value.reason
-            else:
-                reading.fields[name] = value
-        return reading
+        return reading | reading_of({"load_1min": self._load, "daemons": self._daemons})
 
 
 def read_load(tree: Tree) -> float | Unavailable:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from base.reading import Reading, number_or_nan
 from base.units import duration
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.topology import Topology
 
@@ -198,9 +198,7 @@ def _k10temp(tree: Tree) -> list[str]:
 
 
 def _pci_address(tree: Tree, device: str) -> str:
-    described = tree.text(f"{device}/device/uevent")
-    if isinstance(described, Unavailable):
-        return device
+    described = known(tree.text(f"{device}/device/uevent")) or ""
     match = re.search(r"^PCI_SLOT_NAME=(\S+)$", described, re.MULTILINE)
     return match[1] if match else device
 
@@ -216,10 +214,7 @@ def _labelled(tree: Tree, driver: str) -> Iterable[tuple[str, str]]:
         device = f"{HWMON}/hwmon{number}"
         if tree.text(f"{device}/name") != driver:
             continue
-        names = tree.names(device)
-        for match in filter(
-            None, map(_LABEL.fullmatch, () if isinstance(names, Unavailable) else names)
-        ):
+        for match in filter(None, map(_LABEL.fullmatch, known(tree.names(device)) or ())):
             label = tree.text(f"{device}/{match[0]}")
             if not isinstance(label, Unavailable):
                 yield f"{device}/temp{match[1]}_input", label

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 from runners.measure.meter import BeforeAfterMeter
 from runners.node.cpufreq import CPUS
 from runners.node.topology import Topology
@@ -145,18 +145,15 @@ class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
     def _read(self) -> dict[str, float]:
         found = {}
         for path in self._files:
-            text = self._tree.text(path)
-            match = None if isinstance(text, Unavailable) else _STAT.search(text)
-            if match:
+            if match := _STAT.search(known(self._tree.text(path)) or ""):
                 found[path] = int(match[2]) * _UNITS[match[1]]
         return found
 
 
 def _stat_files(tree: Tree) -> list[str]:
     """Return the paths of `cpu.stat` for this process's group and all above it, either version."""
-    text = tree.text(OWN_GROUPS)
     found = []
-    for line in () if isinstance(text, Unavailable) else text.splitlines():
+    for line in (known(tree.text(OWN_GROUPS)) or "").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         # A group outside the cgroup namespace is shown with `..`; its files are not visible.

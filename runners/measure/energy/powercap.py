@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.reading import Reading
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, Unavailable, known
 from runners.measure.energy.figures import DOMAINS, domain_fields
 from runners.node.cpuinfo import first_block
 from runners.node.power_limits import POWERCAP
@@ -229,8 +229,7 @@ def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
     if not found:
         return Unavailable(f"{POWERCAP} has no RAPL zones; as root: modprobe intel_rapl_msr")
     for path in list(found.values()):
-        inner = tree.names(path)
-        for name in () if isinstance(inner, Unavailable) else inner:
+        for name in known(tree.names(path)) or ():
             if _ZONE.fullmatch(name):
                 found.setdefault(name, f"{path}/{name}")
     return dict(sorted(found.items()))
@@ -308,8 +307,7 @@ def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
 
 
 def _range_uj(tree: Tree, zone: _Named) -> int | None:
-    found = _number(tree, f"{zone.path}/max_energy_range_uj")
-    return None if isinstance(found, Unavailable) else found or None
+    return known(_number(tree, f"{zone.path}/max_energy_range_uj")) or None
 
 
 def _number(tree: Tree, path: str) -> int | Unavailable:
