@@ -86,7 +86,7 @@ def latency_command(
     """
     from configs.schema.values import share_option
     from pinstudy.progress import PairProgress
-    from runners.host.orphans import end_orphans
+    from runners.host.interference import end_orphans
     from runners.host.privileges import give_up_root
     from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency
     from runners.latency.pairs import plan_lines, plan_pairs

@@ -163,7 +163,7 @@ def tune_command(
 
     Exit status 1 when something could not be put in force.
     """
-    from runners.host.daemons import find_daemons, stop_commands
+    from runners.host.interference import find_daemons, stop_commands
     from runners.host.tree import Tree
     from runners.settings.tune import changes_of, tune
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from base.command import output_of
 from base.errors import UserError
 from runners.doctor.capability import AskedNode, Capability
-from runners.host.daemons import UNITS, find_daemons, stop_commands
+from runners.host.interference import UNITS, find_daemons, stop_commands
 from runners.host.program_files import find_runtime
 from runners.host.software import (
     WITNESS,

@@ -13,7 +13,7 @@ from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
 from runners.host.lock import node_lock
-from runners.host.orphans import end_orphans
+from runners.host.interference import end_orphans
 from runners.host.privileges import invoking_uid
 from runners.host.software import (
     WITNESS,

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from base.reading import Reading
-from runners.host.daemons import daemon_warning, find_daemons
+from runners.host.interference import daemon_warning, find_daemons
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from runners.measure.conditions.temperature import TemperatureMeter, Thermometer

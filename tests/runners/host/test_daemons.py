@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.host.daemons import daemon_warning, find_daemons, stop_commands
+from runners.host.interference import daemon_warning, find_daemons, stop_commands
 from runners.host.tree import Tree, Unavailable
 from tests.runners.proc_trees import process
 

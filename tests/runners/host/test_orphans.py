@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from runners.host.orphans import end_orphans
+from runners.host.interference import end_orphans
 from runners.host.processes import parse_task
 from runners.host.software import WITNESS, find_program
 from tests.ordinary_user import NOBODY, open_folder

@@ -238,7 +238,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path[0] = sys.argv[1]
 from runners.host import privileges
-from runners.host.daemons import find_daemons
+from runners.host.interference import find_daemons
 from runners.host.tree import Tree
 name = Path("/proc/self/comm")
 name.write_text("irqbalance")

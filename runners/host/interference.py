@@ -1,7 +1,9 @@
-"""Kills what a killed pinstudy left running, found by its witness, before a study measures.
+"""Processes that interfere with what a study measures.
 
-A witness (runners/witness/witness.cpp) kills its program when its pinstudy is gone. A witness that
-is stopped (SIGSTOP) cannot, and then its program computes beside the next study's.
+Known daemons change frequencies, masks or interrupts; the user is told how to stop them. What a
+killed pinstudy left running computes beside the next study's program, and is killed: a witness
+(runners/witness/witness.cpp) kills its program when its pinstudy is gone, but not one that is
+stopped (SIGSTOP).
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,15 +20,75 @@ from base.text import first_of
 from runners.host.privileges import as_root
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
-from runners.host.tree import Tree, known
+from runners.host.tree import Tree, Unavailable, known
+
+# Process name -> the systemd unit that stops it. What each one does:
+# intel_lpmd moves everything off the P-cores by cgroups and rewrites EPP; power-profiles-daemon,
+# tuned, tuned-ppd, tlp-pd, auto-cpufreq, system76-power and cpufreqd set governors and EPP;
+# thermald sets power limits; irqbalance moves interrupts; gamemoded sets governors for games. TLP
+# without tlp-pd has no process: udev starts it when the power source changes.
+UNITS = {
+    name: name
+    for name in (
+        "intel_lpmd",
+        "power-profiles-daemon",
+        "tuned",
+        "tuned-ppd",
+        "thermald",
+        "irqbalance",
+        "tlp-pd",
+        "auto-cpufreq",
+        "cpufreqd",
+    )
+} | {"system76-power": "com.system76.PowerDaemon"}
+# A service of the user's own session, which root's systemctl does not manage.
+_USER_UNITS = {"gamemoded": "gamemoded"}
+
+_BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *_USER_UNITS)}
 
 # A process in an uninterruptible wait does not end before the wait does.
-END_LIMIT_S = 5.0
+_END_LIMIT_S = 5.0
 _PAUSE_S = 0.01
-_NAME = f"({WITNESS[:NAME_LENGTH]})"
+# As the kernel shows its name in /proc/PID/stat.
+_WITNESS = f"({WITNESS[:NAME_LENGTH]})"
 _MAX_BYTES = 4096
 _MAX_SHOWN = 5
 _PROC = Path("/proc")
+
+
+def find_daemons(tree: Tree) -> list[str] | Unavailable:
+    """Return the names of the known daemons that run now, sorted.
+
+    They are found by their processes' names, which the kernel cuts to 15 characters.
+    """
+    stats = read_stats(tree)
+    if isinstance(stats, Unavailable):
+        return stats
+    tasks = (parse_task(text) for text in stats.values())
+    found = {_BY_COMM[task.command] for task in tasks if task and task.command in _BY_COMM}
+    if not found and 1 not in stats:
+        return Unavailable("/proc hides other users' processes (hidepid)")
+    return sorted(found)
+
+
+def stop_commands(daemons: Collection[str]) -> str:
+    """Return the shell's command line that stops these daemons until the next boot."""
+    commands = []
+    for command, units in (("sudo systemctl stop", UNITS), ("systemctl --user stop", _USER_UNITS)):
+        if named := [units[name] for name in daemons if name in units]:
+            commands.append(" ".join([command, *named]))
+    return " && ".join(commands)
+
+
+def daemon_warning(daemons: Collection[str]) -> str | None:
+    """Return one line about daemons that interfere, with the command that stops them, or None."""
+    if not daemons:
+        return None
+    verb = "runs and changes" if len(daemons) == 1 else "run and change"
+    return (
+        f"warning: {', '.join(daemons)} {verb} frequencies, masks or interrupts while the study "
+        f"measures; stop with: {stop_commands(daemons)}"
+    )
 
 
 def end_orphans() -> list[str]:
@@ -42,7 +104,9 @@ def end_orphans() -> list[str]:
 def _orphans() -> list[Task]:
     """Return the witnesses whose pinstudy is gone."""
     stats = _stats()
-    found = [parse_task(text) for text in stats.values() if _NAME in text and not has_ended(text)]
+    found = [
+        parse_task(text) for text in stats.values() if _WITNESS in text and not has_ended(text)
+    ]
     with as_root():
         return [task for task in found if task and _is_orphan(task, stats)]
 
@@ -89,7 +153,7 @@ def _end(witness: Task, own: int) -> str:
     Empty when only another user's witness is left, which takes no CPU time.
     """
     names: dict[int, str] = {}
-    deadline = time.monotonic() + END_LIMIT_S
+    deadline = time.monotonic() + _END_LIMIT_S
     while True:
         stats = _stats()
         here = parse_task(stats.get(witness.pid, ""))
