@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any
 
 from base.text import plural, printable
@@ -70,12 +69,7 @@ class TerminalProgress:
             self._bar, self._task = open_bar(None if self._race else self._total)
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         if self._bar:
             self._bar.stop()
 
@@ -83,17 +77,11 @@ class TerminalProgress:
         """Show the run that starts, and the expected time of all that is left."""
         which = "warm-up" if planned.warmup else f"repetition {planned.repetition}{self._of}"
         at_most = "" if left_s is None else self._at_most
-        text = f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left"
-        if self._bar:
-            self._show(text)
-        else:
-            self._log(text)
+        self._show(f"{self._label(case)}, {which}, {at_most}{duration(left_s)} left")
 
     def finished(self, record: Mapping[str, Any]) -> None:
         """Count the run; report its status and reason unless it was ok."""
-        self._made += 1
-        if self._bar:
-            self._bar.advance(self._task)
+        self._count()
         if record["status"] != OK:
             name = f"{record['app']} {record['mapping']} {record['governor']}"
             self._say(f"{name}: {record['status']}: {record['reason']}")
@@ -102,9 +90,7 @@ class TerminalProgress:
 
     def skipped(self, case: Case, reason: str) -> None:
         """Count the run that is not made; report the reason once for each case."""
-        self._made += 1
-        if self._bar:
-            self._bar.advance(self._task)
+        self._count()
         if case.case_id not in self._skipped:
             self._skipped.add(case.case_id)
             self._say(f"left out: {case.label}: {reason}")
@@ -126,10 +112,7 @@ class TerminalProgress:
 
     def waiting(self, reason: str) -> None:
         """Show what the run waits for, until it starts."""
-        if self._bar:
-            self._show(reason)
-        else:
-            self._log(reason)
+        self._show(reason)
 
     def warned(self, warning: str) -> None:
         """Report what disturbs the runs."""
@@ -143,14 +126,19 @@ class TerminalProgress:
         return f"{threads}, {mapping}, schedule {case.schedule}, governor {case.governor}"
 
     def _show(self, text: str) -> None:
-        self._bar.update(self._task, description=printable(text), refresh=True)
-
-    def _log(self, text: str) -> None:
+        if self._bar:
+            self._bar.update(self._task, description=printable(text), refresh=True)
+            return
         # Work after the last run has no number among the runs.
         left = self._race or self._made < self._total
         of = "" if self._race else f"/{self._at_most}{self._total}"
         number = f"[{self._made + 1}{of}] " if left else ""
         say(f"{number}{text}", err=True)
+
+    def _count(self) -> None:
+        self._made += 1
+        if self._bar:
+            self._bar.advance(self._task)
 
     def _say(self, text: str) -> None:
         if self._bar:
