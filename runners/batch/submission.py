@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError, UserError
-from base.files import write_atomically
-from base.json_files import read_object, structured
+from base.files import read_object, structured, write_atomically
 from base.text import one_line, shown
 from base.units import utc_now
 from runners.batch.spread import Worker

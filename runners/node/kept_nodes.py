@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from base.command import output_of
-from base.files import write_atomically
-from base.json_files import read_object
+from base.files import read_object, write_atomically
 from base.text import first_of, shown
 from runners.node.facts import settled
 from runners.node.node import Node

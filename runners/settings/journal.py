@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import sync_folder, write_whole
-from base.json_files import structured
+from base.files import structured, sync_folder, write_whole
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root

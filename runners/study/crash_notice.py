@@ -20,8 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from base.errors import StoppedError
-from base.files import sync_folder
-from base.json_files import read_object
+from base.files import read_object, sync_folder
 from base.text import one_line, plural
 from base.units import utc_now
 from runners.host.processes import read_task

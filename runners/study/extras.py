@@ -17,8 +17,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.errors import StudyError, UserError
-from base.files import write_atomically
-from base.json_files import read_object
+from base.files import read_object, write_atomically
 from base.text import plural
 from base.units import duration, utc_now
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
