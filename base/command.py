@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from base.shortage import ShortageError, is_shortage, reports_shortage
+from base.errors import ShortageError, is_shortage, reports_shortage
 from base.text import one_line, printable
 
 # These commands do little more than load libraries; one that needs this long hangs.

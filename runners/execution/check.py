@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from base.shortage import SHORTAGES, ShortageError, shortage_of
+from base.errors import SHORTAGES, ShortageError, shortage_of
 from base.text import ended_by, printable, shown
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 

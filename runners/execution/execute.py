@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from base.shortage import ShortageError, shortage_in, shortage_of
+from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.births import Births
 from runners.execution.placement import ThreadTrace
 from runners.execution.printed import Printed

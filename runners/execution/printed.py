@@ -10,8 +10,7 @@ import os
 import tempfile
 from typing import IO, cast
 
-from base.errors import StudyError
-from base.shortage import ShortageError, is_shortage
+from base.errors import ShortageError, StudyError, is_shortage
 
 # Metrics and messages are at the beginning and at the end.
 KEPT_BYTES = 512 * 1024

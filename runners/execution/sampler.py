@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import parse_cpulist
-from base.shortage import is_shortage
+from base.errors import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
 from runners.host.processes import tick_s
 

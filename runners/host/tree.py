@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from base.cpulist import parse_cpulist
+from base.errors import SHORTAGES, ShortageError
 from base.files import read_given
 from base.reading import Reading
-from base.shortage import SHORTAGES, ShortageError
 from runners.host.privileges import as_root, may_be_root
 
 # A text file of sysfs fits in a page (Linux Documentation/filesystems/sysfs.rst); the lists of

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from base.errors import StoppedError, StudyError
+from base.errors import ShortageError, StoppedError, StudyError
 from base.reading import Reading
-from base.shortage import ShortageError
 from base.units import duration, utc_now
 from runners.execution.execute import Observation, execute_unless_shutting_down
 from runners.execution.witness import LaunchError

@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from base.command import CommandResult, run, wait_for
-from base.shortage import is_shortage
+from base.errors import is_shortage
 from base.text import ended_by, one_line
 from runners.host.privileges import as_root
 from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
@@ -51,7 +51,7 @@ class PerfStat:
     def __init__(self, build_command: StatBuilder, held: bool = False) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
-        Raises OSError when the host is short of what any process needs (base.shortage).
+        Raises OSError when the host is short of what any process needs (base.errors).
         """
         self.problem = ""
         self._output = os.memfd_create("perf-output")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from base.shortage import ShortageError
+from base.errors import ShortageError
 from runners.execution.check import check_failure_of
 from runners.host.software import WITNESS, find_program
 from tests.processes import wait_until_gone

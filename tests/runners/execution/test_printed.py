@@ -7,8 +7,7 @@ import os
 
 import pytest
 
-from base.errors import StudyError
-from base.shortage import ShortageError
+from base.errors import ShortageError, StudyError
 from runners.execution import printed
 from runners.execution.execute import Harness, execute
 from runners.execution.printed import KEPT_BYTES, SLACK_BYTES, Printed

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from base.command import output_of
-from base.shortage import ShortageError, shortage_in
+from base.errors import ShortageError, shortage_in
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.witness import Ending, LaunchError
