@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import click
 
+from base import VERSION
 from base.errors import StudyError, UserError
 from base.text import printable, unknown_word
-from base.version import VERSION
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import drop_privileges, give_up_root
 

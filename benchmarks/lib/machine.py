@@ -6,10 +6,10 @@ import os
 import platform
 from pathlib import Path
 
+from base import VERSION
 from base.cpulist import format_cpulist
 from base.text import plural
 from base.units import utc_now
-from base.version import VERSION
 from runners.doctor.report import probe
 from runners.node.node import Node, open_node
 

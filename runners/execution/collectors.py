@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from base import VERSION
 from base.reading import Reading
-from base.version import VERSION
 from configs.study import Study
 from runners.execution.check import check_failure_of
 from runners.execution.execute import Harness, Observation, execute

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base import VERSION
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.text import ended_by, one_line, unknown_word
 from base.units import utc_now
-from base.version import VERSION
 from runners.host.lock import node_lock
 from runners.host.software import build_of, find_program, for_programs
 from runners.latency.pairs import LatencyPlan, Pair

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from base.version import VERSION
+from base import VERSION
 from tests.tools import ROOT
 
 

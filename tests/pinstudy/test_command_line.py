@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from base.version import VERSION
+from base import VERSION
 from runners.host.lock import node_lock
 from runners.records.reader import read_records
 from tests.cli import argv, pinstudy, pinstudy_without

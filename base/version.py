@@ -1,3 +1,0 @@
-"""pinstudy's own version, as pyproject.toml has it."""
-
-VERSION = "0.1.0"
