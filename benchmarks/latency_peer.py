@@ -33,8 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners.host.software import find_program
-from runners.latency.measure import ADDRESSES, LatencySettings
-from runners.latency.program import PROGRAM
+from runners.latency.measure import ADDRESSES, PROGRAM, LatencySettings
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from runners.host.software import find_program
-from runners.latency.program import PROGRAM
+from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.cli import argv, pinstudy, pinstudy_without
 from tests.processes import ended
