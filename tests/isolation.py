@@ -3,7 +3,8 @@
 A node measures one study at a time: its lock is a name in the network namespace and a file in a
 folder of the node (runners/host/lock.py), what studies have set is in a folder of the node too
 (runners/settings/journal.py), and what a killed one has left running is ended by the next
-(runners/host/interference.py). With namespaces and such folders of its own, each worker has its own.
+(runners/host/interference.py). With namespaces and such folders of its own, each worker has its
+own.
 """
 
 from __future__ import annotations
