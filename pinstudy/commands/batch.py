@@ -79,7 +79,7 @@ def submit_command(
     from configs.library import load_study, read_site
     from configs.schema.values import time_option
     from runners.batch.spread import Wanted
-    from runners.batch.submit import Asked, Preparation
+    from runners.batch.submit import Preparation
 
     asked_study = load_study(study)
     named = site or (asked_study.spread.site if asked_study.spread else None)
@@ -96,33 +96,31 @@ def submit_command(
         workers,
     )
     prepared = Preparation(
-        Asked(
-            asked_study,
-            at,
-            data,
+        asked_study,
+        at,
+        data,
+        results,
+        wanted,
+        time_option("--time-limit", time_limit),
+        chain,
+        again,
+        kinds,
+        allow_emulation,
+        _arguments(
+            study,
             results,
-            wanted,
-            time_option("--time-limit", time_limit),
-            chain,
-            again,
-            kinds,
-            allow_emulation,
-            _arguments(
-                study,
-                results,
-                {
-                    "--site": named,
-                    "--kinds": kinds,
-                    "--spread": spread,
-                    "--nodes": nodes,
-                    "--features": features,
-                    "--workers": workers,
-                    "--time-limit": time_limit,
-                    "--chain": chain if chain > 1 else None,
-                    "--allow-emulation": "" if allow_emulation else None,
-                },
-            ),
-        )
+            {
+                "--site": named,
+                "--kinds": kinds,
+                "--spread": spread,
+                "--nodes": nodes,
+                "--features": features,
+                "--workers": workers,
+                "--time-limit": time_limit,
+                "--chain": chain if chain > 1 else None,
+                "--allow-emulation": "" if allow_emulation else None,
+            },
+        ),
     )
     if not prepared.workers:
         say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
@@ -152,7 +150,7 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     from configs.study import PER_NODE
     from runners.batch.spread import describe_spread
 
-    study, chain = prepared.asked.study, prepared.asked.chain
+    study, chain = prepared.study, prepared.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     say(prepared.first_script())
     if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
@@ -178,16 +176,15 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
             "expected time: not known here; a node's is told by `pinstudy status` once a worker is "
             "there, or here by --sysroot with a tree that `pinstudy snapshot` made on it"
         )
-    asked = prepared.asked
-    summary = open_machine(sysroot, asked.kinds, asked.site).summary(study, asked.results)
-    total_s = summary.left_s
+    machine = open_machine(sysroot, prepared.kinds, prepared.site)
+    total_s = machine.summary(study, prepared.results).left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
     if prepared.spread.how == SPLIT:
         total_s /= len(prepared.workers)
     each = f"expected time of each worker: about {duration(total_s)}"
     jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
-    if jobs > asked.chain:
+    if jobs > prepared.chain:
         return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
     return each
 

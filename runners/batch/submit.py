@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
@@ -46,13 +46,17 @@ from runners.host.software import ROOT, prefix
 MAX_CHAIN = 100
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A request to submit a study at a site, with the user's options.
+@dataclass
+class Preparation:
+    """A study to submit at a site, with the user's options, before anything is written.
 
-    `site_data` are the bytes of the site's file. `again` submits although jobs of earlier
-    submissions may still be at work. `chain` is how many jobs follow one another. `arguments` are
-    those of `pinstudy submit` that repeat the request.
+    `site_data` are the bytes of the site's file. `chain` is how many jobs follow one another.
+    `again` submits although jobs of earlier submissions may still be at work. `arguments` are those
+    of `pinstudy submit` that repeat the request. `workers` are for the runs that `earlier`
+    submissions have not made, `all_workers` for all runs.
+
+    Raises UserError for options that do not fit together, and while earlier jobs may be at work,
+    unless `again`.
     """
 
     study: Study
@@ -66,48 +70,41 @@ class Asked:
     kinds: str | None = None
     allow_emulation: bool = False
     arguments: tuple[str, ...] = ()
+    spread: Spread = field(init=False)
+    earlier: list[Submission] = field(init=False)
+    all_workers: tuple[Worker, ...] = field(init=False)
+    workers: tuple[Worker, ...] = field(init=False)
 
-
-class Preparation:
-    """A submission before anything is submitted or written."""
-
-    def __init__(self, asked: Asked) -> None:
-        """Divide the runs that earlier submissions have not made.
-
-        Raises UserError for options that do not fit together, and while earlier jobs may be at work
-        (unless `asked.again`).
-        """
-        self.asked = asked
-        self.spread: Spread = spread_of(asked.study, asked.site, self.queue, asked.wanted)
-        if not 1 <= asked.chain <= MAX_CHAIN:
-            raise UserError(f"--chain {asked.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
+    def __post_init__(self) -> None:
+        self.spread = spread_of(self.study, self.site, self.queue, self.wanted)
+        if not 1 <= self.chain <= MAX_CHAIN:
+            raise UserError(f"--chain {self.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
         self.earlier = submissions_of(self.study_results)
-        if not asked.again:
+        if not self.again:
             self._raise_if_live()
         self.all_workers, self.workers = self._divide()
 
     @cached_property
     def queue(self) -> Queue:
         """The site's queue, with the time limit that is asked for."""
-        queue = self.asked.site.queue
+        queue = self.site.queue
         if queue is None:
             raise UserError(
-                f"site {self.asked.site.name} has no batch system: its file says no engine; "
+                f"site {self.site.name} has no batch system: its file says no engine; "
                 "expected engine: slurm (or pbs, lsf, flux), with queue and time_limit; see "
                 "docs/batch.md"
             )
-        limit_s = self.asked.time_limit_s
-        return replace(queue, time_limit_s=limit_s) if limit_s else queue
+        return replace(queue, time_limit_s=self.time_limit_s) if self.time_limit_s else queue
 
     @property
     def study_results(self) -> Path:
         """The folder of the study's results."""
-        return self.asked.results.absolute() / self.asked.study.name
+        return self.results.absolute() / self.study.name
 
     @property
     def pool(self) -> str:
         """The name of the interchangeable nodes of a split study; empty under per-node."""
-        return pool_of(self.asked.site) if self.spread.how == SPLIT else ""
+        return pool_of(self.site) if self.spread.how == SPLIT else ""
 
     @property
     def system(self) -> BatchSystem:
@@ -117,13 +114,12 @@ class Preparation:
     @property
     def most_node_s(self) -> float:
         """The node-seconds that the jobs may use at most."""
-        return len(self.workers) * self.queue.time_limit_s * self.asked.chain
+        return len(self.workers) * self.queue.time_limit_s * self.chain
 
     def first_script(self) -> str:
-        """Return the script of the first job as it would be submitted; empty without a job."""
+        """Return the script of the first job as it would be submitted."""
         folder = self.study_results / FOLDER / f"{next_number(self.study_results):04d}"
-        jobs = self._jobs(folder)
-        return self.system.render(self.queue, jobs[0]) if jobs else ""
+        return self.system.render(self.queue, self._jobs(folder)[0])
 
     def submit(self, report: Callable[[str], None]) -> Submission:
         """Submit everything; `report` is called with a line for each accepted job.
@@ -142,7 +138,7 @@ class Preparation:
 
     def _submit(self, submission: Submission, report: Callable[[str], None]) -> Submission:
         after: dict[int, tuple[str, ...]] = {}
-        for link in range(self.asked.chain):
+        for link in range(self.chain):
             for job in self._jobs(submission.folder):
                 follows = replace(job, after=after.get(job.first_worker, ()))
                 script = submission.folder / _script_name(job, link, self.spread.how)
@@ -171,33 +167,35 @@ class Preparation:
         return self.workers[worker].target
 
     def _write(self, folder: Path) -> Submission:
-        asked = self.asked
         submission = Submission(
             folder=folder,
-            study=str(Path(asked.study.path).absolute()),
-            name=asked.study.name,
-            digest=asked.study.digest,
-            results=str(asked.results.absolute()),
-            site=asked.site.name,
+            study=str(Path(self.study.path).absolute()),
+            name=self.study.name,
+            digest=self.study.digest,
+            results=str(self.results.absolute()),
+            site=self.site.name,
             system=self.queue.system,
             how=self.spread.how,
             pool=self.pool,
             time_limit_s=self.queue.time_limit_s,
-            kinds=asked.kinds,
-            allow_emulation=asked.allow_emulation,
+            kinds=self.kinds,
+            allow_emulation=self.allow_emulation,
             submitted_at=utc_now(),
-            arguments=asked.arguments,
+            arguments=self.arguments,
             workers=self.workers,
         )
-        write_atomically(submission.site_file, asked.site_data)
-        write_atomically(folder / "study.yaml", asked.study.source)
+        write_atomically(submission.site_file, self.site_data)
+        write_atomically(folder / "study.yaml", self.study.source)
         write_submission(submission)
         return submission
 
     def _jobs(self, folder: Path) -> list[Job]:
-        """Return the jobs of one link of the chain: an array, or one for each target."""
+        """Return the jobs of one link of the chain: an array, or one for each target.
+
+        There must be workers.
+        """
         whole = Job(
-            name=f"pinstudy-{self.asked.study.name}",
+            name=f"pinstudy-{self.study.name}",
             first_worker=0,
             workers=len(self.workers),
             command=(
@@ -208,7 +206,7 @@ class Preparation:
             logs=folder / LOGS,
         )
         if self.spread.how == SPLIT:
-            return [replace(whole, feature=self.workers[0].feature)] if self.workers else []
+            return [replace(whole, feature=self.workers[0].feature)]
         return [
             replace(
                 whole,
@@ -222,7 +220,7 @@ class Preparation:
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:
         """Return the workers of the whole study, and the workers for its missing runs."""
-        study, spread = self.asked.study, self.spread
+        study, spread = self.study, self.spread
         if spread.how == SPLIT:
             every = split_workers(spread, range(1, study.repetitions + 1))
             return every, split_workers(spread, self._missing_blocks())
@@ -236,9 +234,9 @@ class Preparation:
             if submission.pool == self.pool and attempt.case_ids
         ]
         if not attempts:
-            return range(1, self.asked.study.repetitions + 1)
-        done = read_completed(self.study_results / self.pool, self.asked.study.digest).runs
-        return blocks_left(self.asked.study, attempts[-1].case_ids, done)
+            return range(1, self.study.repetitions + 1)
+        done = read_completed(self.study_results / self.pool, self.study.digest).runs
+        return blocks_left(self.study, attempts[-1].case_ids, done)
 
     def _is_complete(self, worker: Worker) -> bool:
         """Return whether the newest attempt for the worker's target has ended with no run left.
@@ -249,7 +247,7 @@ class Preparation:
         for submission, attempt in reversed(self._attempts):
             known = submission.workers[attempt.worker]
             if submission.how == PER_NODE and known.target == worker.target and attempt.runs:
-                made = read_completed(Path(attempt.folder), self.asked.study.digest)
+                made = read_completed(Path(attempt.folder), self.study.digest)
                 have = {case_id for case_id, _, _ in made.runs}
                 ended = attempt.ended in (DONE, REFUSED) and attempt.left == 0
                 return ended and have.issuperset(attempt.case_ids)
@@ -261,7 +259,7 @@ class Preparation:
         return [
             (submission, attempt)
             for submission in self.earlier
-            if submission.digest == self.asked.study.digest
+            if submission.digest == self.study.digest
             for attempt in sorted(read_attempts(submission.attempts), key=_by_start)
             if attempt.worker < len(submission.workers)
         ]
@@ -270,7 +268,7 @@ class Preparation:
         live = live_jobs(self.earlier)
         if live:
             ids = ", ".join(dict.fromkeys(f"{job.job_id} ({job.state})" for job in live[:8]))
-            name = self.asked.study.name
+            name = self.study.name
             raise UserError(
                 f"study {name}: jobs of an earlier submission may still be at work: {ids}; see "
                 f"`pinstudy status {name}`, end them with `pinstudy cancel {name}`, or submit "
