@@ -10,7 +10,7 @@ from pathlib import Path
 from base.errors import UserError
 from configs.study import event_problem
 from runners.host.privileges import as_root
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, known
 from runners.measure.perf.output import split_event
 from runners.measure.perf.scaling import ARM_NAMES, SOFTWARE_EVENTS, TOOL_EVENTS, canonical_event
 from runners.node.core_kinds.pmus import EVENT_SOURCES, core_pmus
@@ -62,10 +62,9 @@ class PerfPermission:
 def read_permission(root: Path) -> PerfPermission:
     """Return what the process may count, from `kernel.perf_event_paranoid` and capabilities."""
     tree = Tree(root)
-    paranoid = tree.integer("/proc/sys/kernel/perf_event_paranoid")
     capabilities = _effective_capabilities(tree)
     return PerfPermission(
-        None if isinstance(paranoid, Unavailable) else paranoid,
+        known(tree.integer("/proc/sys/kernel/perf_event_paranoid")),
         admin=bool(capabilities >> _CAP_SYS_ADMIN & 1),
         perfmon=bool(capabilities >> _CAP_PERFMON & 1),
     )
@@ -74,9 +73,7 @@ def read_permission(root: Path) -> PerfPermission:
 def _effective_capabilities(tree: Tree) -> int:
     # Root in a container may lack capabilities, and a user may have them: uid 0 is no criterion.
     with as_root():
-        status = tree.content("/proc/self/status")
-    if isinstance(status, Unavailable):
-        return 0
+        status = known(tree.content("/proc/self/status")) or ""
     found = re.search(r"^CapEff:\s*([0-9a-f]{1,16})$", status, re.MULTILINE)
     return int(found[1], 16) if found else 0
 
@@ -110,15 +107,13 @@ def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, .
     the PMU's own name. Events that no PMU lists are left out.
     """
     tree = Tree(root)
-    listed = {pmu.name: tree.names(f"{EVENT_SOURCES}/{pmu.name}/events") for pmu in pmus}
+    listed = {
+        pmu.name: known(tree.names(f"{EVENT_SOURCES}/{pmu.name}/events")) or () for pmu in pmus
+    }
     if len(listed) < 2:
         return {}
     found = {
-        event: tuple(
-            f"{pmu}/{name}/"
-            for pmu, names in listed.items()
-            if not isinstance(names, Unavailable) and name in names
-        )
+        event: tuple(f"{pmu}/{name}/" for pmu, names in listed.items() if name in names)
         for event, name in ARM_NAMES.items()
     }
     return {event: names for event, names in found.items() if names}
