@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from base.structure import ByName, Called, InvalidError, Listed, OneOrMore, Path, Table, Without
 from base.text import nearest, shown, unknown_word
-from configs.schema.values import (
+from configs.values import (
     Arguments,
     Count,
     Duration,

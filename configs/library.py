@@ -28,8 +28,8 @@ def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = N
     `repetitions` replace those of the file. Raises ConfigError with every mistake in the files that
     were read, UserError when there is no such study or its file cannot be read.
     """
+    from configs.document import read_bytes
     from configs.load import parse_study
-    from configs.schema.document import read_bytes
 
     path = _own_or_installed(os.fspath(name_or_path), "study")
     return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent), repetitions)
@@ -48,8 +48,8 @@ def load_app(name_or_path: str, beside: Path | None = None) -> App:
     A name is looked for in `apps/` of that folder, then in the installation. Raises UserError
     when there is none, ConfigError with every mistake in its file.
     """
+    from configs.document import read_bytes
     from configs.load import parse_app
-    from configs.schema.document import read_bytes
 
     path = _app_path(name_or_path, beside)
     return parse_app(read_bytes(path), display_path(path))
@@ -65,8 +65,8 @@ def load_site(name_or_path: str) -> Site:
 
 def read_site(name_or_path: str) -> tuple[Site, bytes]:
     """Return a site as `load_site` does, with the bytes of its file."""
+    from configs.document import read_bytes
     from configs.load import parse_site
-    from configs.schema.document import read_bytes
 
     path = _own_or_installed(name_or_path, "site")
     data = read_bytes(path)
@@ -75,8 +75,8 @@ def read_site(name_or_path: str) -> tuple[Site, bytes]:
 
 def list_mappings() -> tuple[Mapping, ...]:
     """Return the installation's mappings, in the order of their file."""
+    from configs.document import read_bytes
     from configs.load import parse_mappings
-    from configs.schema.document import read_bytes
 
     path = CONFIGS / "mappings.yaml"
     return parse_mappings(read_bytes(path), display_path(path))

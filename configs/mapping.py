@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from base.structure import Listed, Path, Table
-from configs.schema.values import Name, Text, Word
+from configs.values import Name, Text, Word
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
 # "8 threads on P" could otherwise mean 8 cores, or 4 cores twice (SMT).

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from base.structure import As, Called, Either, OneOrMore, Path, Table, Without
 from base.text import shown
-from configs.schema.values import Count, Duration, Name, Percentage, Word
+from configs.values import Count, Duration, Name, Percentage, Word
 
 # Two runs have one degree of freedom: their interval is 13 standard errors wide to each side, or
 # empty when both times happen to agree, and neither says much about the case.

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from base.structure import As, Beside, Called, Either, InvalidError, OneOrMore, Path, Table, Without
 from base.text import shown
-from configs.schema.values import (
+from configs.values import (
     Arguments,
     Count,
     CpuList,

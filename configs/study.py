@@ -24,8 +24,8 @@ from base.text import shown
 from configs.app import App, Schedule, Size, Variant
 from configs.mapping import Mapping
 from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKind
-from configs.schema.values import Count, Duration, Flag, Name, Text, Word
 from configs.site import ScriptWord
+from configs.values import Count, Duration, Flag, Name, Text, Word
 
 ORDERS = {
     "randomised-blocks": "each repetition is a shuffled pass over all cases",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from analysis.beside_files import read_limited
 from base.structure import InvalidError
+from configs.document import parse_yaml
 from configs.repetitions import Race, RepetitionsKind
-from configs.schema.document import parse_yaml
 from runners.study.machine import STUDY_FILE
 
 

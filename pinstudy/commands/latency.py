@@ -84,7 +84,7 @@ def latency_command(
     Heat map, clusters, the best partner of each CPU and ready OMP_PLACES go to
     results/latency/<node>/, or to --into.
     """
-    from configs.schema.values import share_option
+    from configs.values import share_option
     from pinstudy.progress import PairProgress
     from runners.host.interference import end_orphans
     from runners.host.privileges import give_up_root

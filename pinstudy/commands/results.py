@@ -139,7 +139,7 @@ def verdict_command(
     from analysis.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
     from analysis.written import again, write_file
-    from configs.schema.values import share_option
+    from configs.values import share_option
 
     share = share_option("--margin", margin)
     answers = []
@@ -183,7 +183,7 @@ def compare_command(
     from analysis.find import find
     from analysis.sources import open_results
     from analysis.tables import render
-    from configs.schema.values import share_option
+    from configs.values import share_option
 
     share, results = share_option("--margin", margin), open_results(a)
     if b is None:

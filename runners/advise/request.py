@@ -14,7 +14,8 @@ from base.structure import InvalidError, Kind
 from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
 from configs.repetitions import MAX_RACE_RUNS, MIN_RACE_RUNS
-from configs.schema.values import (
+from configs.study import GOVERNORS, MAX_THREADS
+from configs.values import (
     Arguments,
     Count,
     Pattern,
@@ -24,7 +25,6 @@ from configs.schema.values import (
     share_option,
     time_option,
 )
-from configs.study import GOVERNORS, MAX_THREADS
 from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.

@@ -21,9 +21,9 @@ from base.files import write_atomically
 from base.text import as_typed, plural, word_as_typed
 from base.units import duration
 from configs.app import kind_of
+from configs.document import read_bytes
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
-from configs.schema.document import read_bytes
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, PlacedMapping, make_field
 from runners.advise.program import Program, look_at

@@ -14,8 +14,8 @@ import yaml
 from base.errors import UserError
 from base.text import one_line
 from configs.app import SIZE_PLACE, THREADS_PLACE, kind_of
-from configs.schema.document import MAX_BYTES
-from configs.schema.values import MAX_TEXT_CHARACTERS
+from configs.document import MAX_BYTES
+from configs.values import MAX_TEXT_CHARACTERS
 from runners.advise.candidates import Field, Group
 from runners.advise.program import Program
 from runners.advise.reference import Reference

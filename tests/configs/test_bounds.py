@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from base.errors import ConfigError
-from configs.digest import study_digest
+from configs.load import study_digest
 from tests.configs.shelves import STUDY, study_of
 
 MANY = 1000

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from base.errors import ConfigError
 from configs.app import App
+from configs.document import MAX_BYTES
 from configs.load import parse_app, parse_mappings
-from configs.schema.document import MAX_BYTES
 from configs.study import Study
 from tests.configs.shelves import LU, MAPPINGS, STUDY, mistakes, study_of
 

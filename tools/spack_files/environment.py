@@ -9,7 +9,7 @@ from pathlib import Path
 from base.errors import Problem
 from base.structure import Path as Place
 from base.text import shown, unknown_word
-from configs.schema.document import Document, Value, parse_yaml
+from configs.document import Document, Value, parse_yaml
 from tools.spack_files.specs import BadSpecError, Spec, parse
 
 # What a value may be: a table of keys, a list of something, or one of the kinds of text below.

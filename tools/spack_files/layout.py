@@ -8,7 +8,7 @@ from pathlib import Path
 
 from base.errors import Problem
 from base.text import shown
-from configs.schema.document import parse_yaml
+from configs.document import parse_yaml
 
 REPOSITORY = Path("spack_repo/pinstudy")
 # Spack 1.0 reads up to this one of version 2 of its package API.

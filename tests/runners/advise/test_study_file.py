@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import list_mappings, load_study
-from configs.schema.values import is_name
 from configs.study import Study
+from configs.values import is_name
 from runners.advise.candidates import Field, NodeContext, make_field
 from runners.advise.program import Program
 from runners.advise.reference import Reference

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.schema.document import MAX_BYTES, MAX_DEPTH, Document, parse_yaml
+from configs.document import MAX_BYTES, MAX_DEPTH, Document, parse_yaml
 
 
 def parsed(text: str) -> Document:

@@ -1,19 +1,24 @@
-"""Looks up the apps and mappings that a study names, and finds what does not fit together."""
+"""Looks up the apps and mappings that a study names, and finds what does not fit together.
+
+A study's race has rules of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import product
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from base.errors import ConfigError, Problem, UserError
 from base.structure import Mistakes, Path
 from base.text import shown, unknown_word
 from configs.app import App, schedule_problem
-from configs.checks.race import race_mistakes
 from configs.mapping import Mapping, never_pins_problem
-from configs.repetitions import RACE_REPETITIONS, Repetitions
+from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.study import AppChoice, Study
+
+_Item = TypeVar("_Item")
 
 # A million runs of a second take 12 days; a longer study is a mistake.
 MAX_RUNS = 1_000_000
@@ -29,6 +34,9 @@ _OF_AN_ENGINE = {
 
 # Engines that make runs on nodes, not in guests.
 _ON_NODES = ("local", "batch")
+
+_RACE: Path = ("repetitions", "race")
+_OF: Path = (*_RACE, "of")
 
 
 class Shelf(Protocol):
@@ -82,7 +90,7 @@ class Resolver:
         if not isinstance(found, Repetitions):
             return 1
         if found.race:
-            self.mistakes += race_mistakes(found.race, choices, self.data, self._engine())
+            self.mistakes += _race_mistakes(found.race, choices, self.data, self._engine())
             # Its runs are known when it is over.
             return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
@@ -146,7 +154,9 @@ class Resolver:
         rows: set[tuple[object, ...]] = set()
         for index, entry in enumerate(self.data.get("apps", ())):
             path: Path = ("apps", index)
-            app = self._app(entry, (*path, "app")) if isinstance(entry, dict) else None
+            if not isinstance(entry, dict):
+                continue
+            app = self._look_up(entry.get("app"), App, self.shelf.app, (*path, "app"))
             if app is None:
                 continue
             if by_name.setdefault(app.name, app) != app:
@@ -163,18 +173,6 @@ class Resolver:
                 self._mistake(path, f"asks again for what an entry before it asks for: {what}")
             rows |= new
         return tuple(found)
-
-    def _app(self, entry: dict[str, Any], path: Path) -> App | None:
-        app = entry.get("app")
-        if not isinstance(app, str):
-            return app if isinstance(app, App) else None
-        try:
-            return self.shelf.app(app)
-        except ConfigError as error:
-            self.elsewhere.extend(error.problems)
-        except UserError as error:
-            self._mistake(path, str(error))
-        return None
 
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse a check by a command for a program that runs in a guest."""
@@ -236,7 +234,7 @@ class Resolver:
         found: dict[str, Mapping] = {}
         for index, item in enumerate(items):
             path: Path = (*place, index)
-            mapping = self._mapping(item, path)
+            mapping = self._look_up(item, Mapping, self.shelf.mapping, path)
             if mapping is None:
                 continue
             if mapping.name in found:
@@ -247,11 +245,14 @@ class Resolver:
             found[mapping.name] = mapping
         return tuple(found.values())
 
-    def _mapping(self, item: object, path: Path) -> Mapping | None:
+    def _look_up(
+        self, item: object, kind: type[_Item], find: Callable[[str], _Item], path: Path
+    ) -> _Item | None:
+        """Return what an item names, or the item itself where it is written out."""
         if not isinstance(item, str):
-            return item if isinstance(item, Mapping) else None
+            return item if isinstance(item, kind) else None
         try:
-            return self.shelf.mapping(item)
+            return find(item)
         except ConfigError as error:
             self.elsewhere.extend(error.problems)
         except UserError as error:
@@ -261,18 +262,62 @@ class Resolver:
 
 def _rows(choice: AppChoice) -> Iterator[tuple[object, ...]]:
     """Yield what distinguishes the tables of a choice."""
-    for variant in choice.variants:
-        for size in choice.sizes:
-            for threads in choice.threads:
-                for schedule in choice.schedules or ("",):
-                    yield choice.app.name, variant.name, size.name, threads, schedule
+    variants = [variant.name for variant in choice.variants]
+    sizes = [size.name for size in choice.sizes]
+    return product([choice.app.name], variants, sizes, choice.threads, choice.schedules or [""])
 
 
 def _count_tables(choice: AppChoice) -> int:
     """Return how many tables a choice has under one wait policy."""
-    return (
-        len(choice.variants)
-        * len(choice.sizes)
-        * len(choice.threads)
-        * max(1, len(choice.schedules))
-    )
+    parts = (choice.variants, choice.sizes, choice.threads, choice.schedules or [""])
+    return prod(map(len, parts))
+
+
+def _race_mistakes(
+    race: Race, choices: Sequence[AppChoice], data: dict[str, Any], engine: str | None
+) -> Iterator[tuple[Path, str]]:
+    """Yield (path in the study's file, message) of each mistake.
+
+    `data` are the study's valid fields; `engine` is None where the file names an unknown one.
+    """
+    if data.get("order", Study.order) != "randomised-blocks":
+        yield ("order",), "cases race block by block; write order: randomised-blocks"
+    if engine not in ("local", None):
+        yield ("engine",), "cases race on one node; write engine: local"
+    if race.of in RACE_OF and race.higher:
+        yield (*_RACE, "better"), f"less is better of {race.of}"
+    if race.of in ("energy", "edp") and "energy" not in data.get("collect", Study.collect):
+        yield _OF, f"{race.of} is asked for, and 'collect' leaves energy out"
+    for app in {choice.app.name: choice.app for choice in choices}.values():
+        if problem := _of_problem(race.of, app):
+            yield _OF, problem
+    yield from _work_mistakes(race, choices)
+
+
+def _of_problem(of: str, app: App) -> str | None:
+    """Return why an app's cases cannot race for `of`, or None."""
+    metrics = [metric.name for metric in app.metrics]
+    if of in RACE_OF and of in metrics:
+        return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
+    if of in RACE_OF and app.fixed_time:
+        return f"app {app.name!r} runs as long as it is told; name one of its metrics"
+    if of in RACE_OF or of in metrics:
+        return None
+    return unknown_word("measure", of, [*RACE_OF, *metrics], f" to app {app.name!r}")
+
+
+def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[tuple[Path, str]]:
+    """Yield a mistake if cases do different work, or print no metric to race for."""
+    works = {(choice.app.name, size.name): size for choice in choices for size in choice.sizes}
+    if len(works) > 1:
+        one, another = (" ".join(work) for work in list(works)[:2])
+        yield (
+            _RACE,
+            "only cases that do the same work can race, one app and one size of it; the study has "
+            f"{shown(one)} and {shown(another)}",
+        )
+    if race.of in RACE_OF:
+        return
+    for (app, name), size in works.items():
+        if size.quiet:
+            yield _OF, f"size {name!r} silences app {app!r}, which prints no metric then"

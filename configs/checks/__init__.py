@@ -1,1 +1,0 @@
-"""Rules between tables: of studies with their apps and mappings, and of races."""

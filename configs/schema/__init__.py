@@ -1,1 +1,0 @@
-"""YAML files: their values with positions, and the kinds of single values."""
