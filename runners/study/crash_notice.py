@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.node.node import Node
 from runners.records.reader import Part, read_part
+from runners.records.shard import SHARD
 from runners.records.values import FINAL, NoRecord
 from runners.settings.journal import boot_id_of
 from runners.study.summary import PlanSummary
@@ -35,7 +35,6 @@ SUFFIX = ".under-way"
 # The file has its full size from the beginning, so that the reason fits in when the disk is full.
 _BYTES = 2048
 _REASON_CHARACTERS = 400
-_NAME = re.compile(r"(?P<node>.+)-(?P<attempt>[0-9]{4,18})\.under-way")
 
 
 class AttemptMarker:
@@ -196,7 +195,7 @@ def ended_attempts(records: Path, node_id: str, tree: Tree) -> list[EndedAttempt
 
 def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
     for path in records.glob(f"*{SUFFIX}"):
-        name = _NAME.fullmatch(path.name)
+        name = SHARD.fullmatch(path.with_suffix(".jsonl").name)
         if name is None or name["node"] != node_id:
             continue
         number, told = int(name["attempt"]), _read(path)
