@@ -28,10 +28,6 @@ _WAYS_ON = (
 )
 
 
-class ProgramChangedError(StudyError):
-    """A program of the study has changed."""
-
-
 @dataclass(frozen=True)
 class StudyPrograms:
     """The programs of a study's cases when an attempt begins; `reader` reads them again."""
@@ -71,14 +67,14 @@ class StudyPrograms:
     def measured(self, case: Case) -> Reading:
         """Read a case's program again; return the fields for the record of a run.
 
-        Raises ProgramChangedError when the program has changed since the attempt began, StudyError
-        when it cannot be read now.
+        Raises StudyError when the program has changed since the attempt began, or cannot be read
+        now.
         """
         programs = self.by_case[case.case_id]
         before, now = self.files[programs], self.reader.read(programs)
         if now.digest != before.digest:
             _check_known(programs[0], before.facts(), now)
-            raise ProgramChangedError(
+            raise StudyError(
                 f"{programs[0]} has changed while the study ran: "
                 f"{what_changed(before.facts(), now.facts())}; {_WAYS_ON}"
             )

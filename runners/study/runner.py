@@ -76,7 +76,7 @@ class NodeControl(Protocol):
         """Read the settings in force."""
 
     def program(self, case: Case) -> Reading:
-        """Return the digest of a case's program; raises ProgramChangedError when it has changed."""
+        """Return the digest of a case's program; raises StudyError when it has changed."""
 
 
 class Engine(Protocol):

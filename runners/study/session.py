@@ -12,8 +12,8 @@ from base.files import write_atomically
 from base.text import as_typed
 from configs.library import study_argument
 from configs.study import Study
-from runners.host.lock import node_lock
 from runners.host.interference import end_orphans
+from runners.host.lock import node_lock
 from runners.host.privileges import invoking_uid
 from runners.host.software import (
     WITNESS,
@@ -80,7 +80,7 @@ class MachineControl:
         return read_state(self.machine.node, case.host_cpus)
 
     def program(self, case: Case) -> Reading:
-        """Return the digest of a case's program; raises ProgramChangedError when it has changed."""
+        """Return the digest of a case's program; raises StudyError when it has changed."""
         assert self.programs
         return self.programs.measured(case)
 
