@@ -77,13 +77,11 @@ class History:
 
     def _add_good(self, case_id: str, repetition: int, figures: dict[str, float]) -> None:
         good = self.good.setdefault(case_id, {})
-        known = self._known.get(case_id)
-        if known is not None:
-            # Runs are added in the order of their repetitions, so that sums round alike every time.
-            if repetition > next(reversed(good), 0):
-                known.add(figures)
-            else:
-                del self._known[case_id]
+        # Runs are added in the order of their repetitions, so that sums round alike every time.
+        if case_id in self._known and repetition > next(reversed(good), 0):
+            self._known[case_id].add(figures)
+        else:
+            self._known.pop(case_id, None)
         good[repetition] = figures
 
     def mean_s(self, case_id: str) -> float | None:
