@@ -12,7 +12,6 @@ import os
 import socket
 import struct
 from collections.abc import Collection, Iterable
-from types import TracebackType
 
 _NETLINK_CONNECTOR = 11
 _GROUP = 1
@@ -45,12 +44,7 @@ class Births:
     def __enter__(self) -> Births:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._socket:
             self._socket.close()
 

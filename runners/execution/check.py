@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from base.errors import SHORTAGES, ShortageError, shortage_of
-from base.text import ended_by, printable, shown
+from base.text import ended_by, one_line, shown
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 
 # A check is not measured, but a study waits for it after every run.
@@ -130,5 +130,4 @@ class _Tail:
     @property
     def text(self) -> str:
         """The end of what was written, as one line."""
-        words = printable(self._kept.decode(errors="replace")).split()
-        return " ".join(words)[-SAID_CHARACTERS:]
+        return one_line(self._kept.decode(errors="replace"), None)[-SAID_CHARACTERS:]

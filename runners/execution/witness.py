@@ -13,14 +13,14 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from base.command import wait_for
 from base.errors import StudyError
-from base.text import ended_by
+from base.text import ended_by, one_line
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
@@ -91,9 +91,10 @@ class WitnessProcess:
         command_read, self._command = os.pipe()
         self._report, report_write = os.pipe()
         descriptors = (command_read, report_write, out.fileno(), err.fileno())
+        command = [*launcher, str(witness), *map(str, descriptors)]
         try:
             self._launcher = subprocess.Popen(
-                [*launcher, str(witness), *map(str, descriptors)],
+                command,
                 env=dict(environment),
                 stdin=given,
                 stdout=log,
@@ -104,13 +105,11 @@ class WitnessProcess:
         except OSError as error:
             os.close(self._command)
             os.close(self._report)
-            raise LaunchError(
-                f"cannot start {[*launcher, witness][0]}: {error.strerror}"
-            ) from error
+            raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from error
         finally:
             os.close(command_read)
             os.close(report_write)
-        self._log = log
+        self._started, self._log = command[0], log
         self._buffer = b""
         self._reaped = False
         self.pid = self.witness_pid = 0
@@ -162,9 +161,8 @@ class WitnessProcess:
     def kill(self) -> None:
         """Kill the program and its process group, which the program may have left."""
         if self.pid:
-            for send in (os.killpg, os.kill):
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    send(self.pid, signal.SIGKILL)
+            _signal(self.pid, signal.SIGKILL, os.killpg)
+            _signal(self.pid, signal.SIGKILL)
 
     def kill_surely(self) -> bool:
         """Kill the program until it has ended; return whether its witness reported the end.
@@ -173,8 +171,7 @@ class WitnessProcess:
         """
         for _ in range(KILL_TRIES):
             self.kill()
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
+            _signal(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
             if self.wait_ended(KILL_GRACE_S):
                 return True
         _kill_tree(self.witness_pid)
@@ -231,35 +228,35 @@ class WitnessProcess:
 
     def _name(self) -> str:
         """Return the name of the started process: the launcher, and after its exec the witness."""
-        if self.pid:
-            return "pinstudy-witness"
-        arguments = self._launcher.args
-        assert isinstance(arguments, list)
-        return str(arguments[0])
+        return "pinstudy-witness" if self.pid else self._started
 
     def _what_happened(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._launcher.wait(KILL_GRACE_S)
         self._log.seek(0)
-        said = " ".join(self._log.read(2000).decode(errors="replace").split())
+        said = one_line(self._log.read(2000).decode(errors="replace"), None)
         status = self._launcher.returncode
         if status is not None and status < 0:
             return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
         return f"{self._name()} ended with status {status}: {said or 'no message'}"
 
 
+def _signal(pid: int, number: int, send: Callable[[int, int], None] = os.kill) -> None:
+    """Signal a process, unless it is gone or is another user's."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        send(pid, number)
+
+
 def _kill_tree(pid: int) -> None:
     """Kill a process and all its descendants; all are stopped first, so that none starts others."""
     pids = [pid]
     for one in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(one, signal.SIGSTOP)
+        _signal(one, signal.SIGSTOP)
         for children in Path(f"/proc/{one}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 pids.extend(map(int, children.read_text().split()))
     for one in pids:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(one, signal.SIGKILL)
+        _signal(one, signal.SIGKILL)
 
 
 def _kill_session(session: int) -> None:
