@@ -17,7 +17,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.outcome import failure_of
 from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
-from runners.host.tree import Tree, Unavailable
+from runners.host.tree import Tree, reading_of
 from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate, TemperatureMeter
 from runners.measure.energy.figures import run_figures
@@ -102,8 +102,10 @@ class Collectors:
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
         energy = self._energy_of_run(case, seen)
+        # Whose implementation of its algorithm the app is, if the app's file names it.
+        whose = case.app.implementation
         return [
-            _implementation(case),
+            Reading({"implementation": whose} if whose else {}),
             self._programs[case.variant.program],
             self._versions_of(case),
             self._counters(case, seen),
@@ -120,9 +122,7 @@ class Collectors:
         temperature.start()
         energy = self.baselines.measure(case.governor)
         temperature.stop()
-        if isinstance(load, Unavailable):
-            return [energy, temperature.reading(), Reading({}, {"load_1min": load.reason})]
-        return [energy, temperature.reading(), Reading({"load_1min": load})]
+        return [energy, temperature.reading(), reading_of({"load_1min": load})]
 
     def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism), "perf"]
@@ -166,12 +166,6 @@ class LocalEngine:
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""
-
-
-def _implementation(case: Case) -> Reading:
-    """Return whose implementation of its algorithm a case runs, if its app names it."""
-    told = case.app.implementation
-    return Reading({"implementation": told} if told else {})
 
 
 def _program_facts(program: Path) -> Reading:
