@@ -27,8 +27,14 @@ from base.units import utc_now
 from benchmarks.lib.tables import table
 from benchmarks.tables_speed import cost_of
 from configs.library import load_study
-from runners.batch.spread import Worker
-from runners.batch.submission import FOLDER, Attempt, AttemptFile, Submission, write_submission
+from runners.batch.submission import (
+    FOLDER,
+    Attempt,
+    AttemptFile,
+    Submission,
+    Worker,
+    write_submission,
+)
 
 PINSTUDY = Path(__file__).resolve().parent.parent / "bin" / "pinstudy"
 # A list in a study has at most 1000 items, so that more cases need several mappings.

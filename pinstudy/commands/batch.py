@@ -76,11 +76,9 @@ def submit_command(
     STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
     the jobs is kept in results/<study>/submissions/.
     """
-    from runners.batch.spread import Wanted
-
     from configs.library import load_study, read_site
     from configs.values import time_option
-    from runners.batch.submit import Preparation
+    from runners.batch.submit import Preparation, Wanted
 
     asked_study = load_study(study)
     named = site or (asked_study.spread.site if asked_study.spread else None)
@@ -148,9 +146,8 @@ def _names(option: str, text: str | None) -> tuple[str, ...] | None:
 
 def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the first script, the other nodes, and the jobs, node-hours and expected time."""
-    from runners.batch.spread import describe_spread
-
     from configs.study import PER_NODE
+    from runners.batch.submit import describe_spread
 
     study, chain = prepared.study, prepared.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"

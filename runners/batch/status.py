@@ -12,8 +12,7 @@ from typing import Any
 
 from base.errors import UserError
 from base.text import plural
-from runners.batch.spread import Worker
-from runners.batch.submission import Attempt, Submission, read_attempts
+from runners.batch.submission import Attempt, Submission, Worker, read_attempts
 from runners.batch.systems.interface import (
     ENDED,
     LIVE,

@@ -23,8 +23,8 @@ from base.errors import StudyError, UserError
 from base.files import read_object, structured, write_atomically
 from base.text import one_line, shown
 from base.units import utc_now
-from runners.batch.spread import Worker
 from runners.batch.systems.interface import Submitted, ids_of, open_system
+from runners.node.node import safe_name
 
 SCHEMA = 1
 FOLDER = "submissions"
@@ -44,6 +44,28 @@ _MAX_CHARACTERS = 80
 _MAX_EXIT_STATUS = 255
 # A killed worker's `left` may be so old, but the records have its runs.
 WRITE_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker: its node or feature, and the blocks that it makes (empty for all of them)."""
+
+    number: int
+    node: str | None = None
+    feature: str | None = None
+    blocks: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """The requested node: `node n1`, `feature hybrid` or `any node`."""
+        if self.node:
+            return f"node {self.node}"
+        return f"feature {self.feature}" if self.feature else "any node"
+
+    @property
+    def slot(self) -> str:
+        """The name under which a newer worker for the same target fences this one."""
+        return safe_name(self.target)
 
 
 @dataclass(frozen=True)

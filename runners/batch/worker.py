@@ -32,7 +32,6 @@ from base.text import plural
 from base.units import duration, utc_now
 from configs.library import load_site, load_study
 from configs.study import Study
-from runners.batch.spread import Worker
 from runners.batch.submission import (
     DONE,
     REFUSED,
@@ -40,6 +39,7 @@ from runners.batch.submission import (
     Attempt,
     AttemptFile,
     Submission,
+    Worker,
     job_of,
     read_submission,
 )

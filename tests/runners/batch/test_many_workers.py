@@ -9,9 +9,8 @@ from types import FrameType
 from typing import Any
 
 from configs.study import SPLIT
-from runners.batch.spread import Worker
 from runners.batch.status import SubmissionStatus, status_of
-from runners.batch.submission import Attempt, AttemptFile, Submission
+from runners.batch.submission import Attempt, AttemptFile, Submission, Worker
 from runners.records.shard import SCHEMA, line_of
 
 CASES = ("a", "b", "c", "d", "e")

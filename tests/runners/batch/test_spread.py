@@ -14,7 +14,7 @@ from configs.library import load_study
 from configs.repetitions import Precision
 from configs.site import Queue, Site
 from configs.study import Spread, Study
-from runners.batch.spread import (
+from runners.batch.submit import (
     Wanted,
     blocks_left,
     per_node_workers,

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.batch.spread import Worker
 from runners.batch.submission import (
     FILE,
     Attempt,
     AttemptFile,
     Submission,
+    Worker,
     job_of,
     new_folder,
     read_attempts,
