@@ -137,6 +137,14 @@ def test_a_launcher_that_is_killed_is_named() -> None:
         execute(launch, 20.0, Harness(witness, None))
 
 
+def test_what_a_launcher_says_is_a_printable_line() -> None:
+    witness = find_program(WITNESS)
+    assert witness, "the witness is not built; run `make setup`"
+    says = ("/bin/sh", "-c", r"printf 'no\n \033[31mluck' >&2; exit 3")
+    with pytest.raises(LaunchError, match=r"ended with status 3: no \ufffd\[31mluck$"):
+        execute(Launch(says, ("/bin/true",), {}, {}, ()), 20.0, Harness(witness, None))
+
+
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
     script = (
         "trap 'exit 3' INT; fd=/proc/self/fd; read word <$fd/$1; echo ack >$fd/$2;"
