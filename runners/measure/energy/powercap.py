@@ -170,7 +170,10 @@ class Zones:
 
     def read_uj(self, zone: Zone) -> int | Unavailable:
         """Return a zone's counter in microjoules, or why it cannot be read and the remedy."""
-        return _number(self.tree, f"{zone.path}/energy_uj")
+        found = self.tree.natural(f"{zone.path}/energy_uj")
+        if isinstance(found, Unavailable) and found.reason.startswith("no permission"):
+            return Unavailable(f"{found.reason}; as root: {GRANT}")
+        return found
 
     def problems(self) -> dict[str, str]:
         """Return the reason of each domain that cannot be read now."""
@@ -215,7 +218,10 @@ def find_zones(root: Path) -> Zones:
         return Zones(tree, (), dict.fromkeys(DOMAINS, paths.reason))
     named, unreadable = _read_names(tree, paths)
     chosen, unavailable = _choose(named, unreadable, first_block(tree).get("vendor_id", ""))
-    zones = (Zone(zone.path, domain, _range_uj(tree, zone)) for zone, domain in chosen)
+    zones = (
+        Zone(zone.path, domain, known(tree.natural(f"{zone.path}/max_energy_range_uj")) or None)
+        for zone, domain in chosen
+    )
     return Zones(tree, tuple(zones), unavailable)
 
 
@@ -304,14 +310,3 @@ def _die(zone: _Named) -> int:
 def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
     within = tops.get(zone.parent or "")
     return zone.name if within == "package" and zone.name in _SUB_DOMAINS else None
-
-
-def _range_uj(tree: Tree, zone: _Named) -> int | None:
-    return known(_number(tree, f"{zone.path}/max_energy_range_uj")) or None
-
-
-def _number(tree: Tree, path: str) -> int | Unavailable:
-    found = tree.natural(path)
-    if isinstance(found, Unavailable) and found.reason.startswith("no permission"):
-        return Unavailable(f"{found.reason}; as root: {GRANT}")
-    return found
