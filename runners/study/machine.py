@@ -29,10 +29,6 @@ STUDY_FILE = "study.yaml"
 APPS = "apps"
 
 
-def _nothing_stops(_expected_s: float | None) -> None:
-    return
-
-
 @dataclass(frozen=True)
 class Assignment:
     """What a session makes of a study, and where.
@@ -49,7 +45,7 @@ class Assignment:
     blocks: frozenset[int] | None = None
     pool: str = ""
     attempt: int | None = None
-    may_start: Callable[[float | None], None] = _nothing_stops
+    may_start: Callable[[float | None], None] = lambda _: None
     fenced: Callable[[], str] = str
     wait_for_node_s: float = 0.0
 

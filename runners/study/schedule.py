@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
-from typing import Any
 
 from base.errors import StudyError
 from configs.repetitions import Precision
@@ -29,10 +28,6 @@ MIN_LIMIT_S = 1.0
 REFERENCE = (1, 1)
 
 
-def _unheard(_: Any) -> None:  # noqa: ANN401 - a case or what became of it
-    return
-
-
 @dataclass(frozen=True)
 class Listener:
     """Callbacks for changes of what is pending.
@@ -42,9 +37,9 @@ class Listener:
     runs after it are a forecast, which the next block corrects.
     """
 
-    ended: Callable[[str], None] = _unheard
-    eliminated: Callable[[Eliminated], None] = _unheard
-    expected: Callable[[list[PlannedRun]], None] = _unheard
+    ended: Callable[[str], None] = lambda _: None
+    eliminated: Callable[[Eliminated], None] = lambda _: None
+    expected: Callable[[list[PlannedRun]], None] = lambda _: None
 
 
 NOBODY = Listener()
