@@ -2,7 +2,8 @@
 
 A setting is a file of the kernel and its text. Order matters: first the governor, then the EPP,
 which drivers reset or refuse depending on the governor, then the frequency limits, then turbo
-(Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst).
+(Linux Documentation/admin-guide/pm/intel_pstate.rst and amd-pstate.rst). Where users may not write
+the kernel's files, a site's own command sets governors.
 """
 
 from __future__ import annotations
