@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -84,17 +84,6 @@ if TYPE_CHECKING:
 )
 def advise_command(
     program: tuple[str, ...],
-    objective: str | None,
-    metric: str | None,
-    better: str | None,
-    within: str,
-    runs: str | None,
-    margin: str,
-    threads: str | None,
-    schedules: str | None,
-    governors: str | None,
-    check: str | None,
-    limit: str,
     plan: bool,
     fresh: bool,
     as_json: bool,
@@ -103,6 +92,7 @@ def advise_command(
     results: Path,
     site: str | None,
     report: bool,
+    **asked: Any,  # noqa: ANN401 - the options that make_request takes
 ) -> None:
     """Find how PROGRAM is run best on this node: pinstudy advise -- ./my_app 100.
 
@@ -118,16 +108,13 @@ def advise_command(
         raise_problem,
         reference_problem,
     )
-    from runners.advise.request import Options, make_request
+    from runners.advise.request import make_request
     from runners.advise.search import make_search
     from runners.study.machine import LIVE_ROOT, open_machine
 
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
-    options = Options(
-        objective, metric, better, within, runs, margin, threads, schedules, governors, check, limit
-    )
-    request = make_request(options, program)
+    request = make_request(program, **asked)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     search = make_search(machine, request, os.environ)
     if plan:

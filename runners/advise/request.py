@@ -1,4 +1,4 @@
-"""A request to `pinstudy advise`: its options, first as typed, then checked, and its program."""
+"""A request to `pinstudy advise`: its checked options, and its program."""
 
 from __future__ import annotations
 
@@ -35,23 +35,6 @@ NO_SCHEDULES = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
 _REGEX = "a regular expression"
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options as they were typed; None for those that were not."""
-
-    objective: str | None = None
-    metric: str | None = None
-    better: str | None = None
-    within: str | None = None
-    runs: str | None = None
-    margin: str = "1%"
-    threads: str | None = None
-    schedules: str | None = None
-    governors: str | None = None
-    check: str | None = None
-    limit: str = DEFAULT_LIMIT
 
 
 @dataclass(frozen=True)
@@ -94,33 +77,45 @@ class Request:
         return shlex.join([str(self.program), *self.arguments])
 
 
-def make_request(options: Options, command: Sequence[str]) -> Request:
-    """Return the request that the options and the command make.
+def make_request(
+    command: Sequence[str],
+    *,
+    objective: str | None = None,
+    metric: str | None = None,
+    better: str | None = None,
+    within: str | None = None,
+    runs: str | None = None,
+    margin: str = "1%",
+    threads: str | None = None,
+    schedules: str | None = None,
+    governors: str | None = None,
+    check: str | None = None,
+    limit: str = DEFAULT_LIMIT,
+) -> Request:
+    """Return the request that a command and the options of `pinstudy advise`, as typed, make.
 
     Raises UserError for the first mistake, with the option, what it expects and what to do.
     """
-    if options.objective and options.metric:
+    if objective and metric:
         raise UserError("--objective and --metric are two questions; ask one of them at a time")
-    if options.better and not options.metric:
+    if better and not metric:
         raise UserError("--better says what is better of --metric, which is not given")
-    of = METRIC if options.metric else options.objective or "time"
-    check_pattern, check_command = _check(options.check)
+    of = METRIC if metric else objective or "time"
+    check_pattern, check_command = _check(check)
     return Request(
         program=_program(command),
         arguments=_arguments(command[1:]),
         directory=_directory(),
         of=of,
-        higher=options.better == "higher",
-        pattern=option_value("--metric", options.metric, Pattern(_REGEX, picks=True)),
-        margin=share_option("--margin", options.margin),
-        within_s=time_option("--within", options.within),
-        runs=option_value(
-            "--runs", options.runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)
-        ),
-        limit_s=time_option("--limit", options.limit) or 0.0,
-        threads=_list("--threads", options.threads, Count("a thread count", 1, MAX_THREADS)),
-        schedules=_schedules(options.schedules),
-        governors=_list("--governors", options.governors, Word("governor", GOVERNORS)),
+        higher=better == "higher",
+        pattern=option_value("--metric", metric, Pattern(_REGEX, picks=True)),
+        margin=share_option("--margin", margin),
+        within_s=time_option("--within", within),
+        runs=option_value("--runs", runs, Count("a number of runs", MIN_RACE_RUNS, MAX_RACE_RUNS)),
+        limit_s=time_option("--limit", limit) or 0.0,
+        threads=_list("--threads", threads, Count("a thread count", 1, MAX_THREADS)),
+        schedules=_schedules(schedules),
+        governors=_list("--governors", governors, Word("governor", GOVERNORS)),
         check_pattern=check_pattern,
         check_command=check_command,
     )

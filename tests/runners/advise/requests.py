@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runners.advise.program import Program
-from runners.advise.request import Options, Request, make_request
+from runners.advise.request import Request, make_request
 
 COMMAND = ("/bin/sh", "-c", "exit 0")
 LIBGOMP = Program(Path("/bin/sh"), "libgomp", "no", "OpenMP by libgomp", "no such loops")
@@ -17,4 +17,4 @@ SERIAL = replace(LIBGOMP, runtime="none")
 
 def request(*command: str, **options: str) -> Request:
     """Return the request of these options for a command, `/bin/sh -c 'exit 0'` without one."""
-    return make_request(Options(**options), command or COMMAND)
+    return make_request(command or COMMAND, **options)

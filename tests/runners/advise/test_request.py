@@ -96,10 +96,10 @@ def test_a_command_that_cannot_be_studied_is_refused(
     for name in ("own", "data", "odd\nname"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o644 if name == "data" else 0o755)
-    from runners.advise.request import Options, make_request
+    from runners.advise.request import make_request
 
     with pytest.raises(UserError, match=told):
-        make_request(Options(), command)
+        make_request(command)
 
 
 def test_a_program_is_found_as_a_shell_finds_it(

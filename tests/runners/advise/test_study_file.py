@@ -16,7 +16,7 @@ from configs.values import is_name
 from runners.advise.candidates import Field, NodeContext, make_field
 from runners.advise.program import Program
 from runners.advise.reference import Reference
-from runners.advise.request import Options, Request, make_request
+from runners.advise.request import Request, make_request
 from runners.advise.study_file import StudyFile, app_name, make_study_file
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import make_plan
@@ -187,7 +187,7 @@ def test_the_folder_of_a_command_cannot_break_the_file(
     odd = tmp_path / "a\nb: c\u2028\x1b[31m\x85"
     odd.mkdir()
     monkeypatch.chdir(odd)
-    file = make_request(Options(), ["/bin/sh"])
+    file = make_request(["/bin/sh"])
     assert loaded(tmp_path, file_of(file)).race
 
 
