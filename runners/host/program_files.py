@@ -19,7 +19,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,20 @@ class ProgramFiles:
     `unavailable` is why a part, or what it loads, is not known; empty when everything is known.
     """
 
-    paths: Mapping[str, Path]
-    digests: Mapping[str, str]
-    unavailable: Mapping[str, str]
+    paths: dict[str, Path]
+    digests: dict[str, str]
+    unavailable: dict[str, str]
+
+    def add(self, part: str, path: Path) -> None:
+        """Add a file; two programs may load different files of the same name."""
+        known = self.paths.setdefault(part, path)
+        if known != path:
+            self.paths[f"{part} ({path})"] = path
 
     @property
     def digest(self) -> str:
         """The SHA-256 of all digests by part; the files' paths do not count."""
-        text = json.dumps(dict(self.digests), sort_keys=True, separators=(",", ":"))
+        text = json.dumps(self.digests, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
@@ -66,7 +72,7 @@ class ProgramFiles:
             for part, path in self.paths.items()
             if part in self.digests
         }
-        return {"files": files, "unavailable": dict(self.unavailable)}
+        return {"files": files, "unavailable": self.unavailable}
 
 
 def programs_in(program: Path, arguments: Iterable[str]) -> tuple[Path, ...]:
@@ -105,34 +111,33 @@ class ProgramReader:
         return [_stamp_of(path) for path in (*files.paths.values(), *_LOADER_FILES, *folders)]
 
     def _files_of(self, programs: tuple[Path, ...]) -> ProgramFiles:
-        parts = _Parts()
+        found = ProgramFiles({}, {}, {})
         for number, path in enumerate(programs):
-            self._add_program(parts, PROGRAM if number == 0 else f"argument {path.name}", path)
-        digests = {}
-        for part, path in parts.paths.items():
+            self._add_program(found, PROGRAM if number == 0 else f"argument {path.name}", path)
+        for part, path in found.paths.items():
             try:
-                digests[part] = self._digest(path)
+                found.digests[part] = self._digest(path)
             except (OSError, ValueError) as error:
                 why = getattr(error, "strerror", None) or str(error)
-                parts.unavailable[part] = f"{path} cannot be read ({why})"
-        return ProgramFiles(parts.paths, digests, parts.unavailable)
+                found.unavailable[part] = f"{path} cannot be read ({why})"
+        return found
 
-    def _add_program(self, parts: _Parts, part: str, path: Path) -> None:
+    def _add_program(self, found: ProgramFiles, part: str, path: Path) -> None:
         """Add a file, its interpreters, and the libraries of the file that the kernel loads."""
-        parts.add(part, path)
+        found.add(part, path)
         for _ in range(_MAX_INTERPRETERS):
             script = path
             path = _interpreter_of(script, self._environment) or script
             if path == script:
                 break
-            parts.add(f"interpreter {path.name}", path)
+            found.add(f"interpreter {path.name}", path)
         if _begin(path, len(_ELF)).startswith(_ELF):
             libraries = loaded_libraries(path, self._environment)
             if isinstance(libraries, str):
-                parts.unavailable[f"libraries of {path.name}"] = libraries
+                found.unavailable[f"libraries of {path.name}"] = libraries
             else:
                 for name, library in libraries.items():
-                    parts.add(name, library)
+                    found.add(name, library)
 
     def _digest(self, path: Path) -> str:
         """Return the SHA-256 of a file; raises OSError when it cannot be read."""
@@ -151,18 +156,6 @@ class ProgramReader:
             return found
         finally:
             os.close(descriptor)
-
-
-@dataclass
-class _Parts:
-    paths: dict[str, Path] = field(default_factory=dict)
-    unavailable: dict[str, str] = field(default_factory=dict)
-
-    def add(self, part: str, path: Path) -> None:
-        """Add a file; two programs may load different files of the same name."""
-        known = self.paths.setdefault(part, path)
-        if known != path:
-            self.paths[f"{part} ({path})"] = path
 
 
 def _interpreter_of(path: Path, environment: Mapping[str, str]) -> Path | None:
@@ -224,8 +217,8 @@ def loaded_libraries(program: Path, environment: Mapping[str, str]) -> dict[str,
     for _ in range(2):
         answer = output_of(["ldd", str(program)], environment, statuses=(0, 1))
         if answer is not None:
-            break
-    return "ldd could not be asked" if answer is None else libraries_in(answer)
+            return libraries_in(answer)
+    return "ldd could not be asked"
 
 
 def libraries_in(answer: str) -> dict[str, Path]:
