@@ -7,7 +7,7 @@ Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst). The two are read
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,17 +72,12 @@ class Cpufreq:
     turbo: bool | None = None
     mode: str | None = None
 
-    def policy_of(self, cpu: int) -> Policy | None:
-        """Return the policy that scales a CPU, or None."""
-        return next((policy for policy in self.policies if cpu in policy.cpus), None)
-
-    def directories(self, cpus: Iterable[int]) -> tuple[str, ...]:
+    def directories(self, cpus: Collection[int]) -> tuple[str, ...]:
         """Return the directories of the policies that scale these CPUs."""
-        return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(tuple(cpus)))
+        return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(cpus))
 
-    def in_force_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
+    def in_force_problem(self, governor: str, cpus: Collection[int]) -> str | None:
         """Return why `governor` is not in force on these CPUs; None when it is."""
-        cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):
             return missing
         found = self._values("governor", cpus)
@@ -90,9 +85,8 @@ class Cpufreq:
             return None
         return f"the governor {governor} is not in force (but {_listed(found)})"
 
-    def offer_problem(self, governor: str, cpus: Iterable[int]) -> str | None:
+    def offer_problem(self, governor: str, cpus: Collection[int]) -> str | None:
         """Return why `governor` is not offered on these CPUs; None when it is."""
-        cpus = tuple(cpus)
         if missing := self._without_policy(governor, cpus):
             return missing
         for policy in self._policies_of(cpus):
@@ -108,13 +102,12 @@ class Cpufreq:
             )
         return None
 
-    def state_of(self, cpus: Iterable[int]) -> Reading:
+    def state_of(self, cpus: Collection[int]) -> Reading:
         """Return how these CPUs are scaled, as fields of a run's record.
 
         Where CPUs differ, a governor, driver or EPP is given with its CPUs (`performance on 0-7,
         powersave on 8-23`); `min_khz` and `max_khz` map each limit to its CPU list.
         """
-        cpus = tuple(cpus)
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
         limits = ("min_khz", "max_khz")
         if self.reason:
@@ -139,23 +132,22 @@ class Cpufreq:
                 fields[name] = value
         return Reading(fields, unavailable)
 
-    def _without_policy(self, governor: str, cpus: tuple[int, ...]) -> str | None:
+    def _without_policy(self, governor: str, cpus: Collection[int]) -> str | None:
         if self.reason:
             return f"the governor {governor} cannot be had: {self.reason}"
-        left = [cpu for cpu in cpus if self.policy_of(cpu) is None]
+        left = set(cpus).difference(*(policy.cpus for policy in self.policies))
         if not left:
             return None
         return (
             f"the governor {governor} cannot be had: no policy covers CPUs {format_cpulist(left)}"
         )
 
-    def _policies_of(self, cpus: tuple[int, ...]) -> list[Policy]:
+    def _policies_of(self, cpus: Collection[int]) -> list[Policy]:
         return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
 
-    def _values(self, attribute: str, cpus: tuple[int, ...]) -> dict[str | None, str]:
+    def _values(self, attribute: str, cpus: Collection[int]) -> dict[str | None, str]:
         """Return the CPU lists by the value of an attribute of their policies."""
-        wanted = set(cpus)
-        policies = self._policies_of(cpus)
+        wanted, policies = set(cpus), self.policies
         return cpulists_by_value(
             {cpu: getattr(of, attribute) for of in policies for cpu in of.cpus if cpu in wanted}
         )
