@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def distinct_settings(root: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("kills", [25, pytest.param(200, marks=pytest.mark.faults)])
+@pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.faults)])
 def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was(
     tmp_path: Path, kills: int
 ) -> None:
@@ -57,7 +58,10 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
     journal = Journal(state_folder(root, {}), STUDY)
     moments = random.Random(7)
     changed = journals = 0
-    for kill in range(kills):
+    # A kill that comes when there is nothing to put back shows nothing.
+    for kill in count():
+        if changed == kills:
+            break
         switcher = subprocess.Popen(
             [sys.executable, "-m", "tests.runners.settings.switcher", str(root), str(kill)],
             cwd=ROOT,
@@ -74,8 +78,6 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
         lines = restore_after_crash(root, {})
         assert scaling(root) == before, lines
         assert not journal.exists()
-    # Else the kills would have come when there was nothing to put back.
-    assert changed >= kills // 2
     assert journals >= changed
 
 
