@@ -6,71 +6,42 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from base.text import printable
+from runners.doctor import counters, cpus, software
 from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
-from runners.doctor.counters import (
-    probe_c2c,
-    probe_energy,
-    probe_energy_sources,
-    probe_hardware_counters,
-    probe_migrations,
-    probe_perf,
-)
-from runners.doctor.cpus import (
-    probe_core_kinds,
-    probe_cpus,
-    probe_governor,
-    probe_settings,
-    probe_temperatures,
-    probe_throttling,
-    probe_turbo,
-)
-from runners.doctor.software import (
-    probe_batch,
-    probe_daemons,
-    probe_libgomp,
-    probe_libomp,
-    probe_likwid_pin,
-    probe_lstopo,
-    probe_numactl,
-    probe_programs,
-    probe_taskset,
-    probe_virtual_machines,
-)
 from runners.node.node import Node
 
+_Probes = dict[str, Callable[[AskedNode], Iterator[Capability]]]
+
 # In the order in which they are shown.
-_PROBES: dict[str, Callable[[AskedNode], Iterator[Capability]]] = {
-    "core-kinds": probe_core_kinds,
-    "cpus": probe_cpus,
-    "perf": probe_perf,
-    "hardware-counters": probe_hardware_counters,
-    "migrations": probe_migrations,
-    "perf-c2c": probe_c2c,
-    "energy": probe_energy,
-    "energy-sources": probe_energy_sources,
-    "governor": probe_governor,
-    "turbo": probe_turbo,
-    "temperatures": probe_temperatures,
-    "throttle-counters": probe_throttling,
-    "settings": probe_settings,
-    "daemons": probe_daemons,
-    "programs": probe_programs,
-    "libgomp": probe_libgomp,
-    "libomp": probe_libomp,
-    "taskset": probe_taskset,
-    "numactl": probe_numactl,
-    "likwid-pin": probe_likwid_pin,
-    "lstopo": probe_lstopo,
-    "batch": probe_batch,
-    "virtual-machines": probe_virtual_machines,
+_OF_NODE: _Probes = {
+    "core-kinds": cpus.probe_core_kinds,
+    "cpus": cpus.probe_cpus,
+    "perf": counters.probe_perf,
+    "hardware-counters": counters.probe_hardware_counters,
+    "migrations": counters.probe_migrations,
+    "perf-c2c": counters.probe_c2c,
+    "energy": counters.probe_energy,
+    "energy-sources": counters.probe_energy_sources,
+    "governor": cpus.probe_governor,
+    "turbo": cpus.probe_turbo,
+    "temperatures": cpus.probe_temperatures,
+    "throttle-counters": cpus.probe_throttling,
+    "settings": cpus.probe_settings,
 }
 # They look only at what is installed and runs, which a recorded tree does not have.
-_LIVE_ONLY = frozenset(
-    {
-        *("daemons", "programs", "libgomp", "libomp", "taskset", "numactl", "likwid-pin"),
-        *("lstopo", "batch", "virtual-machines"),
-    }
-)
+_OF_SOFTWARE: _Probes = {
+    "daemons": software.probe_daemons,
+    "programs": software.probe_programs,
+    "libgomp": software.probe_libgomp,
+    "libomp": software.probe_libomp,
+    "taskset": software.probe_taskset,
+    "numactl": software.probe_numactl,
+    "likwid-pin": software.probe_likwid_pin,
+    "lstopo": software.probe_lstopo,
+    "batch": software.probe_batch,
+    "virtual-machines": software.probe_virtual_machines,
+}
+_PROBES = _OF_NODE | _OF_SOFTWARE
 # Probed before a study: quick, and of use to every study.
 NAMES = (
     *("perf", "hardware-counters", "migrations", "energy", "governor"),
@@ -106,6 +77,6 @@ def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capabil
 
 
 def _found(node: AskedNode, name: str) -> Iterable[Capability]:
-    if name in _LIVE_ONLY and not node.live:
+    if name in _OF_SOFTWARE and not node.live:
         return (Capability(name, "missing", NOT_TRIED),)
     return _PROBES[name](node)
