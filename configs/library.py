@@ -28,11 +28,10 @@ def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = N
     `repetitions` replace those of the file. Raises ConfigError with every mistake in the files that
     were read, UserError when there is no such study or its file cannot be read.
     """
-    from configs.document import read_bytes
     from configs.load import parse_study
 
     path = _own_or_installed(os.fspath(name_or_path), "study")
-    return parse_study(read_bytes(path), display_path(path), _Shelf(path.parent), repetitions)
+    return parse_study(*_source(path), _Shelf(path.parent), repetitions)
 
 
 def read_study(data: bytes, path: str) -> Study:
@@ -48,11 +47,9 @@ def load_app(name_or_path: str, beside: Path | None = None) -> App:
     A name is looked for in `apps/` of that folder, then in the installation. Raises UserError
     when there is none, ConfigError with every mistake in its file.
     """
-    from configs.document import read_bytes
     from configs.load import parse_app
 
-    path = _app_path(name_or_path, beside)
-    return parse_app(read_bytes(path), display_path(path))
+    return parse_app(*_source(_app_path(name_or_path, beside)))
 
 
 def load_site(name_or_path: str) -> Site:
@@ -65,21 +62,17 @@ def load_site(name_or_path: str) -> Site:
 
 def read_site(name_or_path: str) -> tuple[Site, bytes]:
     """Return a site as `load_site` does, with the bytes of its file."""
-    from configs.document import read_bytes
     from configs.load import parse_site
 
-    path = _own_or_installed(name_or_path, "site")
-    data = read_bytes(path)
-    return parse_site(data, display_path(path)), data
+    data, shown = _source(_own_or_installed(name_or_path, "site"))
+    return parse_site(data, shown), data
 
 
 def list_mappings() -> tuple[Mapping, ...]:
     """Return the installation's mappings, in the order of their file."""
-    from configs.document import read_bytes
     from configs.load import parse_mappings
 
-    path = CONFIGS / "mappings.yaml"
-    return parse_mappings(read_bytes(path), display_path(path))
+    return parse_mappings(*_source(CONFIGS / "mappings.yaml"))
 
 
 def list_apps() -> tuple[App, ...]:
@@ -126,6 +119,13 @@ class _Shelf:
         if name not in self.mappings:
             raise UserError(unknown_word("mapping", name, self.mappings))
         return self.mappings[name]
+
+
+def _source(path: Path) -> tuple[bytes, str]:
+    """Return the bytes of a file, and its path as messages show it; raises UserError."""
+    from configs.document import read_bytes
+
+    return read_bytes(path), display_path(path)
 
 
 def _own_or_installed(text: str, what: str) -> Path:
