@@ -11,7 +11,7 @@ from base.text import plural, printable
 from base.units import duration, percent
 from pinstudy.output import say
 from runners.plan.case import Case
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.race.state import WHYS, Eliminated
 from runners.records.values import OK
 from runners.study.summary import PlanSummary

@@ -26,7 +26,7 @@ from analysis.verdict.phrases import Quantity, quantity
 from base.text import as_typed, one_line
 from configs.repetitions import Race
 from configs.study import CURRENT_GOVERNOR
-from runners.plan.estimate import OVERHEAD_S
+from runners.plan.runs import OVERHEAD_S
 from runners.race.race import is_placed
 from runners.race.state import RaceState
 

@@ -22,7 +22,7 @@ from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study
 from configs.library import load_study
 from runners.plan.case import Case
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
 from runners.study.machine import open_machine
 from runners.study.session import Session

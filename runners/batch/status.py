@@ -21,7 +21,7 @@ from runners.batch.systems.interface import (
     JobState,
     open_system,
 )
-from runners.plan.order import RunKey
+from runners.plan.runs import RunKey
 from runners.records.reader import read_records
 from runners.records.shard import LATE
 from runners.records.values import FINAL, OK, SKIPPED

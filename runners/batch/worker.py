@@ -44,7 +44,7 @@ from runners.batch.submission import (
     read_submission,
 )
 from runners.plan.case import Case
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
 from runners.study.history import read_history
 from runners.study.machine import Assignment, open_machine, results_folder

@@ -16,7 +16,7 @@ from runners.host.software import for_guests, for_programs
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE, check_mechanism, choose_mechanism
-from runners.plan.order import PlannedRun, plan_groups
+from runners.plan.runs import PlannedRun, plan_groups
 from runners.plan.selection import CannotMapError, resolve_cpus
 
 # Returns why a governor cannot be in force on these CPUs, or None.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
-from runners.plan.estimate import OVERHEAD_S
+from runners.plan.runs import OVERHEAD_S
 from runners.race.elimination import SampleMatrix
 from runners.race.state import RaceRun
 from runners.race.student_t import Moments

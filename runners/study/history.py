@@ -13,8 +13,7 @@ from configs.repetitions import Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
 from runners.node.kept_nodes import what_changed
-from runners.plan.estimate import OVERHEAD_S
-from runners.plan.order import RunKey
+from runners.plan.runs import OVERHEAD_S, RunKey
 from runners.race.state import RaceRun, race_fields, race_run
 from runners.records.reader import read_records
 from runners.records.values import FINAL, OK, SKIPPED

@@ -21,7 +21,7 @@ from runners.execution.witness import Ending
 from runners.node.node import state_changes
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.records.shard import SCHEMA
 from runners.records.values import BASELINE, SKIPPED
 

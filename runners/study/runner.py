@@ -21,7 +21,7 @@ from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.idle import Baselines
 from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.values import FAILED, INTERRUPTED, SUSPENDED

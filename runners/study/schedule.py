@@ -12,9 +12,8 @@ from base.errors import StudyError
 from configs.repetitions import Precision
 from configs.repetitions import Race as Rule
 from runners.plan.case import Case
-from runners.plan.estimate import Forecast
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import Forecast, PlannedRun
 from runners.race.race import Key, Race, is_placed, replay, warmup_runs
 from runners.race.state import Eliminated, RaceState
 from runners.study.history import History

@@ -17,9 +17,8 @@ from runners.measure.energy.idle import how_many
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
-from runners.plan.estimate import estimate_s
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun, estimate_s
 from runners.race.race import most_said
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule, said

@@ -8,8 +8,8 @@ import pytest
 
 from configs.repetitions import Precision
 from pinstudy.progress import TerminalProgress
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.summary import PlanSummary
 from tests.runners.cases import case, study

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from base.units import duration
-from runners.plan.estimate import OVERHEAD_S, Forecast
+from runners.plan.runs import OVERHEAD_S, Forecast
 from tests.runners.cases import SMALL, case
 
 TWO = case(threads=2)

@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.plan.order import PlannedRun, plan_groups, plan_order
+from runners.plan.runs import PlannedRun, plan_groups, plan_order
 
 CASES = ["a", "b", "c", "d", "e"]
 

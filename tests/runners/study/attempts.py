@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.schedule import Schedule, schedule_of
 

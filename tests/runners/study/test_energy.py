@@ -24,9 +24,8 @@ from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
 from runners.plan.case import Case
 from runners.plan.command_line import build_launch
-from runners.plan.estimate import OVERHEAD_S
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
+from runners.plan.runs import OVERHEAD_S, PlannedRun
 from runners.race.state import Eliminated
 from runners.records.reader import read_records
 from runners.records.shard import Shard

@@ -18,8 +18,8 @@ from runners.host.software import WITNESS, find_program
 from runners.node.node import open_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
 from runners.study.extras import IN_GUESTS, SCHEMA, ContendedLines
 from tests.runners import cases

@@ -24,8 +24,8 @@ from runners.execution.witness import Ending
 from runners.node.topology import flat_topology
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan, make_plan
+from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.study.history import History

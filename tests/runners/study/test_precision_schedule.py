@@ -17,8 +17,8 @@ from scipy import stats
 from configs.mapping import Mapping
 from configs.repetitions import Precision
 from runners.plan.case import Case, Vcpus
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.schedule import schedule_of
 from tests.runners.cases import PUBLISHED, SCHEDULER, case, study

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from base.errors import StudyError
 from configs.repetitions import Race
 from runners.plan.case import SkippedCase
-from runners.plan.order import PlannedRun
 from runners.plan.plan import Plan
+from runners.plan.runs import PlannedRun
 from runners.race.race import most_runs
 from runners.study.history import History
 from runners.study.schedule import RaceSchedule, entrants_of, shuffled

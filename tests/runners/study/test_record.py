@@ -12,7 +12,7 @@ from base.reading import Reading
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.plan.command_line import Launch
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.records.reader import read_records
 from runners.records.shard import line_of
 from runners.study.record import Origin, run_record

@@ -12,7 +12,7 @@ from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
 from configs.study import Baseline, Study
-from runners.plan.order import PlannedRun
+from runners.plan.runs import PlannedRun
 from runners.study.machine import open_machine
 from runners.study.schedule import RaceSchedule
 from runners.study.summary import PlanSummary, precision_lines
