@@ -65,12 +65,8 @@ class Baselines:
             self._meter.stop()
         energy = self._source.reading()
         found = powers(energy)
-        power_w = found.fields.get("power_pkg_w")
-        if power_w is None:
-            why = f"the idle baseline has no energy: {found.unavailable['power_pkg_w']}"
-            self._idle[governor] = _Idle(Unavailable(why))
-        else:
-            self._idle[governor] = _Idle(power_w)
+        why = f"the idle baseline has no energy: {found.unavailable.get('power_pkg_w')}"
+        self._idle[governor] = _Idle(found.fields.get("power_pkg_w", Unavailable(why)))
         return energy | found
 
     def run_made(self, governor: str) -> None:
@@ -84,12 +80,9 @@ class Baselines:
             return Unavailable("the study asks for no idle baseline")
         if self._meter is None:
             return Unavailable(self._source.reasons["package"])
-        idle = self._idle.get(governor)
-        return (
-            Unavailable("no idle baseline was measured before this run")
-            if not idle
-            else idle.power_w
-        )
+        if governor not in self._idle:
+            return Unavailable("no idle baseline was measured before this run")
+        return self._idle[governor].power_w
 
     def left_s(self, pending_runs: Mapping[str, int]) -> float:
         """Return how many seconds all further baselines take; `pending_runs` is by governor."""
@@ -106,11 +99,10 @@ class Baselines:
 
     def _runs_to_next(self, governor: str) -> int | None:
         """Return how many runs come before the next baseline; None when there is no next one."""
-        idle = self._idle.get(governor)
-        if idle is None:
+        if governor not in self._idle:
             return 0
         every = self._wanted.every if self._wanted else None
-        return None if every is None else max(0, every - idle.runs)
+        return None if every is None else max(0, every - self._idle[governor].runs)
 
     def _wait(self, meter: EnergyMeter, duration_s: float) -> None:
         end_s = self._clock() + duration_s
