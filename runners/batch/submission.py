@@ -14,7 +14,7 @@ import shlex
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ class Submission:
     submitted_at: str
     arguments: tuple[str, ...]
     workers: tuple[Worker, ...]
-    jobs: tuple[Submitted, ...] = field(default=())
+    jobs: tuple[Submitted, ...] = ()
 
     @property
     def number(self) -> int:

@@ -53,24 +53,23 @@ def spread_of(study: Study, site: Site, queue: Queue, wanted: Wanted) -> Spread:
 
     Raises UserError for settings that do not fit together.
     """
-    asked = study.spread if study.spread else Spread(site.name)
+    asked = study.spread or Spread(site.name)
     if wanted.nodes is not None or wanted.features is not None:
         asked = replace(asked, nodes=wanted.nodes or (), features=wanted.features or ())
-    how = wanted.how or asked.how
-    if wanted.workers is not None:
-        asked = replace(asked, workers=wanted.workers)
-    asked = replace(asked, site=site.name, how=how)
+    how, workers = wanted.how or asked.how, wanted.workers or asked.workers
+    asked = replace(asked, site=site.name, how=how, workers=workers)
     given = [key for key in ("nodes", "features", "workers") if getattr(asked, key)]
     for _, problem in Spread.contradictions(vars(asked), given):
         raise UserError(f"--spread {how}: {problem}")
     if how == SPLIT:
-        return _split(study, asked)
-    if asked.nodes or asked.features:
-        return asked
-    return replace(asked, nodes=queue.nodes, features=() if queue.nodes else queue.features)
+        _raise_if_whole(study, asked)
+    elif not (asked.nodes or asked.features):
+        asked = replace(asked, nodes=queue.nodes, features=() if queue.nodes else queue.features)
+    return asked
 
 
-def _split(study: Study, asked: Spread) -> Spread:
+def _raise_if_whole(study: Study, asked: Spread) -> None:
+    """Raise UserError for a study that cannot be divided."""
     if asked.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
     if study.precision:
@@ -87,7 +86,6 @@ def _split(study: Study, asked: Spread) -> Spread:
         raise UserError(
             f"study {study.name} measures latencies, which are a node's own: use --spread per-node"
         )
-    return asked
 
 
 def per_node_workers(spread: Spread) -> tuple[Worker, ...]:
