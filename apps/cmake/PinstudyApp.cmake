@@ -125,7 +125,7 @@ function(pinstudy_test_program)
   # A thread that spins while it waits takes the CPU from the thread that it waits for, wherever there
   # is other load: beside two busy loops Lulesh's tests took ten times as long.
   set_tests_properties(
-    ${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive
+    ${arg_NAME} PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "OMP_WAIT_POLICY=passive;KMP_BLOCKTIME=0"
                            LABELS "${arg_LABELS}"
   )
 endfunction()
