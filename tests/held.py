@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
 from runners.execution.sampler import PlacementSampler
+from tests.tools import ROOT
 from tests.wait import until
 
 # What a shell script of a test does first: say that it was started, and wait at its gate when more
@@ -106,3 +108,14 @@ def looks_counted(file: Path) -> Iterator[Path]:
 
         with mock.patch.object(PlacementSampler, "sample", counted):
             yield file
+
+
+def argv_counting_looks(file: Path, *arguments: str) -> list[str]:
+    """Return the words that start a command in a process of its own that counts looks in a file."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pathlib import Path; from pinstudy.cli import main\n"
+        "from tests.held import looks_counted\n"
+        f"with looks_counted(Path({str(file)!r})): main()"
+    )
+    return [sys.executable, "-c", code, *arguments]

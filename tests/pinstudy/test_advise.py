@@ -13,8 +13,14 @@ from typing import Any
 import pytest
 
 from runners.records.reader import read_records
-from tests.cli import argv, pinstudy, pinstudy_without
-from tests.held import WAIT_AT_GATE, WORK_UNTIL_LOOKED_AT, Gate, looks_counted
+from tests.cli import pinstudy, pinstudy_without
+from tests.held import (
+    WAIT_AT_GATE,
+    WORK_UNTIL_LOOKED_AT,
+    Gate,
+    argv_counting_looks,
+    looks_counted,
+)
 from tests.processes import ended
 from tests.trees import build_tree
 from tests.wait import HANG_S
@@ -84,7 +90,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     gate = Gate(folder / "busy.sh")
     gate.close(after=4)
     runner = subprocess.Popen(
-        argv("advise", *asked),
+        argv_counting_looks(folder / "looks", "advise", *asked),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -98,7 +104,8 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert "the same command continues" in errors
     assert "Traceback" not in errors
     gate.open()
-    done = pinstudy(folder, "advise", "--within", "1 min", *asked)
+    with looks_counted(folder / "looks"):
+        done = pinstudy(folder, "advise", "--within", "1 min", *asked)
     assert done.returncode == 0, done.stderr
     good = good_runs(folder)
     assert len({(r["case_id"], r["warmup"], r["repetition"]) for r in good}) == len(good)
