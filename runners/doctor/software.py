@@ -107,10 +107,9 @@ def _own_programs() -> list[str]:
     # Imported here: the YAML library takes longer to import than most probes take.
     from configs.library import list_apps
 
-    variants = [variant for app in list_apps() for variant in app.variants.values()]
-    # The runtime `other` marks programs that others built, such as LLNL's lulesh2.0.
-    own = dict.fromkeys(v.program for v in variants if v.runtime != "other")
-    return [WITNESS, *own]
+    # Others' programs, such as LLNL's, are got by a command that their apps name.
+    own = [app for app in list_apps() if not app.obtain]
+    return [WITNESS, *dict.fromkeys(v.program for app in own for v in app.variants.values())]
 
 
 def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
