@@ -121,11 +121,20 @@ def _within_bounds(value: object) -> bool:
 
 
 def write_whole(path: Path, data: bytes) -> None:
+    """Write a file as `replace_file` does, and sync its folder where the file system can do it."""
+    replace_file(path, data)
+    # Where it cannot, the fsync of the file has to do.
+    with suppress(OSError):
+        sync_folder(path.parent)
+
+
+def replace_file(path: Path, data: bytes) -> None:
     """Write a file under a temporary name beside it, then rename it; its folder is made.
 
     The content is synced before the rename: otherwise some file systems have an empty file after a
-    power cut. Raises OSError when the folder cannot be written. Nothing is left behind then, nor
-    when the user stops pinstudy meanwhile.
+    power cut. The rename itself is on the disk once the folder is synced. Raises OSError when the
+    folder cannot be written. Nothing is left behind then, nor when the user stops pinstudy
+    meanwhile.
     """
     # Not the process number: on a shared file system two nodes may have the same.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -140,9 +149,6 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise
-    # Where a file system cannot sync a folder, the fsync of the file has to do.
-    with suppress(OSError):
-        sync_folder(path.parent)
 
 
 def is_full(error: OSError) -> bool:

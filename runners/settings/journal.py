@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.errors import StudyError, UserError
-from base.files import structured, sync_folder, write_whole
+from base.files import replace_file, structured, sync_folder
 from base.text import printable
 from base.units import utc_now
 from runners.host.privileges import as_root, may_be_root
@@ -143,8 +143,8 @@ class Journal:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 if self._of_root:
                     _check_roots_folder(self.path.parent)
-                write_whole(self.path, json.dumps(data, indent=1).encode())
-                # Once more: here a folder that cannot be synced is an error.
+                replace_file(self.path, json.dumps(data, indent=1).encode())
+                # Settings may change only once the journal would survive a power cut.
                 sync_folder(self.path.parent)
         except OSError as error:
             raise StudyError(
