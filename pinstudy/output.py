@@ -14,6 +14,9 @@ import click
 
 from base.text import one_line, printable
 
+# What advice and heat maps need.
+ALL_LIBRARIES = "numpy, pandas, scipy and matplotlib"
+
 
 def say(text: str, err: bool = False) -> None:
     """Print a text of any origin on stdout or stderr; nothing in it can control the terminal."""
@@ -71,6 +74,6 @@ def wrap(text: str, start: str) -> str:
     return "\n".join(lines) or start.rstrip()
 
 
-def without_library(what: str, error: ImportError, again: str) -> str:
-    """Return why a result is not made: a library is missing; `again` says where it can be made."""
-    return f"no {what}: {one_line(str(error))}; where {again}"
+def without_library(what: str, error: ImportError, libraries: str, command: str) -> str:
+    """Return why a result is not made, and the command that makes it where its libraries are."""
+    return f"no {what}: {one_line(str(error))}; where {libraries} are installed: {command}"

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from base.errors import StudyError, UserError
 from base.text import as_typed
-from pinstudy.output import print_columns, print_json, say, terminal_width, without_library
+from pinstudy.output import (
+    ALL_LIBRARIES,
+    print_columns,
+    print_json,
+    say,
+    terminal_width,
+    without_library,
+)
 from pinstudy.streams import lost_reason
 
 if TYPE_CHECKING:
@@ -81,10 +88,8 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
     try:
         from analysis.advice.outcome import advice_data, write_advice, write_advice_only
     except ImportError as error:
-        again = (
-            f"numpy, pandas, scipy and matplotlib are installed: pinstudy report {as_typed(folder)}"
-        )
-        missing = without_library("advice", error, again)
+        command = f"pinstudy report {as_typed(folder)}"
+        missing = without_library("advice", error, ALL_LIBRARIES, command)
         if as_json:
             raise StudyError(missing) from error
         say(missing, err=True)
@@ -107,14 +112,14 @@ def _show(folder: Path, write: Callable[[], Outcome], quiet: bool = False) -> No
     try:
         from analysis.outcome import write_tables_only
     except ImportError as error:
-        again = f"numpy, pandas and tabulate are installed: pinstudy tables {as_typed(folder)}"
-        say(without_library("tables", error, again), err=True)
+        command = f"pinstudy tables {as_typed(folder)}"
+        say(without_library("tables", error, "numpy, pandas and tabulate", command), err=True)
         return
     try:
         outcome = write()
     except ImportError as error:
-        again = f"scipy, matplotlib and jinja2 are installed: pinstudy report {as_typed(folder)}"
-        say(without_library("verdict and no report", error, again), err=True)
+        libraries, command = "scipy, matplotlib and jinja2", f"pinstudy report {as_typed(folder)}"
+        say(without_library("verdict and no report", error, libraries, command), err=True)
         outcome = write_tables_only(folder)
     if quiet:
         return

@@ -10,13 +10,12 @@ import click
 from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
-from pinstudy.output import print_json, say, terminal_width, without_library, wrap
+from pinstudy.output import ALL_LIBRARIES, print_json, say, terminal_width, without_library, wrap
 
 if TYPE_CHECKING:
     from runners.latency.pairs import LatencyPlan
 
 _NO_PRECISION = "none"
-_LIBRARIES = "numpy, pandas, scipy and matplotlib"
 
 
 @click.command("latency")
@@ -121,8 +120,8 @@ def latency_command(
     try:
         _show(path, folder, as_json)
     except ImportError as error:
-        again = f"pinstudy latency --from {as_typed(path)}"
-        missing = without_library("heat map", error, f"{_LIBRARIES} are installed: {again}")
+        command = f"pinstudy latency --from {as_typed(path)}"
+        missing = without_library("heat map", error, ALL_LIBRARIES, command)
         # The findings are what --json is for.
         if as_json:
             raise StudyError(missing) from None
