@@ -59,7 +59,7 @@ def probe_hardware_counters(node: AskedNode) -> Iterator[Capability]:
         if not node.live and not node.tree.is_directory(EVENT_SOURCES):
             yield Capability(name, "missing", NOT_TRIED)
             return
-        yield Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+        yield _events_refused(node, name)
         return
     for pmu in pmus:
         of_pmu = f"{name}:{pmu}" if len(pmus) > 1 else name
@@ -124,7 +124,7 @@ def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int)
         return Capability(name, "missing", reason, "a newer perf")
     works = [canonical_event(row.event) for row in rows if row.state != "not supported"]
     if not works:
-        return Capability(name, "missing", _events_refused(node), _pmu_grant(node))
+        return _events_refused(node, name)
     refused = [event for event in HARDWARE_EVENTS if event not in works]
     if refused:
         lacks = f"{', '.join(works)}; {pmu} does not have {', '.join(refused)}"
@@ -132,14 +132,15 @@ def _of_pmu(node: AskedNode, name: str, pmu: str, trial: PerfTrial, others: int)
     return Capability(name, "ok", ", ".join(works))
 
 
-def _events_refused(node: AskedNode) -> str:
+def _events_refused(node: AskedNode, name: str) -> Capability:
     why = unsupported_reason(node.root)
-    return f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
+    reason = f"{', '.join(HARDWARE_EVENTS)}: not supported by this node ({why})"
+    return Capability(name, "missing", reason, _pmu_grant(why))
 
 
-def _pmu_grant(node: AskedNode) -> str:
-    """Return what would give the node a core PMU."""
-    if "virtual machine" in unsupported_reason(node.root):
+def _pmu_grant(why: str) -> str:
+    """Return what would give a node the core PMU that it lacks for this reason."""
+    if "virtual machine" in why:
         return "give the guest one (QEMU: -cpu host,pmu=on), or measure on the host"
     return "a newer kernel"
 
@@ -156,7 +157,8 @@ def probe_c2c(node: AskedNode) -> Iterator[Capability]:
     elif trial.problem.startswith(NEEDS):
         yield Capability("perf-c2c", "missing", trial.problem, LET_USERS_COUNT, LASTING)
     else:
-        grant = _pmu_grant(node) if node.guest and not read_core_pmus(node.root) else ""
+        lacks_pmu = node.guest and not read_core_pmus(node.root)
+        grant = _pmu_grant(unsupported_reason(node.root)) if lacks_pmu else ""
         yield Capability("perf-c2c", "missing", trial.problem, grant)
 
 
