@@ -145,12 +145,11 @@ class Gate:
         for package, reference_c in self.reference_c.items():
             if package not in temperatures and package not in problems:
                 problems[package] = f"{package}, of {reference_c:g} °C at the start, has no sensor"
-        hot = [
-            f"{package} to cool from {celsius:g} to {highest_c:g} °C"
-            for package, celsius in temperatures.items()
-            if celsius
-            > (highest_c := self.reference_c.get(package, math.inf) + self._rule.within_k)
-        ]
+        hot = []
+        for package, celsius in temperatures.items():
+            highest_c = self.reference_c.get(package, math.inf) + self._rule.within_k
+            if celsius > highest_c:
+                hot.append(f"{package} to cool from {celsius:g} to {highest_c:g} °C")
         missing = [package for package in temperatures if package not in self.reference_c]
         if missing:
             return hot, f"{missing[0]} had no temperature when the study started"
