@@ -24,7 +24,7 @@ from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
 
 # perf explains at length what a user may change; the first sentence names the cause.
-MAX_REASON_CHARACTERS = 200
+_MAX_REASON_CHARACTERS = 200
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 TRIAL_LIMIT_S = 20.0
@@ -89,7 +89,7 @@ class PerfStat:
         try:
             if self._process and not self._tell("enable"):
                 self._stop()
-                said = one_line(self._text(self._errors), MAX_REASON_CHARACTERS) or "no answer"
+                said = one_line(self._text(self._errors), _MAX_REASON_CHARACTERS) or "no answer"
                 self.problem = f"perf could not attach: {said}"
         except BaseException:
             self.close()
