@@ -93,22 +93,15 @@ class Case:
 
 @dataclass(frozen=True)
 class SkippedCase:
-    """A case that this node cannot run, and why; `fields` are those of a case's record."""
+    """A case that this node cannot run, and why."""
 
-    table: int
-    number: int
-    fields: dict[str, object]
+    case: Case
     reason: str
-
-    @classmethod
-    def of(cls, case: Case, reason: str) -> SkippedCase:
-        """Return a case as a skipped one."""
-        return cls(case.table, case.number, case_fields(case), reason)
 
     @property
     def case_id(self) -> str:
         """A stable digest of the fields; without the size's arguments, unlike a case's own."""
-        return digest_of(self.fields)
+        return digest_of(case_fields(self.case))
 
 
 def digest_of(fields: dict[str, object]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -53,18 +53,6 @@ class Plan:
         return self.programs[case.variant.program]
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What is fixed for all rows of one table."""
-
-    choice: AppChoice
-    size: Size
-    threads: int
-    variant: Variant
-    schedule: str
-    wait_policy: str
-
-
 def make_plan(
     study: Study,
     topology: Topology,
@@ -87,20 +75,36 @@ def make_plan(
     skipped: list[SkippedCase] = []
     on_host = study.vcpu_mappings if study.vm else (None,)
     for table, row in enumerate(_rows(study), 1):
-        mappings = study.mappings if row.choice.mappings is None else row.choice.mappings
+        choice, size, threads, variant, schedule, wait_policy = row
+        mappings = study.mappings if choice.mappings is None else choice.mappings
         for number, (governor, vcpu_mapping, mapping) in enumerate(
             product(study.governors, on_host, mappings), 1
         ):
-            place, vcpus, problem = topology, None, None
+            place, vcpus, vcpu_problem = topology, None, None
             if vcpu_mapping and study.vm:
                 place = flat_topology(study.vm.cpus)
-                vcpus, problem = _put_vcpus(study.vm, vcpu_mapping, topology, emulated)
-            case, reason = _bind(row, (table, number), governor, mapping, place, tools, vcpus)
-            reason = reason or problem or _skip_reason(case, programs, governor_problem)
-            if reason is None:
+                vcpus, vcpu_problem = _put_vcpus(study.vm, vcpu_mapping, topology, emulated)
+            wanted = Case(
+                table,
+                number,
+                choice.app,
+                variant,
+                size,
+                threads,
+                mapping,
+                mapping.mechanism,
+                (),
+                governor,
+                schedule,
+                wait_policy,
+                vcpus,
+            )
+            case, problem = _mapped(wanted, place, tools, choice.oversubscribe)
+            problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
+            if problem is None:
                 cases.append(case)
             else:
-                skipped.append(SkippedCase.of(case, reason))
+                skipped.append(SkippedCase(case, problem))
     if study.race:
         cases, same = _each_once(cases)
         skipped += same
@@ -118,7 +122,7 @@ def _each_once(cases: Iterable[Case]) -> tuple[list[Case], list[SkippedCase]]:
         of = first.setdefault(_execution(case), case)
         if of is not case:
             reason = f"the same execution as {of.label}, which races"
-            same.append(SkippedCase.of(case, reason))
+            same.append(SkippedCase(case, reason))
     return list(first.values()), same
 
 
@@ -138,55 +142,30 @@ def _execution(case: Case) -> tuple[object, ...]:
     )
 
 
-def _rows(study: Study) -> Iterable[_Row]:
+def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, Variant, str, str]]:
+    """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
-        for each in product(
-            choice.sizes, choice.threads, choice.variants, _schedules(choice), study.wait_policies
-        ):
-            yield _Row(choice, *each)
+        schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
+        yield from product(
+            (choice,), choice.sizes, choice.threads, choice.variants, schedules, study.wait_policies
+        )
 
 
-def _schedules(choice: AppChoice) -> tuple[str, ...]:
-    return choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
-
-
-def _bind(
-    row: _Row,
-    number: tuple[int, int],
-    governor: str,
-    mapping: StudyMapping,
-    topology: Topology,
-    tools: Iterable[str],
-    vcpus: Vcpus | None,
+def _mapped(
+    case: Case, topology: Topology, tools: Iterable[str], oversubscribe: bool
 ) -> tuple[Case, str | None]:
-    """Return the row's case with its CPUs, and why it cannot be mapped, if so."""
-    app, runtime = row.choice.app, row.variant.runtime
-    mechanism: str | None = mapping.mechanism
-    cpus: tuple[int, ...] = ()
-    reason = None
+    """Return the case with its mechanism and CPUs, and why it cannot be mapped, if so."""
+    mapping, threads, runtime = case.mapping, case.threads, case.variant.runtime
     try:
-        if runtime == "none" and row.threads > 1:
-            raise CannotMapError(f"the variant {row.variant.name} has no threads")
-        mechanism = choose_mechanism(mapping, app, runtime, row.threads)
-        cpus = resolve_cpus(mapping, topology, row.threads, oversubscribe=row.choice.oversubscribe)
-        check_mechanism(mechanism, mapping, row.threads, topology, tools)
+        if runtime == "none" and threads > 1:
+            raise CannotMapError(f"the variant {case.variant.name} has no threads")
+        case = replace(case, mechanism=choose_mechanism(mapping, case.app, runtime, threads))
+        cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
+        case = replace(case, cpus=cpus)
+        check_mechanism(case.mechanism, mapping, threads, topology, tools)
     except CannotMapError as problem:
-        reason = str(problem)
-    case = Case(
-        *number,
-        app,
-        row.variant,
-        row.size,
-        row.threads,
-        mapping,
-        mechanism,
-        cpus,
-        governor,
-        row.schedule,
-        row.wait_policy,
-        vcpus,
-    )
-    return case, reason
+        return case, str(problem)
+    return case, None
 
 
 def _put_vcpus(

@@ -162,12 +162,12 @@ def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str
     """Return the record that says why a case is not part of this node's study."""
     identity = {
         "case_id": skipped.case_id,
-        "table_number": skipped.table,
-        "case_number": skipped.number,
+        "table_number": skipped.case.table,
+        "case_number": skipped.case.number,
         "order": order,
     }
     outcome = {"status": SKIPPED, "reason": skipped.reason}
-    return origin.fields() | identity | skipped.fields | outcome
+    return origin.fields() | identity | case_fields(skipped.case) | outcome
 
 
 def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:

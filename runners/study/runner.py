@@ -195,7 +195,7 @@ class Runner:
         """Make a run, or record why it cannot be made now."""
         self.may_start(remaining.one_s(planned.case_id))
         if problem := self.node.settle(case):
-            self._record_skipped([SkippedCase.of(case, problem)])
+            self._record_skipped([SkippedCase(case, problem)])
             self.schedule.history.skipped.add(planned.key)
             self.progress.skipped(case, problem)
             return

@@ -289,7 +289,7 @@ def entrants_of(plan: Plan) -> list[str]:
     StudyError when the study's first case, the reference, or all others cannot run here.
     """
     for item in plan.skipped:
-        if (item.table, item.number) == REFERENCE:
+        if (item.case.table, item.case.number) == REFERENCE:
             raise StudyError(
                 f"the first case of study {plan.study.name}, with which the others are compared, "
                 f"cannot run here: {item.reason}"

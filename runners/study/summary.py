@@ -157,7 +157,7 @@ class PlanSummary:
 
     def tables(self) -> list[dict[str, Any]]:
         """Return each table's title and rows as plain data, in the order of the study."""
-        rows = [(item.table, _skipped_row(item)) for item in self.plan.skipped]
+        rows = [(item.case.table, _skipped_row(item)) for item in self.plan.skipped]
         rows += [(case.table, self._case_row(case)) for case in self.plan.cases]
         tables: dict[int, list[dict[str, Any]]] = {}
         for table, row in sorted(rows, key=lambda item: (item[0], item[1]["number"])):
@@ -207,7 +207,7 @@ def _range(least: str, most: str) -> str:
 
 
 def _skipped_row(item: SkippedCase) -> dict[str, Any]:
-    return item.fields | {"number": item.number, "reason": item.reason}
+    return case_fields(item.case) | {"number": item.case.number, "reason": item.reason}
 
 
 def _title(row: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from configs.mapping import Mapping
 from configs.repetitions import Race
 from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
+from runners.plan.case import case_fields
 from runners.plan.plan import Plan, make_plan
 from tests.runners.cases import (
     DEMO,
@@ -62,7 +63,7 @@ def test_the_ten_published_cases_are_numbered_as_published() -> None:
 def test_numbers_stay_when_rows_are_left_out() -> None:
     made = plan(node=two_packages_with_smt(), bad="performance")
     assert [case.number for case in made.cases] == [6, 7, 8]
-    reasons = {item.number: item.reason for item in made.skipped}
+    reasons = {item.case.number: item.reason for item in made.skipped}
     assert reasons[1] == "performance is not offered"
     assert reasons[9] == "the node has no E-cores"
     assert sorted(reasons) == [1, 2, 3, 4, 5, 9, 10]
@@ -166,13 +167,14 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
     made = plan(in_guests(cpus=4), node=two_packages_with_smt())
     assert [case.number for case in made.cases] == [1, 2, 3]
     cannot = "the guest's CPUs cannot be mapped: "
-    assert {item.number: item.reason for item in made.skipped} == {
+    assert {item.case.number: item.reason for item in made.skipped} == {
         4: cannot + "the node has no E-cores",
         5: cannot + "the node has no E-cores",
         6: cannot + "the node has one core kind (P)",
         7: cannot + "the node has one core kind (P)",
     }
-    mapped = [(item.fields["vcpu_mapping"], item.fields["vcpu_cpus"]) for item in made.skipped]
+    skipped = [case_fields(item.case) for item in made.skipped]
+    mapped = [(fields["vcpu_mapping"], fields["vcpu_cpus"]) for fields in skipped]
     assert mapped == [
         ("ecores-set", ""), ("ecores-pin", ""), ("mixed-set", ""), ("mixed-pin", ""),
     ]  # fmt: skip
@@ -303,7 +305,7 @@ def test_two_names_for_one_execution_do_not_race_twice() -> None:
     assert [case.mapping.name for case in raced.cases] == [
         *("scheduler", "p-places", "compact", "one"),
     ]
-    reasons = {item.fields["mapping"]: item.reason for item in raced.skipped}
+    reasons = {item.case.mapping.name: item.reason for item in raced.skipped}
     assert set(reasons) == {"p", "p-numactl", "pcores-pin"}
     assert reasons["p"].startswith("the same execution as ")
     assert reasons["p"].endswith(", which races")

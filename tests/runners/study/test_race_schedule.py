@@ -244,7 +244,7 @@ def test_what_promises_most_comes_first_and_the_reference_before_all() -> None:
 
 def test_without_its_reference_or_anything_to_compare_a_race_is_refused() -> None:
     plan = plan_of()
-    gone = SkippedCase.of(CASES[0], "needs 64 CPUs")
+    gone = SkippedCase(CASES[0], "needs 64 CPUs")
     with pytest.raises(StudyError, match=r"first case of study demo.*needs 64 CPUs"):
         entrants_of(replace(plan, cases=CASES[1:], skipped=(gone,)))
     with pytest.raises(StudyError, match="none to race"):
