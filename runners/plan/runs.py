@@ -51,13 +51,11 @@ def plan_groups(
     seed give the order of groups; `plan_order` orders the cases of each group.
     """
     names = list(groups) if order == "sequential" else _shuffled(list(groups), f"{seed}/groups")
-    runs = [
+    runs = (
         planned
         for name in names
         for planned in plan_order(groups[name], repetitions, warmup, order, seed)
-    ]
-    if len(groups) == 1:
-        return runs
+    )
     return [planned._replace(order=position) for position, planned in enumerate(runs)]
 
 
@@ -105,10 +103,7 @@ def overhead_s(case: Case) -> float:
 
 
 class Forecast:
-    """The expected time of the pending runs, corrected after every run.
-
-    A correction takes constant time, however large the study is.
-    """
+    """The expected time of the pending runs, corrected after every run."""
 
     def __init__(
         self, cases: Collection[Case], left: Iterable[str], means_s: Mapping[str, float | None]
@@ -117,39 +112,30 @@ class Forecast:
         self._left = Counter(left)
         self._each = {case.case_id: estimate_s(case, means_s.get(case.case_id)) for case in cases}
         self._overhead = {case.case_id: overhead_s(case) for case in cases}
-        self._unknown = sum(1 for case_id in self._left if self._each[case_id] is None)
-        self._total = sum(count * self._one_s(case_id) for case_id, count in self._left.items())
 
     @property
     def left_s(self) -> float | None:
         """The expected seconds of all pending runs, or None while some case has no estimate."""
-        return None if self._unknown else max(0.0, self._total)
+        total_s = 0.0
+        for case_id, count in self._left.items():
+            if count > 0:
+                one_s = self.one_s(case_id)
+                if one_s is None:
+                    return None
+                total_s += count * one_s
+        return total_s
 
     def one_s(self, case_id: str) -> float | None:
         """Return the expected seconds of one run of a case, or None without an estimate."""
-        return None if self._each[case_id] is None else self._one_s(case_id)
+        one_s = self._each[case_id]
+        return None if one_s is None else one_s + self._overhead[case_id]
 
     def made(self, case_id: str, mean_s: float | None) -> None:
         """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
-        before = self._each[case_id]
-        count = self._left[case_id]
-        self._total -= count * self._one_s(case_id)
-        self._left[case_id] = count - 1
+        self._left[case_id] -= 1
         if mean_s is not None:
-            self._unknown -= before is None
             self._each[case_id] = mean_s
-        elif before is None and count == 1:
-            self._unknown -= 1
-        self._total += (count - 1) * self._one_s(case_id)
 
     def forget(self, case_id: str) -> int:
         """Drop the pending runs of the case; return how many there were."""
-        count = self._left[case_id]
-        if count:
-            self._unknown -= self._each[case_id] is None
-            self._total -= count * self._one_s(case_id)
-            self._left[case_id] = 0
-        return count
-
-    def _one_s(self, case_id: str) -> float:
-        return (self._each[case_id] or 0.0) + self._overhead[case_id]
+        return self._left.pop(case_id, 0)
