@@ -195,17 +195,14 @@ def _empty_reason(selection: str, topology: Topology) -> str:
         if not topology.hybrid:
             return f"the node has one core kind ({topology.kinds[0].name})"
         kind = next(kind for kind in ("P", "E") if not _cores_of(topology, kind))
-    if kind and any(core.kind == kind for core in topology.cores):
-        cpus = format_cpulist(_all_cpus(topology, kind))
+    if kind is None:
+        return "no CPU may be used"
+    if cpus := [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]:
         return (
-            f"its {kind}-cores (CPUs {cpus}) are outside this process's CPU set "
+            f"its {kind}-cores (CPUs {format_cpulist(cpus)}) are outside this process's CPU set "
             f"({format_cpulist(topology.allowed)})"
         )
-    return f"the node has no {kind}-cores" if kind else "no CPU may be used"
-
-
-def _all_cpus(topology: Topology, kind: str) -> list[int]:
-    return [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]
+    return f"the node has no {kind}-cores"
 
 
 def _cores_of(topology: Topology, kind: str) -> list[tuple[int, ...]]:
