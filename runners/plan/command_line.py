@@ -30,42 +30,35 @@ TELLING_PREFIXES = ("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "M
 MAX_CHARACTERS = 500
 # Set for every program; it has no effect where no loop has schedule(runtime).
 FALLBACK_SCHEDULE = "static"
+WITHOUT_OPENMP = ("none", "pthreads")
 
 
 def choose_mechanism(mapping: StudyMapping, app: App, runtime: str, threads: int) -> str | None:
     """Return the mechanism of a mapping for a build of the app with this OpenMP runtime.
 
-    A mechanism that the mapping names is kept or refused. Otherwise the best one that can express
-    the mapping is chosen. For `pin`, taskset pins a program with one thread and no OpenMP or an
-    unknown runtime (`other`). Without OpenMP several threads are pinned by the program itself; with
-    an unknown runtime the mapping must name a mechanism. Raises CannotMapError with the reason.
+    It is the one that the mapping names, else the best one that can express the mapping. Raises
+    CannotMapError with the reason when there is none.
     """
-    able = EXPRESSED_BY[mapping.binding]
-    if mapping.mechanism is not None:
-        if mapping.mechanism not in able:
-            raise CannotMapError(f"{mapping.mechanism} cannot express {mapping.binding}")
-        return _checked(mapping.mechanism, app, runtime)
-    if mapping.binding == "pin":
-        without_openmp = runtime in ("none", "pthreads")
-        if threads == 1 and (without_openmp or runtime == "other"):
-            return "taskset"
-        if without_openmp:
-            return _checked("program", app, runtime)
-        if runtime == "other":
-            raise CannotMapError(
-                "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if "
-                "it does, or give the mapping a mechanism: omp-places or likwid-pin"
-            )
-    return able[0] if able else None
-
-
-def _checked(mechanism: str, app: App, runtime: str) -> str:
-    if mechanism == "omp-places" and runtime in ("none", "pthreads"):
+    mechanism = mapping.mechanism or _usual_mechanism(mapping.binding, runtime, threads)
+    if mechanism == "omp-places" and runtime in WITHOUT_OPENMP:
         instead = "taskset" if runtime == "none" else "likwid-pin"
         raise CannotMapError(f"a program without OpenMP does not read OMP_PLACES; use {instead}")
     if mechanism == "program" and not (app.placement and app.placement.pin):
         raise CannotMapError(f"{app.name} cannot pin its threads itself; use likwid-pin")
     return mechanism
+
+
+def _usual_mechanism(binding: str, runtime: str, threads: int) -> str | None:
+    if binding == "pin" and threads == 1 and runtime in (*WITHOUT_OPENMP, "other"):
+        return "taskset"
+    if binding == "pin" and runtime in WITHOUT_OPENMP:
+        return "program"
+    if binding == "pin" and runtime == "other":
+        raise CannotMapError(
+            "a program of `runtime: other` need not read OMP_PLACES; say libgomp or libomp if it "
+            "does, or give the mapping a mechanism: omp-places or likwid-pin"
+        )
+    return next(iter(EXPRESSED_BY[binding]), None)
 
 
 def check_mechanism(

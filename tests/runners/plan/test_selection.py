@@ -165,8 +165,6 @@ def test_mechanisms_follow_binding_and_runtime() -> None:
 
 
 def test_what_a_mechanism_cannot_express_is_a_reason() -> None:
-    with pytest.raises(CannotMapError, match="likwid-pin cannot express set"):
-        choose_mechanism(Mapping("m", "pcores", "set", "likwid-pin"), DEMO, "libgomp", 2)
     by_places = Mapping("m", "pcores", "pin", "omp-places")
     with pytest.raises(CannotMapError, match="does not read OMP_PLACES; use taskset"):
         choose_mechanism(by_places, DEMO, "none", 1)
