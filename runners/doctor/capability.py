@@ -18,7 +18,6 @@ from runners.measure.perf.events import (
     read_permission,
 )
 from runners.measure.perf.stat import PerfTrial, try_perf
-from runners.node.cpuinfo import first_block, is_guest
 from runners.node.node import Node
 
 State = Literal["ok", "limited", "missing"]
@@ -75,16 +74,6 @@ class AskedNode(Node):
     """A node; its tools are tried only when it is this machine (`live`)."""
 
     live: bool
-
-    @cached_property
-    def block(self) -> dict[str, str]:
-        """The first CPU's fields in /proc/cpuinfo."""
-        return first_block(self.tree)
-
-    @property
-    def guest(self) -> bool:
-        """Whether it is a virtual machine (known on x86 only)."""
-        return is_guest(self.block)
 
     @cached_property
     def permission(self) -> PerfPermission:

@@ -7,7 +7,6 @@ settings that a tuning, or a study that is gone, has left changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from base.cpulist import format_cpulist
 from base.errors import UserError
@@ -16,21 +15,14 @@ from runners.host.privileges import may_be_root
 from runners.host.tree import known
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
-from runners.node.cpufreq import (
-    BOOST,
-    NO_TURBO,
-    POLICIES,
-    Cpufreq,
-    governor_label,
-    read_turbo,
-)
+from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 from runners.settings.setting import POLICY_FILES, unwritable_file
 
 _UNDO = "pinstudy restore"
 
 
-def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
+def probe_core_kinds(node: AskedNode) -> Capability:
     """Tell the core kinds and their evidence; a guest with one kind may hide others."""
     topology = node.topology
     listed = "; ".join(
@@ -38,77 +30,60 @@ def probe_core_kinds(node: AskedNode) -> Iterator[Capability]:
     )
     declared = any(kind.declared for kind in topology.kinds)
     if topology.hybrid or declared or not node.guest:
-        yield Capability("core-kinds", "ok", listed)
-    else:
-        yield Capability(
-            "core-kinds",
-            "limited",
-            f"{listed}; virtual machines hide the core kinds of their host",
-            "name them if you know them: --kinds P=…,E=…",
-        )
+        return Capability("core-kinds", "ok", listed)
+    reason = f"{listed}; virtual machines hide the core kinds of their host"
+    grant = "name them if you know them: --kinds P=…,E=…"
+    return Capability("core-kinds", "limited", reason, grant)
 
 
-def probe_cpus(node: AskedNode) -> Iterator[Capability]:
+def probe_cpus(node: AskedNode) -> Capability:
     """Tell which CPUs this process may use."""
     topology = node.topology
+    online = format_cpulist(topology.online)
     offline = f"; offline: {format_cpulist(topology.offline)}" if topology.offline else ""
-    denied = sorted(set(topology.online).difference(topology.allowed))
-    if denied:
-        yield Capability(
+    if denied := set(topology.online).difference(topology.allowed):
+        return Capability(
             "cpus",
             "limited",
             f"this process may use {format_cpulist(topology.allowed)}, and not "
             f"{format_cpulist(denied)}{offline}",
-            f"taskset -pc {format_cpulist(topology.online)} $$, or start outside the batch job, "
-            "container or cgroup that restricts it",
+            f"taskset -pc {online} $$, or start outside the batch job, container or cgroup that "
+            "restricts it",
         )
-    elif node.live:
-        yield Capability("cpus", "ok", f"all of {format_cpulist(topology.online)}{offline}")
-    else:
-        online = f"online: {format_cpulist(topology.online)}{offline}"
-        yield Capability("cpus", "ok", online)
+    return Capability("cpus", "ok", f"{'all of' if node.live else 'online:'} {online}{offline}")
 
 
-def probe_governor(node: AskedNode) -> Iterator[Capability]:
+def probe_governor(node: AskedNode) -> Capability:
     """Tell the governors in force, those offered, and whether this process may set them."""
     cpufreq = node.cpufreq
     if not cpufreq.policies:
         where = "set governors on the virtual machine's host" if node.guest else ""
-        yield Capability("governor", "missing", cpufreq.reason, where)
-        return
+        return Capability("governor", "missing", cpufreq.reason, where)
     reasons = [policy.unavailable.get("governor") for policy in cpufreq.policies]
     labels = dict.fromkeys(governor_label(policy) for policy in cpufreq.policies if policy.governor)
     unreadable = next(filter(None, reasons), "")
     if not labels:
-        yield Capability("governor", "missing", unreadable)
-        return
-    state = f"{', '.join(labels)}{_offered(cpufreq)}"
+        return Capability("governor", "missing", unreadable)
+    offered = dict.fromkeys(name for policy in cpufreq.policies for name in policy.governors)
+    state = ", ".join(labels) + (f"; offered: {' '.join(offered)}" if offered else "")
     if unreadable:
-        yield Capability("governor", "limited", f"{state}; {unreadable}")
-    elif not node.live:
-        yield Capability("governor", "ok", f"{state}; setting it was not tried")
-    else:
-        yield _settable(node, cpufreq, state)
+        return Capability("governor", "limited", f"{state}; {unreadable}")
+    if not node.live:
+        return Capability("governor", "ok", f"{state}; setting it was not tried")
+    return _settable(node, state)
 
 
-def probe_turbo(node: AskedNode) -> Iterator[Capability]:
+def probe_turbo(node: AskedNode) -> Capability:
     """Tell whether turbo is on: whether frequencies above the base may be used."""
-    turbo = read_turbo(node.tree)
+    turbo = node.cpufreq.turbo
     if turbo is None:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
-        yield Capability("turbo", "missing", reason)
-    else:
-        yield Capability("turbo", "ok", "on" if turbo else "off")
+        return Capability("turbo", "missing", reason)
+    return Capability("turbo", "ok", "on" if turbo else "off")
 
 
-def _offered(cpufreq: Cpufreq) -> str:
-    names = dict.fromkeys(name for policy in cpufreq.policies for name in policy.governors)
-    return f"; offered: {' '.join(names)}" if names else ""
-
-
-def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
-    directories = [f"{POLICIES}/{policy.name}" for policy in cpufreq.policies]
-    locked = unwritable_file(node.tree, directories)
+def _settable(node: AskedNode, state: str) -> Capability:
+    locked = unwritable_file(node.tree, node.cpufreq.directories(node.topology.online))
     if locked is None:
         return Capability("governor", "ok", f"{state}; this process may set it")
     if may_be_root():
@@ -117,57 +92,46 @@ def _settable(node: AskedNode, cpufreq: Cpufreq, state: str) -> Capability:
     there = known(node.tree.names(locked.rpartition("/")[0])) or ()
     # A change of governor writes the first, and all of them have to be put back after it.
     written = [name for name in POLICY_FILES if name in there]
-    return Capability(
-        "governor",
-        "limited",
-        f"{state}; no permission to write {locked}",
-        f'sudo chown "$USER" {" ".join(f"{POLICIES}/policy*/{name}" for name in written)}',
-        _lasting(written),
-    )
-
-
-def _lasting(written: list[str]) -> str:
+    grant = f'sudo chown "$USER" {" ".join(f"{POLICIES}/policy*/{name}" for name in written)}'
     # Policies are no devices, so udev has no rules for them; systemd-tmpfiles runs at each boot.
     lines = "\\n".join(f"z {POLICIES}/policy*/{name} - $USER -" for name in written)
-    return f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
+    lasting = f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
+    reason = f"{state}; no permission to write {locked}"
+    return Capability("governor", "limited", reason, grant, lasting)
 
 
-def probe_temperatures(node: AskedNode) -> Iterator[Capability]:
+def probe_temperatures(node: AskedNode) -> Capability:
     """Read every package's sensor once."""
     found, problems = Thermometer(node.tree, node.topology).read_c()
     shown = ", ".join(f"{package} {celsius:g} °C" for package, celsius in found.items())
     trouble = "; ".join(problems.values())
     if not found:
-        yield Capability("temperatures", "missing", trouble or NO_SENSOR)
-    elif problems:
-        yield Capability("temperatures", "limited", f"{shown}; {trouble}")
-    else:
-        yield Capability("temperatures", "ok", shown)
+        return Capability("temperatures", "missing", trouble or NO_SENSOR)
+    if problems:
+        return Capability("temperatures", "limited", f"{shown}; {trouble}")
+    return Capability("temperatures", "ok", shown)
 
 
-def probe_throttling(node: AskedNode) -> Iterator[Capability]:
+def probe_throttling(node: AskedNode) -> Capability:
     """Read every throttle counter once."""
     meter = ThrottleMeter(node.tree, node.topology)
     meter.start()
     meter.stop()
     reading = meter.reading()
-    counters = reading.fields.get("throttle", {})
-    if counters:
-        yield Capability("throttle-counters", "ok", ", ".join(counters))
-    else:
-        reasons = "; ".join(dict.fromkeys(reading.unavailable.values()))
-        yield Capability("throttle-counters", "missing", reasons)
+    if counters := reading.fields.get("throttle"):
+        return Capability("throttle-counters", "ok", ", ".join(counters))
+    reasons = "; ".join(dict.fromkeys(reading.unavailable.values()))
+    return Capability("throttle-counters", "missing", reasons)
 
 
-def probe_settings(node: AskedNode) -> Iterator[Capability]:
+def probe_settings(node: AskedNode) -> Capability:
     """Tell who changed settings that are not put back yet."""
     left, tuned = (open_journal(node.root, purpose, os.environ) for purpose in (STUDY, TUNE))
     if left.exists():
-        yield Capability("settings", "limited", f"changed by a study: {_told(left)}", _UNDO)
-    elif tuned.exists():
-        yield Capability("settings", "ok", f"tuned for measuring: {_told(tuned)}", _UNDO)
-    else:
-        yield Capability("settings", "ok", "none is changed by pinstudy")
+        return Capability("settings", "limited", f"changed by a study: {_told(left)}", _UNDO)
+    if tuned.exists():
+        return Capability("settings", "ok", f"tuned for measuring: {_told(tuned)}", _UNDO)
+    return Capability("settings", "ok", "none is changed by pinstudy")
 
 
 def _told(journal: Journal) -> str:

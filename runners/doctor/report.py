@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from base.text import printable
@@ -10,7 +10,7 @@ from runners.doctor import counters, cpus, software
 from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
 from runners.node.node import Node
 
-_Probes = dict[str, Callable[[AskedNode], Iterator[Capability]]]
+_Probes = dict[str, Callable[[AskedNode], Capability | Sequence[Capability]]]
 
 # In the order in which they are shown.
 _OF_NODE: _Probes = {
@@ -31,14 +31,14 @@ _OF_NODE: _Probes = {
 # They look only at what is installed and runs, which a recorded tree does not have.
 _OF_SOFTWARE: _Probes = {
     "daemons": software.probe_daemons,
-    "programs": software.probe_programs,
-    "libgomp": software.probe_libgomp,
-    "libomp": software.probe_libomp,
-    "taskset": software.probe_taskset,
-    "numactl": software.probe_numactl,
-    "likwid-pin": software.probe_likwid_pin,
-    "lstopo": software.probe_lstopo,
-    "batch": software.probe_batch,
+    "programs": lambda _: software.find_programs(),
+    "libgomp": lambda _: software.find_waiting("libgomp"),
+    "libomp": lambda _: software.find_waiting("libomp"),
+    "taskset": lambda _: software.find_tool("taskset"),
+    "numactl": lambda _: software.find_tool("numactl"),
+    "likwid-pin": lambda _: software.find_likwid_pin(),
+    "lstopo": lambda _: software.find_lstopo(),
+    "batch": lambda _: software.find_batch_systems(),
     "virtual-machines": software.probe_virtual_machines,
 }
 _PROBES = _OF_NODE | _OF_SOFTWARE
@@ -76,7 +76,8 @@ def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capabil
     )
 
 
-def _found(node: AskedNode, name: str) -> Iterable[Capability]:
+def _found(node: AskedNode, name: str) -> Sequence[Capability]:
     if name in _OF_SOFTWARE and not node.live:
-        return (Capability(name, "missing", NOT_TRIED),)
-    return _PROBES[name](node)
+        return [Capability(name, "missing", NOT_TRIED)]
+    found = _PROBES[name](node)
+    return [found] if isinstance(found, Capability) else found

@@ -14,14 +14,13 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from base.command import output_of
 from base.errors import UserError
+from base.text import one_line
 from runners.doctor.capability import AskedNode, Capability
-from runners.host.interference import UNITS, find_daemons, stop_commands
+from runners.host.interference import UNITS, find_daemons, interfering, stop_commands
 from runners.host.program_files import find_runtime
 from runners.host.software import (
     WITNESS,
@@ -32,20 +31,20 @@ from runners.host.software import (
     for_tools,
 )
 from runners.host.tree import Unavailable
+from runners.node.node import Node
 from runners.plan.command_line import REMOVED_PREFIXES
 from runners.vm.host import find_guest_host
 
 # The smallest of the programs; with a matrix of two rows it runs for some milliseconds.
-_PROGRAM, _SIZE = "lu-{}", "2"
-_SPINS = re.compile(r"GOMP_SPINCOUNT\s*=\s*'?([0-9]+|INFINITY)", re.IGNORECASE)
-_BLOCKTIME = re.compile(r"KMP_BLOCKTIME\s*=\s*'?([0-9]+\s*(?:[mu]s)?|infinite)", re.IGNORECASE)
+_SIZE = "2"
+# The setting that says how long a runtime spins, and its value as the runtime prints it.
+_WAITING = {"libgomp": "GOMP_SPINCOUNT", "libomp": "KMP_BLOCKTIME"}
+_WAITING_TIME = r"[0-9]+\s*(?:[mu]s)?|infinit[ey]"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
-_BATCH = "batch"
 # Clients wait for minutes for a controller that is down; one that is up answers at once.
 LIMIT_S = 3.0
 _MAX_CHARACTERS = 80
-_GUESTS = "virtual-machines"
 KVM = "/dev/kvm"
 _INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
 _INSTALL_ARM = "install qemu-system-arm (Debian, Ubuntu) or qemu-system-aarch64-core (Fedora)"
@@ -74,33 +73,20 @@ _SYSTEMS = (
 )
 
 
-def probe_programs(_node: AskedNode) -> Iterator[Capability]:
+def find_programs() -> Capability:
     """Tell which of the installation's own programs are built."""
     try:
         names = _own_programs()
     except UserError as error:
-        yield Capability("programs", "missing", str(error))
-        return
+        return Capability("programs", "missing", str(error))
     unbuilt = [name for name in names if find_program(name) is None]
+    if not unbuilt:
+        return Capability("programs", "ok", ", ".join(names))
+    build = for_programs().grant
     if WITNESS in unbuilt:
         reason = f"{WITNESS}, which starts and watches every run, is not built"
-        yield Capability("programs", "missing", reason, for_programs().grant)
-    elif unbuilt:
-        yield Capability(
-            "programs", "limited", f"not built: {', '.join(unbuilt)}", for_programs().grant
-        )
-    else:
-        yield Capability("programs", "ok", ", ".join(names))
-
-
-def probe_libgomp(_node: AskedNode) -> Iterator[Capability]:
-    """Tell libgomp's version and how long it spins."""
-    yield _runtime("libgomp", _SPINS, "GOMP_SPINCOUNT")
-
-
-def probe_libomp(_node: AskedNode) -> Iterator[Capability]:
-    """Tell libomp's version and how long it spins, in milliseconds unless it says otherwise."""
-    yield _runtime("libomp", _BLOCKTIME, "KMP_BLOCKTIME")
+        return Capability("programs", "missing", reason, build)
+    return Capability("programs", "limited", f"not built: {', '.join(unbuilt)}", build)
 
 
 def _own_programs() -> list[str]:
@@ -112,17 +98,22 @@ def _own_programs() -> list[str]:
     return [WITNESS, *dict.fromkeys(v.program for app in own for v in app.variants.values())]
 
 
-def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
-    asked = _PROGRAM.format(name)
-    program = find_program(asked)
+def find_waiting(name: str) -> Capability:
+    """Tell a runtime's version and how long it spins, in milliseconds unless it says otherwise."""
+    built, variable = f"lu-{name}", _WAITING[name]
+    program = find_program(built)
     if program is None:
-        return Capability(name, "missing", f"{asked} is not built", for_programs().grant)
+        return Capability(name, "missing", f"{built} is not built", for_programs().grant)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(REMOVED_PREFIXES)}
     environment = kept | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)
     if isinstance(runtime, str):
         return Capability(name, "missing", f"{program}: {runtime}", for_programs().grant)
-    default = waiting.search(_settings(program, environment))
+    # One thread: libgomp spins less with more threads than CPUs.
+    asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
+    # libgomp and libomp print their settings on stderr.
+    settings = output_of([str(program), _SIZE], asked, with_stderr=True) or ""
+    default = re.search(rf"{variable}\s*=\s*'?({_WAITING_TIME})", settings, re.IGNORECASE)
     version = f"{runtime.version} ({runtime.path})"
     if default is None:
         reason = f"{version}; it does not tell how it waits ({variable})"
@@ -131,32 +122,23 @@ def _runtime(name: str, waiting: re.Pattern[str], variable: str) -> Capability:
     return Capability(name, "ok", f"{version}; waits by default with {variable} {default[1]}{unit}")
 
 
-def _settings(program: Path, environment: dict[str, str]) -> str:
-    """Return the settings that the runtime prints; libgomp and libomp print them on stderr."""
-    # One thread: libgomp spins less with more threads than CPUs.
-    asked = environment | {"OMP_NUM_THREADS": "1", "OMP_DISPLAY_ENV": "verbose"}
-    return output_of([str(program), _SIZE], asked, with_stderr=True) or ""
+def find_tool(name: str, *others: str) -> Capability:
+    """Look for a command by its name or other names; the reason is its path."""
+    path = next(filter(None, map(shutil.which, (name, *others))), None)
+    if path is None:
+        return Capability(name, "missing", f"{name} is not installed", for_tools().grant)
+    return Capability(name, "ok", path)
 
 
-def probe_taskset(_node: AskedNode) -> Iterator[Capability]:
-    """Tell where taskset is."""
-    yield _tool("taskset")
-
-
-def probe_numactl(_node: AskedNode) -> Iterator[Capability]:
-    """Tell where numactl is; it prints no version."""
-    yield _tool("numactl")
-
-
-def probe_lstopo(_node: AskedNode) -> Iterator[Capability]:
+def find_lstopo() -> Capability:
     """Tell the version of hwloc's lstopo."""
-    found = _tool("lstopo", "lstopo-no-graphics")
-    yield _with_version(found, f"{found.reason}, hwloc", for_tools().grant)
+    found = find_tool("lstopo", "lstopo-no-graphics")
+    return _with_version(found, f"{found.reason}, hwloc", for_tools().grant)
 
 
-def probe_likwid_pin(_node: AskedNode) -> Iterator[Capability]:
+def find_likwid_pin() -> Capability:
     """Tell the version of likwid-pin; it is run, because its library may not load."""
-    yield _with_version(_tool("likwid-pin"), "likwid", "likwid-pin --version")
+    return _with_version(find_tool("likwid-pin"), "likwid", "likwid-pin --version")
 
 
 def _with_version(tool: Capability, words: str, grant: str) -> Capability:
@@ -170,49 +152,37 @@ def _with_version(tool: Capability, words: str, grant: str) -> Capability:
     return replace(tool, reason=f"{words} {version[0]}")
 
 
-def _tool(name: str, *others: str) -> Capability:
-    """Look for a command by its name or other names; the reason is its path."""
-    path = next(filter(None, map(shutil.which, (name, *others))), None)
-    if path is None:
-        return Capability(name, "missing", f"{name} is not installed", for_tools().grant)
-    return Capability(name, "ok", path)
-
-
-def probe_daemons(node: AskedNode) -> Iterator[Capability]:
+def probe_daemons(node: AskedNode) -> Capability:
     """Tell which running daemons change frequencies, affinity masks or interrupts."""
     found = find_daemons(node.tree)
     if isinstance(found, Unavailable):
         grant = "" if found.missing else "sudo mount -o remount,hidepid=0 /proc"
         reason = f"not known whether any interferes: {found.reason}"
-        yield Capability("daemons", "limited", reason, grant)
-    elif not found:
+        return Capability("daemons", "limited", reason, grant)
+    if not found:
         none = f"none that interferes runs ({', '.join(UNITS)} and others)"
-        yield Capability("daemons", "ok", none)
-    else:
-        verb = "runs and changes" if len(found) == 1 else "run and change"
-        reason = f"{', '.join(found)} {verb} frequencies, masks or interrupts while measuring"
-        stop = stop_commands(found)
-        lasting = stop.replace(" stop ", " disable --now ")
-        yield Capability("daemons", "limited", reason, stop, lasting)
+        return Capability("daemons", "ok", none)
+    stop = stop_commands(found)
+    reason = f"{interfering(found)} while measuring"
+    return Capability("daemons", "limited", reason, stop, stop.replace(" stop ", " disable --now "))
 
 
-def probe_batch(_node: AskedNode) -> Iterator[Capability]:
+def find_batch_systems() -> list[Capability]:
     """Report each batch system whose commands are on the PATH, or that there is none."""
     here = [system for system in _SYSTEMS if shutil.which(system.submit)]
-    if not here:
-        commands = ", ".join(system.submit for system in _SYSTEMS)
-        reason = f"no commands of Slurm, PBS, LSF or Flux on the PATH ({commands})"
-        yield Capability(_BATCH, "missing", reason)
-    for system in here:
-        yield _of(system)
+    if here:
+        return [_of(system) for system in here]
+    commands = ", ".join(system.submit for system in _SYSTEMS)
+    reason = f"no commands of Slurm, PBS, LSF or Flux on the PATH ({commands})"
+    return [Capability("batch", "missing", reason)]
 
 
 def _of(system: _System) -> Capability:
-    name = f"{_BATCH}:{system.name}"
+    name = f"batch:{system.name}"
     said = output_of(system.ask_version, limit_s=LIMIT_S, with_stderr=True)
     version = re.search(system.version, said or "", re.IGNORECASE)
     if version is None:
-        shown = " ".join((said or "nothing").split())[:_MAX_CHARACTERS]
+        shown = one_line(said or "nothing", _MAX_CHARACTERS)
         reason = f"`{' '.join(system.ask_version)}` tells no version of it ({shown})"
         return Capability(name, "missing", reason)
     asked = f"`{' '.join(system.ping)}`"
@@ -222,33 +192,25 @@ def _of(system: _System) -> Capability:
     return Capability(name, "ok", f"version {version[1]}; {asked} answers")
 
 
-def probe_virtual_machines(node: AskedNode) -> Iterator[Capability]:
+def probe_virtual_machines(node: AskedNode) -> Capability:
     """Tell whether QEMU is installed, and whether it may use hardware virtualisation."""
-    machine = platform.machine()
+    name, machine = "virtual-machines", platform.machine()
     qemu = shutil.which(f"qemu-system-{machine}")
     slow, grant = without_kvm(node)
     if qemu is None:
-        install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
         reason = f"qemu-system-{machine} is not installed"
-        yield Capability(_GUESTS, "missing", f"{reason}; {slow}" if slow else reason, install)
-    elif lacking := _lacking(slow, node.root):
-        yield Capability(_GUESTS, "missing", lacking, for_guests().grant)
-    elif slow:
-        yield Capability(_GUESTS, "limited", f"{qemu}, emulating every instruction: {slow}", grant)
-    else:
-        yield Capability(_GUESTS, "ok", f"{qemu} with {KVM}")
-
-
-def _lacking(slow: str, root: Path) -> str:
-    """Return what else guests need and this node lacks; empty when it has everything."""
+        install = _INSTALL_ARM if machine == "aarch64" else _INSTALL
+        return Capability(name, "missing", f"{reason}; {slow}" if slow else reason, install)
     try:
-        find_guest_host(slow, root)
+        find_guest_host(slow, node.root)
     except UserError as error:
-        return str(error).partition("; ")[0]
-    return ""
+        return Capability(name, "missing", str(error).partition("; ")[0], for_guests().grant)
+    if slow:
+        return Capability(name, "limited", f"{qemu}, emulating every instruction: {slow}", grant)
+    return Capability(name, "ok", f"{qemu} with {KVM}")
 
 
-def without_kvm(node: AskedNode) -> tuple[str, str]:
+def without_kvm(node: Node) -> tuple[str, str]:
     """Return why hardware virtualisation cannot be used and what helps; empty when it can."""
     flags = node.block.get("flags", "").split()
     # KVM may open without the CPU's support (kvm-pvm), but then it runs no ordinary kernel.

@@ -80,15 +80,18 @@ def stop_commands(daemons: Collection[str]) -> str:
     return " && ".join(commands)
 
 
+def interfering(daemons: Collection[str]) -> str:
+    """Return what these daemons do, as the beginning of a sentence."""
+    verb = "runs and changes" if len(daemons) == 1 else "run and change"
+    return f"{', '.join(daemons)} {verb} frequencies, masks or interrupts"
+
+
 def daemon_warning(daemons: Collection[str]) -> str | None:
     """Return one line about daemons that interfere, with the command that stops them, or None."""
     if not daemons:
         return None
-    verb = "runs and changes" if len(daemons) == 1 else "run and change"
-    return (
-        f"warning: {', '.join(daemons)} {verb} frequencies, masks or interrupts while the study "
-        f"measures; stop with: {stop_commands(daemons)}"
-    )
+    stop = stop_commands(daemons)
+    return f"warning: {interfering(daemons)} while the study measures; stop with: {stop}"
 
 
 def end_orphans() -> list[str]:

@@ -15,6 +15,7 @@ from base.reading import Reading
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.node.core_kinds.declared import parse_kinds
 from runners.node.cpufreq import Cpufreq, read_cpufreq
+from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
 from runners.node.facts import SMT, read_facts, settled
 from runners.node.power_limits import limits_by_domain, read_power_limits
@@ -49,6 +50,16 @@ class Node:
         """The kernel's identifier of the current boot."""
         boot_id: str | None = self.facts.get("boot_id")
         return boot_id
+
+    @cached_property
+    def block(self) -> dict[str, str]:
+        """The first CPU's fields in /proc/cpuinfo."""
+        return first_block(self.tree)
+
+    @property
+    def guest(self) -> bool:
+        """Whether it is a virtual machine (known on x86 only)."""
+        return is_guest(self.block)
 
     @cached_property
     def cpufreq(self) -> Cpufreq:

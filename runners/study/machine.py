@@ -94,11 +94,9 @@ class Machine:
     @cached_property
     def without_kvm(self) -> str:
         """Why guests are emulated here; empty when KVM runs them, and for a recorded node."""
-        from runners.doctor.capability import AskedNode
         from runners.doctor.software import without_kvm
 
-        node = AskedNode(self.node.root, self.node.topology, self.live)
-        return without_kvm(node)[0] if self.live else ""
+        return without_kvm(self.node)[0] if self.live else ""
 
     def outlook(self, plan: Plan) -> list[str]:
         """Return in lines what the plan will need and change here: guests and governors."""
