@@ -4,8 +4,9 @@ The lock is a name in the kernel's table of abstract Unix sockets (unix(7)): it 
 another user could plant or leave, all users share it, and it is gone when its holder is, however
 that ended. A process that connects gets the holder's credentials from the kernel (SO_PEERCRED).
 
-Each network namespace has a table of its own. So a file is locked as well (flock(2)) in a folder of
-the node where all users may write; containers that share neither do not exclude each other.
+Each network namespace has a table of its own. So a folder of the node where all users may write is
+locked as well (flock(2)); containers that share neither do not exclude each other. A file in the
+folder will not do: another user could plant or remove it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ _MAX_COMMAND_BYTES = 4096
 _COMMAND_LIMIT_S = 1.0
 # In memory, cleared by a boot, all may write (file-hierarchy(7), Filesystem Hierarchy Standard).
 _FOLDERS = ("run/lock", "dev/shm")
-_FILE = "pinstudy-node.lock"
 _EVERYBODYS = stat.S_ISVTX | 0o777
 # A process that only tests the lock holds it for some microseconds.
 _ATTEMPTS = 3
@@ -81,53 +81,18 @@ def lock_folder(root: Path) -> Path | None:
 
 
 def _take(root: Path) -> ExitStack | None:
-    """Take both name and file; None when another process has one of them."""
+    """Take both name and folder; None when another process has one of them."""
     with suppress(BlockingIOError), ExitStack() as held:
         name = _bind(_name_of(root))
         if name is None:
             return None
         held.enter_context(name)
-        folder = lock_folder(root)
-        if folder and (file := _lock(folder / _FILE)):
-            held.enter_context(file)
+        if folder := lock_folder(root):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return held.pop_all()
     return None
-
-
-def _lock(path: Path) -> ExitStack | None:
-    """Return what holds the file locked; raises BlockingIOError when it is locked already.
-
-    None when another user has planted something that cannot be locked: then the name must do.
-    """
-    while True:
-        try:
-            descriptor = _open(path)
-        except OSError:
-            return None
-        with suppress(FileNotFoundError), ExitStack() as held:
-            held.callback(os.close, descriptor)
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                return None
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The owner may have removed the file since it was opened; others then lock a new one.
-            if os.path.samestat(path.lstat(), found):
-                return held.pop_all()
-
-
-def _open(path: Path) -> int:
-    """Open the file for reading, which is enough for flock(2); create it if there is none."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    with suppress(FileNotFoundError):
-        # Without O_CREAT, which the kernel refuses here for another user's file
-        # (fs.protected_regular, proc(5)).
-        return os.open(path, flags)
-    try:
-        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o444)
-    except FileExistsError:
-        return os.open(path, flags)
-    os.fchmod(descriptor, 0o444)
-    return descriptor
 
 
 def _name_of(root: Path) -> bytes:
@@ -151,7 +116,7 @@ def _bind(name: bytes) -> socket.socket | None:
 def _holder(root: Path) -> str:
     """Describe the lock's holder, as far as the kernel reports it."""
     folder = lock_folder(root)
-    who = _peer(_name_of(root)) or (_locker(folder / _FILE) if folder else None)
+    who = _peer(_name_of(root)) or (_locker(folder) if folder else None)
     if who is None:
         return "the kernel does not tell which process"
     pid, uid = who
@@ -172,14 +137,15 @@ def _peer(name: bytes) -> tuple[int, int] | None:
     return pid, uid
 
 
-def _locker(path: Path) -> tuple[int, int] | None:
-    """Return the process and user that locked the file; None if in another PID namespace."""
+def _locker(folder: Path) -> tuple[int, int] | None:
+    """Return the process and user that locked the folder; None if in another PID namespace."""
     with suppress(OSError, ValueError, IndexError):
-        inode = f":{path.lstat().st_ino}"
+        found = folder.stat()
+        inode = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
             fields = line.split()
             # `->` marks a process that waits for the lock (proc(5)).
-            if fields[1] == "FLOCK" and fields[5].endswith(inode) and int(fields[4]) > 0:
+            if fields[1] == "FLOCK" and fields[5] == inode and int(fields[4]) > 0:
                 return int(fields[4]), Path(f"/proc/{fields[4]}").stat().st_uid
     return None
 
