@@ -134,7 +134,7 @@ def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -
     taken = take_snapshot(sysroot, with_names)
     write_atomically(file, taken.data)
     unread = f", {len(taken.unavailable)} could not be read" if taken.unavailable else ""
-    say(wrap(f"{taken.files} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
+    say(wrap(f"{len(taken.files)} files, {len(taken.data) // 1024} KiB{unread}", f"{file}: "))
     folder = as_typed(stem)
     say("To plan for this node elsewhere:")
     say(f"  mkdir -p {folder} && tar -xzf {as_typed(file)} -C {folder}")

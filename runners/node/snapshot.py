@@ -16,6 +16,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 from base.errors import UserError
@@ -103,67 +104,14 @@ _BUILDER = re.compile(r"[^\s()@]+@[^\s()@]+")
 _CPUID_LEAVES = (0x7, 0x1A)
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """The archive, how many files it has, and why others could not be read."""
-
-    data: bytes
-    files: int
-    unavailable: dict[str, str]
-
-
-def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
-    """Pack the node whose files are below `root`.
-
-    The archive has the files below `node/` at the node's own paths, as regular files, and
-    `snapshot.json`, which lists what could not be read and what was removed. Raises UserError
-    when `root` holds no node.
-    """
-    tree = Tree(root)
-    check_root(tree)
-    found = read_node_files(tree, with_names)
-    contents = {f"{FOLDER}{path}": content for path, content in found.files.items()}
-    contents["snapshot.json"] = _description(found, with_names)
-    directories = {f"{FOLDER}{path}" for path in found.directories}
-    for path in [*contents, *directories]:
-        directories.update(str(parent) for parent in Path(path).parents if parent != Path())
-    return Snapshot(_archive(contents, directories), len(found.files), found.unavailable)
-
-
-def _description(found: NodeFiles, with_names: bool) -> bytes:
-    described = {
-        "format": FORMAT,
-        "with_names": with_names,
-        "removed": found.removed,
-        "unavailable": found.unavailable,
-    }
-    return (json.dumps(described, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _archive(contents: dict[str, bytes], directories: set[str]) -> bytes:
-    packed = io.BytesIO()
-    with (
-        gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as compressed,
-        tarfile.open(fileobj=compressed, mode="w") as archive,
-    ):
-        for path in sorted({*contents, *directories}):
-            member = tarfile.TarInfo(path)
-            if path in contents:
-                member.size = len(contents[path])
-                archive.addfile(member, io.BytesIO(contents[path]))
-            else:
-                member.type, member.mode = tarfile.DIRTYPE, 0o755
-                archive.addfile(member)
-    return packed.getvalue()
-
-
 @dataclass
-class NodeFiles:
-    """A node's files by their paths, its directories, and why others could not be read.
+class Snapshot:
+    """A node's files by their paths, its directories, and why other files could not be read.
 
     `removed` says what was removed from which file.
     """
 
+    with_names: bool
     files: dict[str, bytes] = field(default_factory=dict)
     directories: set[str] = field(default_factory=set)
     unavailable: dict[str, str] = field(default_factory=dict)
@@ -180,13 +128,43 @@ class NodeFiles:
                 "node; give the root of a recorded tree"
             )
 
+    @cached_property
+    def data(self) -> bytes:
+        """The archive: the files below `node/` at the node's own paths, and `snapshot.json`."""
+        described = {
+            "format": FORMAT,
+            "with_names": self.with_names,
+            "removed": self.removed,
+            "unavailable": self.unavailable,
+        }
+        text = json.dumps(described, indent=2, sort_keys=True) + "\n"
+        contents = {f"{FOLDER}{path}": content for path, content in self.files.items()}
+        contents["snapshot.json"] = text.encode()
+        directories = {f"{FOLDER}{path}" for path in self.directories}
+        packed = io.BytesIO()
+        with (
+            gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as compressed,
+            tarfile.open(fileobj=compressed, mode="w") as archive,
+        ):
+            for path in sorted({*contents, *directories}):
+                member = tarfile.TarInfo(path)
+                if path in contents:
+                    member.size = len(contents[path])
+                    archive.addfile(member, io.BytesIO(contents[path]))
+                else:
+                    member.type, member.mode = tarfile.DIRTYPE, 0o755
+                    archive.addfile(member)
+        return packed.getvalue()
 
-def read_node_files(tree: Tree, with_names: bool) -> NodeFiles:
-    """Return the files that `--sysroot` reads of a node, as far as they can be read.
 
-    Raises UserError above MAX_FILES files or MAX_BYTES bytes.
+def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
+    """Return the files that `--sysroot` reads of the node below `root`, as far as they can be read.
+
+    Raises UserError when `root` holds no node, and above MAX_FILES files or MAX_BYTES bytes.
     """
-    found = NodeFiles()
+    tree = Tree(root)
+    check_root(tree)
+    found = Snapshot(with_names)
     for pattern, names in _WANTED:
         for directory in _matching(tree, pattern):
             if _is_foreign_sensor(tree, directory):
@@ -230,7 +208,7 @@ def _is_foreign_sensor(tree: Tree, directory: str) -> bool:
     return tree.text(f"{device}/name") not in _CPU_SENSORS
 
 
-def _take(tree: Tree, path: str, found: NodeFiles) -> None:
+def _take(tree: Tree, path: str, found: Snapshot) -> None:
     text = tree.content(path, cpuinfo.WHOLE_BYTES if path == cpuinfo.PATH else TEXT_LIMIT)
     if isinstance(text, Unavailable):
         if not text.missing:
@@ -251,7 +229,7 @@ def _take(tree: Tree, path: str, found: NodeFiles) -> None:
     found.add(path, kept.encode())
 
 
-def _take_cpuid(tree: Tree, found: NodeFiles) -> None:
+def _take_cpuid(tree: Tree, found: Snapshot) -> None:
     """Add Intel's core types, but not AMD's leaf 0x80000026: it would lie 2 GiB into a file."""
     if cpuinfo.first_block(tree).get("vendor_id") != "GenuineIntel":
         return
