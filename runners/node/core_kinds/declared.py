@@ -7,6 +7,7 @@ kind may.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,21 +33,33 @@ def parse_kinds(text: str) -> DeclaredKinds:
     Raises UserError for a kind that is none of P, E and LP-E or is named twice, for an invalid or
     empty CPU list, and for a CPU that is given to two kinds.
     """
-    lists: dict[str, list[str]] = {}
-    name = None
-    for piece in text.split(","):
-        before, equals, after = piece.partition("=")
-        if equals:
-            name = _known(before.strip())
-            if name in lists:
-                raise UserError(f"--kinds: {name} is named twice in {text!r}; {_EXAMPLE}")
-            lists[name] = []
-        if name is None:
+    declared: dict[str, tuple[int, ...]] = {}
+    owner: dict[int, str] = {}
+    # A comma before the next kind; other commas are parts of a CPU list.
+    for piece in re.split(",(?=[^,]*=)", text):
+        name, equals, listed = piece.partition("=")
+        name = name.strip()
+        if not equals:
             raise UserError(f"--kinds: {text!r} does not start with a kind and '='; {_EXAMPLE}")
-        lists[name].append(after if equals else before)
-    declared = {name: _cpus(name, ",".join(lists[name])) for name in KIND_ORDER if name in lists}
-    _refuse_overlap(declared)
-    return DeclaredKinds(text.strip(), declared)
+        if name not in KIND_ORDER:
+            raise UserError(f"--kinds: {unknown_word('core kind', name, KIND_ORDER)}; {_EXAMPLE}")
+        if name in declared:
+            raise UserError(f"--kinds: {name} is named twice in {text!r}; {_EXAMPLE}")
+        try:
+            cpus = parse_cpulist(listed)
+        except ValueError as error:
+            raise UserError(f"--kinds: in the CPUs of {name}, {error}; {_EXAMPLE}") from None
+        if not cpus:
+            raise UserError(f"--kinds: {name} has no CPUs; {_EXAMPLE}")
+        if twice := [cpu for cpu in cpus if cpu in owner]:
+            raise UserError(
+                f"--kinds: CPUs {format_cpulist(twice)} are given to both {owner[twice[0]]} and "
+                f"{name}; a CPU is of one kind"
+            )
+        declared[name] = cpus
+        owner |= dict.fromkeys(cpus, name)
+    in_order = {name: declared[name] for name in KIND_ORDER if name in declared}
+    return DeclaredKinds(text.strip(), in_order)
 
 
 def declare(
@@ -82,31 +95,3 @@ def declare(
         listed = ", ".join(f"{name} {format_cpulist(cpus)}" for name, cpus in here.items())
         notes.append(f"the declared core kinds are not those that the node shows: {listed}")
     return kinds, tuple(notes)
-
-
-def _known(name: str) -> str:
-    if name in KIND_ORDER:
-        return name
-    raise UserError(f"--kinds: {unknown_word('core kind', name, KIND_ORDER)}; {_EXAMPLE}")
-
-
-def _cpus(name: str, text: str) -> tuple[int, ...]:
-    try:
-        cpus = parse_cpulist(text)
-    except ValueError as error:
-        raise UserError(f"--kinds: in the CPUs of {name}, {error}; {_EXAMPLE}") from None
-    if not cpus:
-        raise UserError(f"--kinds: {name} has no CPUs; {_EXAMPLE}")
-    return cpus
-
-
-def _refuse_overlap(declared: dict[str, tuple[int, ...]]) -> None:
-    owner: dict[int, str] = {}
-    for name, cpus in declared.items():
-        twice = [cpu for cpu in cpus if cpu in owner]
-        if twice:
-            raise UserError(
-                f"--kinds: CPUs {format_cpulist(twice)} are given to both {owner[twice[0]]} and "
-                f"{name}; a CPU is of one kind"
-            )
-        owner.update(dict.fromkeys(cpus, name))
