@@ -40,18 +40,19 @@ def by_core_pmus(view: NodeView) -> Finding:
     lists, contradiction = _usable_lists(view)
     if contradiction or not lists:
         return Finding(says="no core PMU lists its CPUs", note=contradiction)
+    evidence = {name: _sentence(name, *listed) for name, listed in lists.items()}
     if not set(lists).intersection(INTEL_PMUS):
         if len(lists) == 1:
             return Finding(says=f"one core PMU covers all CPUs ({next(iter(lists.values()))[0]})")
-        groups = {_sentence(name, *found): found[1] for name, found in lists.items()}
-        return ranked_kinds(view, groups)
-    kinds: list[CoreKind] = []
-    if CORE in lists:
-        kinds.append(CoreKind("P", lists[CORE][1], _sentence(CORE, *lists[CORE])))
-    if ATOM in lists:
-        kinds += atom_kinds(view, lists[ATOM][1], _sentence(ATOM, *lists[ATOM]))
-    if LOW_POWER in lists:
-        kinds = _with_low_power(kinds, _sentence(LOW_POWER, *lists[LOW_POWER]), lists)
+        return ranked_kinds(view, {evidence[name]: cpus for name, (_, cpus) in lists.items()})
+    kinds = [
+        CoreKind(kind, lists[name][1], evidence[name])
+        for name, kind in ((CORE, "P"), (ATOM, "E"), (LOW_POWER, "LP-E"))
+        if name in lists
+    ]
+    if ATOM in lists and LOW_POWER not in lists:
+        # LP-E-cores without a PMU of their own are listed with the E-cores.
+        kinds[-1:] = atom_kinds(view, lists[ATOM][1], evidence[ATOM])
     return Finding(tuple(kinds))
 
 
@@ -91,17 +92,6 @@ def _usable_lists(view: NodeView) -> tuple[dict[str, tuple[str, tuple[int, ...]]
     if lists and left:
         return {}, f"no core PMU lists CPUs {format_cpulist(left)}; the list of {names} is not used"
     return lists, ""
-
-
-def _with_low_power(
-    kinds: list[CoreKind], evidence: str, lists: dict[str, tuple[str, tuple[int, ...]]]
-) -> list[CoreKind]:
-    cpus = lists[LOW_POWER][1]
-    others = [kind for kind in kinds if kind.name != "LP-E"]
-    for kind in kinds:
-        if kind.name == "LP-E":
-            cpus, evidence = tuple(sorted(cpus + kind.cpus)), f"{evidence}; {kind.evidence}"
-    return [*others, CoreKind("LP-E", cpus, evidence)]
 
 
 def _sentence(name: str, path: str, cpus: tuple[int, ...]) -> str:
