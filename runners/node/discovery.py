@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 
 from base.cpulist import format_cpulist
@@ -20,7 +21,7 @@ from runners.node.core_kinds.declared import DeclaredKinds, declare
 from runners.node.core_kinds.finding import NodeView
 from runners.node.core_kinds.kinds import find_kinds, unlike_cores
 from runners.node.cpufreq import CPUS
-from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
 
 NODES = "/sys/devices/system/node"
 
@@ -31,6 +32,8 @@ _TYPES = frozenset({"Data", "Instruction", "Unified"})
 _LEVEL_OF_INDEX = {0: 1, 1: 1, 2: 2, 3: 3, 4: 4}
 _TYPE_OF_INDEX = {0: "Data", 1: "Instruction"}
 _MAX_LEVEL = 9
+
+_Blocks = Callable[[], dict[int, dict[str, str]]]
 
 
 def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology:
@@ -44,17 +47,18 @@ def read_topology(root: Path, declared: DeclaredKinds | None = None) -> Topology
     check_root(tree)
     notes: list[str] = []
     online, offline = _online(tree, notes)
-    caches = read_caches(tree, online, notes)
-    siblings = _siblings(tree, online, caches, notes)
-    first = cpuinfo.first_block(tree)
-    kinds, kind_notes = find_kinds(NodeView(tree, online, siblings, caches, first))
+    caches = _caches(tree, online, notes)
+    # Read when it is needed: the kernel writes a block for each CPU.
+    blocks = cache(partial(cpuinfo.by_cpu, tree))
+    siblings = _siblings(tree, online, caches, blocks, notes)
+    kinds, kind_notes = find_kinds(NodeView(tree, online, siblings, caches))
     if declared is not None:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
     return Topology(
         kinds=kinds,
-        cores=_cores(tree, siblings, kinds, notes),
+        cores=_cores(tree, siblings, kinds, blocks, notes),
         caches=caches,
         numa=_numa(tree, online, notes),
         online=online,
@@ -85,56 +89,41 @@ def check_root(tree: Tree) -> None:
 def _online(tree: Tree, notes: list[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the online CPUs, and the CPUs that are present but offline."""
     there = tree.numbered(CPUS, "cpu")
-    listed = tree.cpulist(f"{CPUS}/online")
-    if not isinstance(listed, Unavailable) and there:
-        stray = set(listed).difference(there)
-        if stray:
-            notes.append(f"{CPUS}/online names CPUs that have no directory; they are left out")
-        listed = tuple(sorted(set(listed) - stray))
-    if isinstance(listed, Unavailable) or not listed:
-        why = listed.reason if isinstance(listed, Unavailable) else f"{CPUS}/online names no CPU"
+    found = tree.cpulist(f"{CPUS}/online")
+    listed = set(known(found) or ())
+    if there and (stray := listed.difference(there)):
+        notes.append(f"{CPUS}/online names CPUs that have no directory; they are left out")
+        listed -= stray
+    if not listed:
+        why = found.reason if isinstance(found, Unavailable) else f"{CPUS}/online names no CPU"
         listed, source = _online_otherwise(tree, there)
         notes.append(f"{why}; which CPUs are online is taken from {source}")
-    present = tree.cpulist(f"{CPUS}/present")
-    if not isinstance(present, Unavailable):
-        there = there + present
-    return listed, tuple(sorted(set(there).difference(listed)))
+    present = known(tree.cpulist(f"{CPUS}/present")) or ()
+    return tuple(sorted(listed)), tuple(sorted({*there, *present} - listed))
 
 
-def _online_otherwise(tree: Tree, there: tuple[int, ...]) -> tuple[tuple[int, ...], str]:
+def _online_otherwise(tree: Tree, there: tuple[int, ...]) -> tuple[set[int], str]:
     # A CPU that cannot be taken offline, often the first, has no such file.
-    switched_off = {cpu for cpu in there if tree.integer(f"{CPUS}/cpu{cpu}/online") == 0}
-    if left := tuple(cpu for cpu in there if cpu not in switched_off):
+    if left := {cpu for cpu in there if tree.integer(f"{CPUS}/cpu{cpu}/online") != 0}:
         return left, f"the directories of {CPUS}"
     if blocks := cpuinfo.by_cpu(tree):
-        return tuple(sorted(blocks)), cpuinfo.PATH
+        return set(blocks), cpuinfo.PATH
     if tree.live:
-        return tuple(sorted(os.sched_getaffinity(0))), "this process's CPU set"
-    return (0,), "nothing: the tree names no CPU, and one is assumed"
+        return os.sched_getaffinity(0), "this process's CPU set"
+    return {0}, "nothing: the tree names no CPU, and one is assumed"
 
 
 def _siblings(
-    tree: Tree, online: tuple[int, ...], caches: Iterable[Cache], notes: list[str]
+    tree: Tree, online: tuple[int, ...], caches: Iterable[Cache], blocks: _Blocks, notes: list[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Return the CPUs of each physical core, cores in the order of their first CPU."""
-    first_level = {
-        cpu: cache.cpus
-        for cache in caches
-        if cache.level == 1 and cache.type != "Instruction"
-        for cpu in cache.cpus
-    }
-    blocks: dict[int, dict[str, str]] | None = None
+    first_level = {cpu: cpus for cpus in sharing(caches, 1) for cpu in cpus}
     groups: dict[object, list[int]] = {}
     guessed: dict[str, list[int]] = {}
     for cpu in online:
         key: object = _kernels_siblings(tree, cpu, online)
         if key is None:
-            key, source = first_level.get(cpu), "shared first-level data caches"
-            if key is None:
-                blocks = cpuinfo.by_cpu(tree) if blocks is None else blocks
-                key, source = _core_of_block(blocks.get(cpu, {})), cpuinfo.PATH
-            if key is None:
-                key, source = (cpu,), "nothing: each is taken to be a core of its own"
+            key, source = _guess_core(cpu, first_level, blocks)
             guessed.setdefault(source, []).append(cpu)
         groups.setdefault(key, []).append(cpu)
     for source, cpus in guessed.items():
@@ -145,6 +134,18 @@ def _siblings(
     return tuple(sorted(tuple(cpus) for cpus in groups.values()))
 
 
+def _guess_core(
+    cpu: int, first_level: Mapping[int, tuple[int, ...]], blocks: _Blocks
+) -> tuple[object, str]:
+    """Return what the CPUs of this CPU's core have in common, and the source of that."""
+    if cpu in first_level:
+        return first_level[cpu], "shared first-level data caches"
+    block = blocks().get(cpu, {})
+    if "physical id" in block and "core id" in block:
+        return (block["physical id"], block["core id"]), cpuinfo.PATH
+    return (cpu,), "nothing: each is taken to be a core of its own"
+
+
 def _kernels_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[int, ...] | None:
     for name in ("core_cpus_list", "thread_siblings_list"):
         listed = tree.cpulist(f"{CPUS}/cpu{cpu}/topology/{name}")
@@ -153,25 +154,19 @@ def _kernels_siblings(tree: Tree, cpu: int, online: tuple[int, ...]) -> tuple[in
     return None
 
 
-def _core_of_block(block: dict[str, str]) -> tuple[str, int, int] | None:
-    package, core = cpuinfo.number(block, "physical id"), cpuinfo.number(block, "core id")
-    return None if package is None or core is None else ("core", package, core)
-
-
 def _cores(
     tree: Tree,
     siblings: Iterable[tuple[int, ...]],
     kinds: Iterable[CoreKind],
+    blocks: _Blocks,
     notes: list[str],
 ) -> tuple[Core, ...]:
     kind_of = {cpu: kind.name for kind in kinds for cpu in kind.cpus}
-    blocks: dict[int, dict[str, str]] | None = None
     cores = []
     for cpus in siblings:
         package = tree.integer(f"{CPUS}/cpu{cpus[0]}/topology/physical_package_id")
         if isinstance(package, Unavailable):
-            blocks = cpuinfo.by_cpu(tree) if blocks is None else blocks
-            package = cpuinfo.number(blocks.get(cpus[0], {}), "physical id") or 0
+            package = cpuinfo.number(blocks().get(cpus[0], {}), "physical id") or 0
         parts: dict[str, list[int]] = {}
         for cpu in cpus:
             parts.setdefault(kind_of.get(cpu, ""), []).append(cpu)
@@ -205,7 +200,7 @@ def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0).intersection(online))) or online
 
 
-def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cache, ...]:
+def _caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[Cache, ...]:
     """Return every cache of the online CPUs once, by level, type and first CPU.
 
     A CPU without a cache of some level is in none of that level's `cpus`; this identifies
@@ -233,12 +228,11 @@ def read_caches(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[
             f"CPUs {format_cpulist(unlisted)} have a cache without a usable shared_cpu_list; "
             "it is taken to be shared with no other CPU"
         )
-    if "size" in unsaid:
-        notes.append("the tree does not give every cache's size")
-    if unsaid - {"size"}:
+    if unsaid:
         notes.append(
-            f"the tree does not give every cache's {' and '.join(sorted(unsaid - {'size'}))}; "
-            "index0 to index3 are taken to be the data, instruction, second and third level cache"
+            f"the tree does not give every cache's {' and '.join(sorted(unsaid))}; where level or "
+            "type is missing, index0 to index3 are taken to be the data, instruction, second and "
+            "third level cache"
         )
     caches = {(cache.level, cache.type, cache.cpus): cache for cache in found.values()}
     return tuple(caches[key] for key in sorted(caches))

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from base.cpulist import format_cpulist
-from runners.node.core_kinds.finding import (
-    FIRST_HYBRID_AMD_FAMILY,
-    Finding,
-    NodeView,
-    atom_kinds,
-)
+from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds
 from runners.node.topology import CoreKind, sharing
 
 # Intel's E-cores come in modules of four with one L2 (Alder Lake to Panther Lake, Lakefield).
@@ -19,10 +14,7 @@ _CORES_OF_MODULE = 4
 
 def by_cache_shape(view: NodeView) -> Finding:
     """Tell kinds by L2 modules of four cores (Intel), or by different L3 caches (AMD)."""
-    family = view.amd_family
-    if family is not None:
-        return _by_l3(view) if family >= FIRST_HYBRID_AMD_FAMILY else Finding()
-    return _by_l2(view)
+    return _by_l2(view) if view.amd_family is None else _by_l3(view)
 
 
 def _by_l2(view: NodeView) -> Finding:

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.topology import Cache, CoreKind, sharing
 
-# The first family whose firmware describes cores of two kinds (Zen 5, Strix Point). hwloc, too,
-# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core.
-FIRST_HYBRID_AMD_FAMILY = 0x1A
-
 
 @dataclass(frozen=True)
 class NodeView:
-    """What is known of a node before its kinds: files, cores, caches, the first CPU's block.
-
-    `siblings` are the CPUs of each core; `first_block` are the first CPU's /proc/cpuinfo fields.
-    """
+    """What is known of a node before its kinds; `siblings` are the CPUs of each core."""
 
     tree: Tree
     online: tuple[int, ...]
     siblings: tuple[tuple[int, ...], ...]
     caches: tuple[Cache, ...]
-    first_block: dict[str, str]
+
+    @cached_property
+    def first_block(self) -> dict[str, str]:
+        """The first CPU's fields in /proc/cpuinfo."""
+        return cpuinfo.first_block(self.tree)
 
     @property
     def vendor(self) -> str:

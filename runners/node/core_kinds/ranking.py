@@ -17,13 +17,7 @@ from typing import TypeVar
 
 from base.cpulist import format_cpulist
 from runners.host.tree import Tree, Unavailable
-from runners.node.core_kinds.finding import (
-    FIRST_HYBRID_AMD_FAMILY,
-    Finding,
-    NodeView,
-    atom_kinds,
-    one_kind,
-)
+from runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
 from runners.node.cpufreq import CPUS, policy_directories
 from runners.node.topology import KIND_ORDER, CoreKind
 
@@ -41,6 +35,10 @@ _NO_VALUE = {HIGHEST_PERF: 255}
 # differ by less, P- and E-cores (4.9 against 4.4 GHz on a Core Ultra 5 225) by more. hwloc has the
 # same tolerance (hwloc doc, "Kinds of CPU cores").
 _TOLERANCE = 0.10
+
+# The first family whose firmware describes cores of two kinds (Zen 5, Strix Point). hwloc, too,
+# ignores differences in older ones: Threadripper 7000's CPPC values differ from core to core.
+_FIRST_HYBRID_AMD_FAMILY = 0x1A
 
 _Key = TypeVar("_Key")
 
@@ -64,7 +62,7 @@ def read_sign(tree: Tree, sign: str, online: tuple[int, ...]) -> dict[int, int]:
 def by_ranks(view: NodeView) -> Finding:
     """Tell kinds by steps in base frequency, CPPC performance, maximum frequency and capacity."""
     family = view.amd_family
-    if family is not None and family < FIRST_HYBRID_AMD_FAMILY:
+    if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
         return one_kind(view, f"no AMD CPU of family {family:#x} tells the kernel of two")
     signs = {sign: values for sign in _SIGNS if (values := _telling_values(view, sign))}
     if not signs:
