@@ -77,10 +77,15 @@ def find_tools() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Remedy:
-    """How to get something missing: as a grant of `doctor`, and as the end of a sentence."""
+    """How to get something missing: a command that does what `verb` says, or advice without one."""
 
     grant: str
-    sentence: str
+    verb: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The end of a sentence."""
+        return f"{self.verb} with `{self.grant}`" if self.verb else self.grant
 
 
 def prefix() -> Path | None:
@@ -101,38 +106,30 @@ def spack_environment() -> str | None:
 def for_tools() -> Remedy:
     """Return how to get a tool of the system, such as perf."""
     if prefix() is None:
-        return Remedy("make setup", "install it with `make setup`")
-    words = "install this system's package of it, or load its module"
-    return Remedy(words, words)
+        return Remedy("make setup", "install it")
+    return Remedy("install this system's package of it, or load its module")
 
 
-def for_programs(obtain: str = "") -> Remedy:
-    """Return how to get a program of our own, or another one as its app says: `obtain`."""
-    if obtain:
-        return Remedy(obtain, f"get it with `{obtain}`")
+def for_programs() -> Remedy:
+    """Return how to get a program of our own."""
     where = prefix()
-    if where is not None:
-        words = f"install pinstudy in {where} once more"
-        # Spack keeps its metadata there, and never installs into the same prefix again.
-        if (where / ".spack").is_dir():
-            words = "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
-        return Remedy(words, words)
-    if spack_environment():
-        return Remedy("spack install", "install it with `spack install`")
-    return Remedy("make setup", "build it with `make setup`")
+    if where is None:
+        if spack_environment():
+            return Remedy("spack install", "install it")
+        return Remedy("make setup", "build it")
+    # Spack keeps its metadata there, and never installs into the same prefix again.
+    if (where / ".spack").is_dir():
+        return Remedy(
+            "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
+        )
+    return Remedy(f"install pinstudy in {where} once more")
 
 
-def for_guests(obtain: str = "") -> Remedy:
-    """Return how to get all that guests need, with the programs for an emulated CPU.
-
-    `obtain` is how to get an app's programs, which comes first.
-    """
-    if obtain:
-        return Remedy(f"{obtain}, make vm", f"get it with `{obtain}`, then `make vm`")
+def for_guests() -> Remedy:
+    """Return how to get all that guests need, with the programs for an emulated CPU."""
     if prefix() is None:
-        return Remedy("make vm", "set it up with `make vm`")
-    words = "run `make vm` in a checkout of pinstudy, and the study from there"
-    return Remedy(words, words)
+        return Remedy("make vm", "set it up")
+    return Remedy("run `make vm` in a checkout of pinstudy, and the study from there")
 
 
 def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:

@@ -185,7 +185,8 @@ def _skip_reason(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
     if case.variant.program not in programs:
-        obtain = case.app.obtain
-        remedy = for_guests(obtain) if case.vcpus else for_programs(obtain)
-        return f"the program {case.variant.program} was not found; {remedy.sentence}"
+        remedy = (for_guests() if case.vcpus else for_programs()).sentence
+        if obtain := case.app.obtain:
+            remedy = f"get it with `{obtain}`" + (", then `make vm`" if case.vcpus else "")
+        return f"the program {case.variant.program} was not found; {remedy}"
     return governor_problem(case.governor, case.host_cpus)
