@@ -111,12 +111,7 @@ class Tree:
 
     def integer(self, path: str) -> int | Unavailable:
         """Return the decimal whole number that the file holds."""
-        text = self.text(path)
-        if isinstance(text, Unavailable):
-            return text
-        if _INTEGER.fullmatch(text) is None:
-            return Unavailable(f"{path} holds {_shown(text)}, not a whole number")
-        return int(text)
+        return self._number(path, _INTEGER, 10, "a whole number")
 
     def natural(self, path: str) -> int | Unavailable:
         """Return the whole number that the file holds; `Unavailable` for one below 0."""
@@ -127,12 +122,15 @@ class Tree:
 
     def hexadecimal(self, path: str) -> int | Unavailable:
         """Return the hexadecimal number, with or without 0x, that the file holds."""
+        return self._number(path, _HEXADECIMAL, 16, "a hexadecimal number")
+
+    def _number(self, path: str, form: re.Pattern[str], base: int, what: str) -> int | Unavailable:
         text = self.text(path)
         if isinstance(text, Unavailable):
             return text
-        if _HEXADECIMAL.fullmatch(text) is None:
-            return Unavailable(f"{path} holds {_shown(text)}, not a hexadecimal number")
-        return int(text, 16)
+        if form.fullmatch(text) is None:
+            return Unavailable(f"{path} holds {_shown(text)}, not {what}")
+        return int(text, base)
 
     def cpulist(self, path: str) -> tuple[int, ...] | Unavailable:
         """Return the CPUs that the file lists, ascending; an empty file is an empty list."""
