@@ -31,7 +31,6 @@ _TEXTS = {
 _LIMITS = {
     "min_khz": "scaling_min_freq",
     "max_khz": "scaling_max_freq",
-    "lowest_khz": "cpuinfo_min_freq",
     "highest_khz": "cpuinfo_max_freq",
     "base_khz": "base_frequency",
 }
@@ -41,8 +40,8 @@ _LIMITS = {
 class Policy:
     """CPUs that are scaled together, and how. Frequencies are in kHz.
 
-    `min_khz` and `max_khz` are the limits in force, `lowest_khz` and `highest_khz` those of the
-    hardware. A value that could not be read is None, with its reason in `unavailable`.
+    `min_khz` and `max_khz` are the limits in force, `highest_khz` is that of the hardware. A value
+    that could not be read is None, with its reason in `unavailable`.
     """
 
     name: str
@@ -53,7 +52,6 @@ class Policy:
     epp: str | None
     min_khz: int | None
     max_khz: int | None
-    lowest_khz: int | None
     highest_khz: int | None
     base_khz: int | None
     unavailable: dict[str, str] = field(default_factory=dict)
