@@ -27,18 +27,13 @@ from runners.batch.systems.interface import (
     RUNNING,
     SUBMIT_LIMIT_S,
     UNKNOWN,
-    JobState,
+    BatchSystem,
     Submitted,
-    all_unknown,
-    ask,
-    cancel_by,
-    ids_of,
-    missing_state,
-    refused,
+    Told,
     run_client,
-    workers_of,
 )
-from runners.batch.systems.script import Job, job_name, log_file, warning_s, write_script
+from runners.batch.systems.script import Job, log_file, warning_s, write_script
+from runners.node.node import safe_name
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
 _STATES = {
@@ -46,25 +41,28 @@ _STATES = {
     **dict.fromkeys(("RUN", "CLEANUP"), RUNNING),
     "INACTIVE": ENDED,
 }
-_BLAMES = (
-    ("feature", "requires|constraint|propert"),
-    ("node", "hostlist|host"),
-    ("queue", "queue"),
-    ("account", "bank"),
-    ("time_limit", "time.limit|duration"),
-    ("after", "dependency"),
-)
-_GONE = re.compile("unknown job id|job is inactive|already inactive", re.IGNORECASE)
-_NOT_KNOWN = re.compile(r"JobID (\S+) unknown")
 # Flux RFC 19: Bitcoin's base 58 after ƒ, or after f where ƒ cannot be shown.
 _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_ID = re.compile(rf"[ƒf][{_DIGITS}]{{1,12}}")
 
 
-class Flux:
+class Flux(BatchSystem):
     """Flux; each worker is a job with an id of its own."""
 
-    job_id = _ID
+    name = "Flux"
+    job_id = re.compile(rf"[ƒf][{_DIGITS}]{{1,12}}")
+    end_command = ("flux", "cancel")
+    gone = re.compile(
+        r"unknown job id|job is inactive|already inactive|JobID \d+ unknown", re.IGNORECASE
+    )
+    id_in_line = re.compile(r"(?<=JobID )\d+(?= unknown)")
+    blames = (
+        ("feature", "requires|constraint|propert"),
+        ("node", "hostlist|host"),
+        ("queue", "queue"),
+        ("account", "bank"),
+        ("time_limit", "time.limit|duration"),
+        ("after", "dependency"),
+    )
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that each job runs; a comment in it has the command that submits it.
@@ -88,25 +86,36 @@ class Flux:
             command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
             answer = run_client(command, SUBMIT_LIMIT_S)
             # The ids are printed in any order, and grow in the order of the workers.
-            taken = tuple(sorted(filter(_ID.fullmatch, answer.stdout.split()), key=_number))
+            taken = tuple(sorted(filter(self.job_id.fullmatch, answer.stdout.split()), key=_number))
             ids += taken
             if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
-                accepted = [Submitted(tuple(ids), job.first_worker, len(ids))]
-                raise _refused(answer, queue, job, self.cancel(accepted) if ids else "")
+                raise self._not_submitted(answer, queue, job, ids)
             after = taken
         return Submitted(tuple(ids), job.first_worker, job.workers)
 
-    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
-        """Return the state of each worker."""
-        answer = ask(("flux", "jobs", "--json", *_numbers(jobs)))
-        if answer.problem:
-            return all_unknown(jobs, answer.error)
-        told = read_flux_jobs(answer.stdout)
-        return [_state(worker, job_id, told, answer) for job_id, worker, _ in workers_of(jobs)]
+    def _not_submitted(
+        self, answer: CommandResult, queue: Queue, job: Job, ids: Sequence[str]
+    ) -> StudyError:
+        """Cancel the jobs that were accepted, and return the error for the one that was not."""
+        said = (
+            f"`{answer.command}` was to submit jobs and told other ids than one for each: "
+            f"{one_line(answer.stdout)}"
+        )
+        if answer.failed:
+            said = str(self._refused(answer, queue, job))
+        accepted = Submitted(tuple(ids), job.first_worker, len(ids))
+        left = self.cancel([accepted]) if ids else ""
+        return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
 
-    def cancel(self, jobs: Sequence[Submitted]) -> str:
-        """End these jobs; return what went wrong, or nothing."""
-        return cancel_by(("flux", "cancel", *_numbers(jobs)), _GONE)
+    def _query(self, ids: Sequence[str]) -> CommandResult:
+        return self._ask("flux", "jobs", "--json", *ids)
+
+    def _read(self, text: str) -> dict[str, Told]:
+        return {str(number): _state(job) for number, job in read_flux_jobs(text).items()}
+
+    def _argument(self, job_id: str) -> str:
+        # All commands accept decimal ids in any locale.
+        return str(_number(job_id))
 
 
 def _groups(queue: Queue, job: Job) -> Iterator[range]:
@@ -120,7 +129,7 @@ def _groups(queue: Queue, job: Job) -> Iterator[range]:
 def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Iterator[str]:
     """Yield the command that submits a group of workers, the site's own options last."""
     yield from ("flux", "submit")
-    yield f"--job-name={job_name(job)}"
+    yield f"--job-name={safe_name(job.name)}"
     # Only --cc sets FLUX_JOB_CC, which the script of several workers reads.
     if job.workers > 1:
         # Flux rejects `7-7` as a set of numbers.
@@ -145,28 +154,12 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
         yield from shlex.split(directive)
 
 
-def _refused(answer: CommandResult, queue: Queue, job: Job, left: str) -> StudyError:
-    """Return the error for a refused job; `left` is why the jobs before it could not be ended."""
-    said = (
-        f"`{answer.command}` was to submit jobs and told other ids than one for each: "
-        f"{one_line(answer.stdout)}"
-    )
-    if answer.failed:
-        said = str(refused(answer, queue, job, _BLAMES))
-    return StudyError(f"{said}; jobs before it may be left: {left}" if left else said)
-
-
 def _number(job_id: str) -> int:
     """Return the number of an id."""
     number = 0
     for digit in job_id[1:]:
         number = number * len(_DIGITS) + _DIGITS.index(digit)
     return number
-
-
-def _numbers(jobs: Sequence[Submitted]) -> list[str]:
-    """Return the decimal ids of these jobs, which all commands accept in any locale."""
-    return [str(_number(job_id)) for job_id in ids_of(jobs)]
 
 
 def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
@@ -179,22 +172,13 @@ def read_flux_jobs(text: str) -> dict[int, dict[str, Any]]:
         return {}
 
 
-def _state(
-    worker: int, job_id: str, told: dict[int, dict[str, Any]], answer: CommandResult
-) -> JobState:
-    number = _number(job_id)
-    if number not in told:
-        gone = str(number) in _NOT_KNOWN.findall(answer.stderr)
-        return missing_state(worker, job_id, "Flux", answer, gone)
-    job = told[number]
+def _state(job: dict[str, Any]) -> Told:
     word = job.get("state")
     state = _STATES.get(word, UNKNOWN) if isinstance(word, str) else UNKNOWN
     # A held job has urgency 0.
     if state == QUEUED and job.get("urgency") == 0:
         state = HELD
-    return JobState(
-        worker, job_id, state, _reason(state, job), one_line(str(job.get("nodelist", "")))
-    )
+    return state, _reason(state, job), one_line(str(job.get("nodelist", "")))
 
 
 def _reason(state: str, job: dict[str, Any]) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from base.command import CommandResult, run
 from base.errors import StudyError, UserError
 from base.text import one_line, plural, unknown_word
-from configs.site import BATCH_SYSTEMS, Queue
+from configs.site import Queue
 from runners.batch.systems.script import Job, clock_time
 
 # A command that submits waits for the controller, which may be busy; it gives up by itself after a
@@ -33,8 +33,8 @@ UNKNOWN = "unknown"
 # A job in one of these states may still make runs.
 LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 
-# A key, and a regular expression for the messages of a system that are about it.
-Blames = Sequence[tuple[str, str]]
+# What an answer says of a job: its state, the reason and the node's name, as in JobState.
+Told = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,48 @@ class JobState:
     node: str = ""
 
 
-class BatchSystem(Protocol):
-    """Slurm, PBS, LSF or Flux, through its command line; `job_id` matches the ids of its jobs."""
+class BatchSystem(ABC):
+    """Slurm, PBS, LSF or Flux, through its command line.
 
+    `job_id` matches the ids of its jobs. `end_command` ends the jobs whose ids follow it. Lines of
+    stderr that match `gone` are about jobs that have ended, with ids that match `id_in_line`; a
+    system that `omits_gone_jobs` leaves such jobs out of its answer. `blames` are keys of the site
+    or study, each with an expression for the messages that are about it. Variables whose names
+    begin with one of `hidden` are removed from the environment of the commands.
+    """
+
+    name: str
     job_id: re.Pattern[str]
+    end_command: tuple[str, ...]
+    gone: re.Pattern[str]
+    id_in_line: re.Pattern[str]
+    omits_gone_jobs = False
+    blames: tuple[tuple[str, str], ...]
+    hidden: tuple[str, ...] = ()
 
+    @abstractmethod
     def render(self, queue: Queue, job: Job) -> str:
         """Return the job's script, which is shown, kept and submitted unchanged."""
 
+    @abstractmethod
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
+
+    @abstractmethod
+    def _query(self, ids: Sequence[str]) -> CommandResult:
+        """Run the command that reports the states of these jobs, which may be another user's."""
+
+    @abstractmethod
+    def _read(self, text: str) -> dict[str, Told]:
+        """Return what an answer says, by the id of the job or of the worker of an array."""
+
+    def _id_in_array(self, job_id: str, worker: int) -> str:
+        """Return the id of one worker of an array."""
+        raise NotImplementedError
+
+    def _argument(self, job_id: str) -> str:
+        """Return an id as commands take it and print it."""
+        return job_id
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker of these jobs, from one query for all of them.
@@ -78,9 +110,89 @@ class BatchSystem(Protocol):
         A job that the system has forgotten has ended. Never raises: a state that cannot be read is
         UNKNOWN with the reason.
         """
+        answer = self._query([self._argument(job_id) for job_id in ids_of(jobs)])
+        told = self._read(answer.stdout)
+        about_gone = filter(self.gone.search, answer.stderr.splitlines())
+        gone = {found[0] for line in about_gone for found in self.id_in_line.finditer(line)}
+        unread = answer.error if answer.failed else f"`{answer.command}` tells nothing of it"
+        states = []
+        for job_id, worker, shared in workers_of(jobs):
+            own_id = self._id_in_array(job_id, worker) if shared else job_id
+            asked = self._argument(job_id)
+            state = told.get(self._argument(own_id), told.get(asked))
+            if state is None:
+                forgotten = asked in gone or (self.omits_gone_jobs and not answer.failed)
+                reason = f"{self.name} knows it no longer" if forgotten else unread
+                state = (ENDED if forgotten else UNKNOWN, reason, "")
+            states.append(JobState(worker, own_id, *state))
+        return states
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing. A job that has ended is no error."""
+        command = (*self.end_command, *map(self._argument, ids_of(jobs)))
+        answer = run_client(command, SUBMIT_LIMIT_S, plain=True, leave_out=self.hidden)
+        if not answer.failed:
+            return ""
+        lines = (answer.stderr or answer.stdout).splitlines()
+        wrong = [line for line in lines if line.strip() and not self.gone.search(line)]
+        return "" if lines and not wrong else replace(answer, stderr="\n".join(wrong)).error
+
+    def _refused(self, answer: CommandResult, queue: Queue, job: Job) -> StudyError:
+        """Return the error for a job that was refused, with the system's own message.
+
+        It names the first key of `blames` that the job asks for and whose expression matches the
+        message; without a match it names all keys. A command that has not answered may have
+        submitted the job nevertheless.
+        """
+        if not answer.started:
+            return StudyError(f"{answer.error}; submit where the commands of {self.name} are")
+        if answer.problem:
+            return StudyError(
+                f"{answer.error}; look whether {self.name} has taken the job {job.name} all the "
+                "same, before you submit again"
+            )
+        asked = _asked(queue, job)
+        words = answer.stderr + answer.stdout
+        for key, pattern in self.blames:
+            if key in asked and re.search(pattern, words, re.IGNORECASE):
+                return StudyError(f"`{asked[key]}` is refused: {answer.error}")
+        listed = ", ".join(asked.values())
+        return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
+
+    def _ask(self, *command: str) -> CommandResult:
+        """Run a command that reports the states of jobs."""
+        return run_client(command, POLL_LIMIT_S, plain=True, leave_out=self.hidden)
+
+    def _submit(
+        self,
+        command: Sequence[str],
+        queue: Queue,
+        job: Job,
+        *,
+        hidden: Sequence[str] = (),
+        read: Path | None = None,
+    ) -> CommandResult:
+        """Run a command that submits a job; raises StudyError, as `_refused` makes it, if it fails.
+
+        Variables in `hidden` are removed from its environment, too; it reads the file `read`.
+        """
+        leave_out = (*self.hidden, *hidden)
+        answer = run_client(command, SUBMIT_LIMIT_S, leave_out=leave_out, read=read)
+        if answer.failed:
+            raise self._refused(answer, queue, job)
+        return answer
+
+    def _accepted(self, answer: CommandResult, job: Job, job_id: str, what: str) -> Submitted:
+        """Return the job that a command has submitted under one id.
+
+        Raises StudyError when the command did not print its `what`, so that `job_id` is none.
+        """
+        if self.job_id.fullmatch(job_id) is None:
+            said = one_line(answer.stdout + answer.stderr)
+            raise StudyError(
+                f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
+            )
+        return Submitted((job_id,), job.first_worker, job.workers)
 
 
 def open_system(name: str) -> BatchSystem:
@@ -113,24 +225,6 @@ def ids_of(jobs: Sequence[Submitted]) -> list[str]:
     return [job_id for job in jobs for job_id in job.ids]
 
 
-def all_unknown(jobs: Sequence[Submitted], reason: str) -> list[JobState]:
-    """Return the state UNKNOWN, with the reason, for each worker of these jobs."""
-    return [JobState(worker, job_id, UNKNOWN, reason) for job_id, worker, _ in workers_of(jobs)]
-
-
-def missing_state(
-    worker: int, job_id: str, system: str, answer: CommandResult, gone: bool
-) -> JobState:
-    """Return the state of a worker's job that is missing from an answer.
-
-    With `gone` the system has forgotten the job, so it has ended.
-    """
-    if gone:
-        return JobState(worker, job_id, ENDED, f"{system} knows it no longer")
-    reason = answer.error if answer.failed else f"`{answer.command}` tells nothing of it"
-    return JobState(worker, job_id, UNKNOWN, reason)
-
-
 def run_client(
     command: Sequence[str],
     limit_s: float,
@@ -151,83 +245,6 @@ def run_client(
     if plain:
         environment["LC_ALL"] = "C"
     return run(command, limit_s, environment=environment, read=read)
-
-
-def ask(command: Sequence[str], leave_out: Sequence[str] = ()) -> CommandResult:
-    """Run a command that reports the states of jobs."""
-    return run_client(command, POLL_LIMIT_S, plain=True, leave_out=leave_out)
-
-
-def submit_by(
-    command: Sequence[str],
-    queue: Queue,
-    job: Job,
-    blames: Blames,
-    *,
-    leave_out: Sequence[str] = (),
-    read: Path | None = None,
-) -> CommandResult:
-    """Run a command that submits a job; raises StudyError, as `refused` makes it, if it fails."""
-    answer = run_client(command, SUBMIT_LIMIT_S, leave_out=leave_out, read=read)
-    if answer.failed:
-        raise refused(answer, queue, job, blames)
-    return answer
-
-
-def refused(answer: CommandResult, queue: Queue, job: Job, blames: Blames) -> StudyError:
-    """Return the error for a job that was refused, with the system's own message.
-
-    It names the first key of `blames` that the job asks for and whose expression matches the
-    message; without a match it names all keys. A command that has not answered may have submitted
-    the job nevertheless.
-    """
-    system = BATCH_SYSTEMS[queue.system].partition(",")[0]
-    if not answer.started:
-        return StudyError(f"{answer.error}; submit where the commands of {system} are")
-    if answer.problem:
-        return StudyError(
-            f"{answer.error}; look whether {system} has taken the job {job.name} all the same, "
-            "before you submit again"
-        )
-    asked = _asked(queue, job)
-    words = answer.stderr + answer.stdout
-    for what, pattern in blames:
-        if what in asked and re.search(pattern, words, re.IGNORECASE):
-            return StudyError(f"`{asked[what]}` is refused: {answer.error}")
-    listed = ", ".join(asked.values())
-    return StudyError(f"the job is refused: {answer.error} (asked for: {listed})")
-
-
-def accepted(answer: CommandResult, job: Job, job_id: re.Match[str] | None, what: str) -> Submitted:
-    """Return the job that a command has submitted under one id.
-
-    Raises StudyError when the command did not print its `what`, so that `job_id` is None.
-    """
-    if job_id is None:
-        said = one_line(answer.stdout + answer.stderr)
-        raise StudyError(
-            f"`{answer.command}` has submitted something and told no {what} of a job: {said}"
-        )
-    return Submitted((job_id[0],), job.first_worker, job.workers)
-
-
-def cancel_by(command: Sequence[str], gone: re.Pattern[str], leave_out: Sequence[str] = ()) -> str:
-    """Run a command that ends jobs; return what went wrong, or nothing.
-
-    Lines that match `gone` are about jobs that had already ended, which is no error.
-    """
-    answer = run_client(command, SUBMIT_LIMIT_S, plain=True, leave_out=leave_out)
-    if not answer.failed:
-        return ""
-    lines = (answer.stderr or answer.stdout).splitlines()
-    wrong = [line for line in lines if line.strip() and not gone.search(line)]
-    return "" if lines and not wrong else replace(answer, stderr="\n".join(wrong)).error
-
-
-def gone_ids(answer: CommandResult, gone: re.Pattern[str], job_id: re.Pattern[str]) -> set[str]:
-    """Return the ids in those lines of stderr that match `gone`: of jobs that have ended."""
-    lines = filter(gone.search, answer.stderr.splitlines())
-    return {found[0] for line in lines for found in job_id.finditer(line)}
 
 
 def _asked(queue: Queue, job: Job) -> dict[str, str]:

@@ -19,19 +19,12 @@ from runners.batch.systems.interface import (
     QUEUED,
     RUNNING,
     UNKNOWN,
-    JobState,
+    BatchSystem,
     Submitted,
-    accepted,
-    all_unknown,
-    ask,
-    cancel_by,
-    gone_ids,
-    ids_of,
-    missing_state,
-    submit_by,
-    workers_of,
+    Told,
 )
-from runners.batch.systems.script import Job, array_of, job_name, log_file, write_script
+from runners.batch.systems.script import Job, array_of, log_file, write_script
+from runners.node.node import safe_name
 
 # bjobs, "STAT". UNKWN and ZOMBI are jobs on a host that does not answer: they may still be at work.
 _STATES = {
@@ -43,28 +36,28 @@ _STATES = {
 }
 # The last reason may hold any text, even the delimiter.
 _FORMAT = "jobid jobindex stat exec_host exit_reason pend_reason delimiter='|'"
-# Variables that silence bsub, make it wait for the job's end, or hide jobs.
-_OVERRIDES = ("BSUB_", "LSB_BJOBS_")
-
-_BLAMES = (
-    ("feature", "resource requirement|resreq|unknown resource"),
-    ("queue", "queue"),
-    ("account", "project"),
-    ("node", "host"),
-    ("time_limit", "run ?limit|RUNLIMIT"),
-    ("workers", "array"),
-    ("after", "dependency"),
-)
 _TAKEN = re.compile(r"(?<=^Job <)\d{1,18}(?=> is submitted)", re.MULTILINE | re.ASCII)
-_GONE = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
-_ID = re.compile(r"\d{1,18}", re.ASCII)
-_ID_IN_TEXT = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
 
 
-class Lsf:
+class Lsf(BatchSystem):
     """LSF; each worker is an element of an array, a single worker a plain job."""
 
-    job_id = _ID
+    name = "LSF"
+    job_id = re.compile(r"\d{1,18}", re.ASCII)
+    end_command = ("bkill",)
+    gone = re.compile("is not found|No matching job|already finished", re.IGNORECASE)
+    id_in_line = re.compile(r"(?<=<)\d{1,18}(?=>)", re.ASCII)
+    blames = (
+        ("feature", "resource requirement|resreq|unknown resource"),
+        ("queue", "queue"),
+        ("account", "project"),
+        ("node", "host"),
+        ("time_limit", "run ?limit|RUNLIMIT"),
+        ("workers", "array"),
+        ("after", "dependency"),
+    )
+    # They silence bsub, make it wait for the job's end, or hide jobs.
+    hidden = ("BSUB_", "LSB_BJOBS_")
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -80,29 +73,24 @@ class Lsf:
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
         # bsub reads directives from its stdin only, unless the site has configured it otherwise.
-        answer = submit_by(("bsub",), queue, job, _BLAMES, leave_out=_OVERRIDES, read=script)
-        return accepted(answer, job, _TAKEN.search(answer.stdout), "number")
+        answer = self._submit(("bsub",), queue, job, read=script)
+        taken = _TAKEN.search(answer.stdout)
+        return self._accepted(answer, job, taken[0] if taken else "", "number")
 
-    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
-        """Return the state of each worker; the jobs may be another user's."""
-        command = ("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids_of(jobs))
-        answer = ask(command, _OVERRIDES)
-        if answer.problem:
-            return all_unknown(jobs, answer.error)
-        told = read_bjobs(answer.stdout)
-        return [
-            _state(worker, job_id, str(worker + 1) if many else "0", told, answer)
-            for job_id, worker, many in workers_of(jobs)
-        ]
+    def _query(self, ids: Sequence[str]) -> CommandResult:
+        return self._ask("bjobs", "-u", "all", "-a", "-noheader", "-o", _FORMAT, *ids)
 
-    def cancel(self, jobs: Sequence[Submitted]) -> str:
-        """End these jobs; return what went wrong, or nothing."""
-        return cancel_by(("bkill", *ids_of(jobs)), _GONE)
+    def _read(self, text: str) -> dict[str, Told]:
+        return {job_id: _state(*fields) for job_id, fields in read_bjobs(text).items()}
+
+    def _id_in_array(self, job_id: str, worker: int) -> str:
+        # Array indices count from 1.
+        return f"{job_id}[{worker + 1}]"
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of bsub, the site's own last so that they can override."""
-    name = job_name(job)
+    name = safe_name(job.name)
     if job.workers > 1:
         indices, percent, limit = array_of(queue, job, first=1).partition("%")
         name = f'"{name}[{indices}]{percent}{limit}"'
@@ -130,33 +118,22 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield from queue.directives
 
 
-def read_bjobs(text: str) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """Return (state, host, reason) by the job's id and its index in an array, 0 without one."""
+def read_bjobs(text: str) -> dict[str, tuple[str, str, str]]:
+    """Return (state, host, reason) by the job's id, with its index in an array: `17`, `18[1]`."""
     told = {}
     for line in text.splitlines():
         fields = [one_line(field) for field in line.split("|", 5)]
         if len(fields) == 6:
             job_id, index, word, host, *reasons = fields
             said = ", ".join(reason for reason in reasons if reason not in ("", "-"))
-            told[job_id, index] = (word, host, said)
+            told[job_id if index == "0" else f"{job_id}[{index}]"] = (word, host, said)
     return told
 
 
-def _state(
-    worker: int,
-    job_id: str,
-    index: str,
-    told: dict[tuple[str, str], tuple[str, str, str]],
-    answer: CommandResult,
-) -> JobState:
-    shown = job_id if index == "0" else f"{job_id}[{index}]"
-    if (job_id, index) not in told:
-        gone = gone_ids(answer, _GONE, _ID_IN_TEXT)
-        return missing_state(worker, shown, "LSF", answer, job_id in gone)
-    word, host, reason = told[job_id, index]
+def _state(word: str, host: str, reason: str) -> Told:
     state = _STATES.get(word, UNKNOWN)
     if state not in (QUEUED, RUNNING):
         reason = f"{word}: {reason}" if reason else word
     # `32*n1` where the job has 32 slots; `-` where it has no host.
     node = host.rpartition("*")[2].partition(":")[0]
-    return JobState(worker, shown, state, reason, "" if node == "-" else node)
+    return state, reason, "" if node == "-" else node

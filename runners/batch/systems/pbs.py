@@ -20,19 +20,12 @@ from runners.batch.systems.interface import (
     QUEUED,
     RUNNING,
     UNKNOWN,
-    JobState,
+    BatchSystem,
     Submitted,
-    accepted,
-    all_unknown,
-    ask,
-    cancel_by,
-    gone_ids,
-    ids_of,
-    missing_state,
-    submit_by,
-    workers_of,
+    Told,
 )
-from runners.batch.systems.script import Job, array_of, clock_time, job_name, log_file, write_script
+from runners.batch.systems.script import Job, array_of, clock_time, log_file, write_script
+from runners.node.node import safe_name
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
 # say how its subjobs stand.
@@ -46,28 +39,28 @@ _STATES = {
 _MAX_NAME = 15
 # The submitting shell's PATH: the job finds the same programs and tools.
 _PATH = 'export PATH="${PBS_O_PATH:-$PATH}"'
-
-_BLAMES = (
-    ("feature", "unknown resource|illegal attribute or resource"),
-    ("queue", "queue"),
-    ("account", "account|project"),
-    ("node", "host"),
-    ("time_limit", "walltime"),
-    ("workers", "-J value|array"),
-    ("after", "depend"),
-)
-_GONE = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
 # One line a job: `Job Id: 12.server|name=value|…`, with subjobs of arrays.
 _FORMAT = ("-f", "-F", "dsv", "-D", "|", "-t")
 _FIELD = re.compile(r"(?:[^|\\]|\\.)+")
 _NO_HISTORY = "not configured to maintain job history"
-_ID = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
 
 
-class Pbs:
+class Pbs(BatchSystem):
     """PBS; each worker is a subjob of an array, a single worker a plain job."""
 
-    job_id = _ID
+    name = "PBS"
+    job_id = id_in_line = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
+    end_command = ("qdel",)
+    gone = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
+    blames = (
+        ("feature", "unknown resource|illegal attribute or resource"),
+        ("queue", "queue"),
+        ("account", "account|project"),
+        ("node", "host"),
+        ("time_limit", "walltime"),
+        ("workers", "-J value|array"),
+        ("after", "depend"),
+    )
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -82,31 +75,25 @@ class Pbs:
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        answer = submit_by(("qsub", str(script)), queue, job, _BLAMES)
-        return accepted(answer, job, _ID.fullmatch(answer.stdout.strip()), "id")
+        answer = self._submit(("qsub", str(script)), queue, job)
+        return self._accepted(answer, job, answer.stdout.strip(), "id")
 
-    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
-        """Return the state of each worker."""
-        ids = ids_of(jobs)
-        answer = ask(("qstat", "-x", *_FORMAT, *ids))
+    def _query(self, ids: Sequence[str]) -> CommandResult:
+        answer = self._ask("qstat", "-x", *_FORMAT, *ids)
         if _NO_HISTORY in answer.stderr:
-            answer = ask(("qstat", *_FORMAT, *ids))
-        if answer.problem:
-            return all_unknown(jobs, answer.error)
-        told = read_qstat(answer.stdout)
-        return [
-            _state(worker, job_id, job_id.replace("[]", f"[{worker}]"), told, answer)
-            for job_id, worker, _ in workers_of(jobs)
-        ]
+            answer = self._ask("qstat", *_FORMAT, *ids)
+        return answer
 
-    def cancel(self, jobs: Sequence[Submitted]) -> str:
-        """End these jobs; return what went wrong, or nothing."""
-        return cancel_by(("qdel", *ids_of(jobs)), _GONE)
+    def _read(self, text: str) -> dict[str, Told]:
+        return {job_id: _state(job) for job_id, job in read_qstat(text).items()}
+
+    def _id_in_array(self, job_id: str, worker: int) -> str:
+        return job_id.replace("[]", f"[{worker}]")
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of qsub, the site's own last so that they can override."""
-    name = job_name(job)[:_MAX_NAME]
+    name = safe_name(job.name)[:_MAX_NAME]
     # All versions accept a letter as the first character.
     yield f"-N {name if name[0].isalpha() else f'p{name}'[:_MAX_NAME]}"
     # PBS refuses an array of one.
@@ -152,19 +139,12 @@ def _plain(value: str) -> str:
     return one_line(re.sub(r"\\(.)", r"\1", value))
 
 
-def _state(
-    worker: int, job_id: str, own_id: str, told: dict[str, dict[str, str]], answer: CommandResult
-) -> JobState:
-    job = told.get(own_id, told.get(job_id))
-    if job is None:
-        return missing_state(worker, own_id, "PBS", answer, job_id in gone_ids(answer, _GONE, _ID))
+def _state(job: dict[str, str]) -> Told:
     state = _STATES.get(job.get("job_state", ""), UNKNOWN)
     # A job that waits for another one has a hold of PBS itself (s).
     if state == HELD and job.get("Hold_Types") == "s" and "depend" in job:
         state = QUEUED
-    return JobState(
-        worker, own_id, state, _reason(state, job), job.get("exec_host", "").partition("/")[0]
-    )
+    return state, _reason(state, job), job.get("exec_host", "").partition("/")[0]
 
 
 def _reason(state: str, job: dict[str, str]) -> str:

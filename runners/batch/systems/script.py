@@ -9,9 +9,8 @@ from math import ceil
 from pathlib import Path
 
 from base.errors import UserError
-from base.text import shown
+from base.text import plural, shown
 from configs.site import Queue, is_script_word
-from runners.node.node import safe_name
 
 # Stands for the worker's number, from 0, in the arguments of a job's command.
 WORKER = "{worker}"
@@ -48,11 +47,6 @@ class Job:
     node: str | None = None
     feature: str | None = None
     after: tuple[str, ...] = ()
-
-
-def job_name(job: Job) -> str:
-    """Return the job's name with letters, digits and `. _ -` only."""
-    return safe_name(job.name)
 
 
 def array_of(queue: Queue, job: Job, first: int = 0) -> str:
@@ -134,16 +128,14 @@ def write_script(
                 "letter or digit"
             )
     number = str(job.first_worker) if job.workers == 1 else index
-    who = "a worker of a study, on a node"
-    if job.workers > 1:
-        who = f"{job.workers} workers of a study, each on a node"
     folder = shlex.quote(str(job.folder))
     lines = [
         "#!/bin/bash",
         *directives,
         "#",
-        f"# pinstudy: {who} for itself. A job that runs again continues",
-        "# where it was. It is submitted by:",
+        f"# pinstudy: {plural(job.workers, 'worker')} of a study, with a node for each. A job that "
+        "runs again",
+        "# continues where it was. It is submitted by:",
         f"#   {by_hand}",
         "",
         *setup,

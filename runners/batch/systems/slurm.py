@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from base.command import CommandResult
@@ -19,26 +20,19 @@ from runners.batch.systems.interface import (
     QUEUED,
     RUNNING,
     UNKNOWN,
-    JobState,
+    BatchSystem,
     Submitted,
-    accepted,
-    all_unknown,
-    ask,
-    cancel_by,
-    ids_of,
-    missing_state,
-    submit_by,
-    workers_of,
+    Told,
 )
 from runners.batch.systems.script import (
     Job,
     array_of,
     clock_time,
-    job_name,
     log_file,
     warning_s,
     write_script,
 )
+from runners.node.node import safe_name
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
 _STATES = {
@@ -60,32 +54,35 @@ _STATES = {
 _HELD = re.compile(r"\bheld\b|JobHeld", re.IGNORECASE)
 _FORMAT = "%i|%T|%r|%N"
 
-# Variables that would override the script that was shown (sbatch(1), INPUT ENVIRONMENT VARIABLES),
-# or hide jobs (squeue(1), scancel(1)).
-_OVERRIDES = (
-    *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT", "SBATCH_HINT"),
-    *("SBATCH_MEM_PER", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE"),
-    *("SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT", "SLURM_HINT"),
-)
-_FILTERS = ("SQUEUE_", "SCANCEL_")
-
-_BLAMES = (
-    ("feature", "feature specification|node configuration is not available"),
-    ("node", "node name|node configuration is not available|invalid node|NodeList"),
-    ("account", r"\baccount\b"),
-    ("queue", "partition"),
-    ("time_limit", "requested time limit|time limit specification"),
-    ("workers", "job array specification"),
-    ("after", "dependency"),
-)
-_NO_SUCH_JOB = re.compile("Invalid job id|already completing or completed", re.IGNORECASE)
-_ID = re.compile(r"\d{1,18}", re.ASCII)
+# A query for one job fails when Slurm has forgotten it; one for several leaves out such jobs.
+_FORGOTTEN = "Invalid job id"
 
 
-class Slurm:
+class Slurm(BatchSystem):
     """Slurm; each worker is a task of an array, a single worker a plain job."""
 
-    job_id = _ID
+    name = "Slurm"
+    job_id = id_in_line = re.compile(r"\d{1,18}", re.ASCII)
+    end_command = ("scancel",)
+    gone = re.compile(f"{_FORGOTTEN}|already completing or completed", re.IGNORECASE)
+    omits_gone_jobs = True
+    blames = (
+        ("feature", "feature specification|node configuration is not available"),
+        ("node", "node name|node configuration is not available|invalid node|NodeList"),
+        ("account", r"\baccount\b"),
+        ("queue", "partition"),
+        ("time_limit", "requested time limit|time limit specification"),
+        ("workers", "job array specification"),
+        ("after", "dependency"),
+    )
+    # They would override the script that was shown (sbatch(1), INPUT ENVIRONMENT VARIABLES), or
+    # hide jobs (squeue(1), scancel(1)).
+    hidden = (
+        *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT"),
+        *("SBATCH_HINT", "SBATCH_MEM_PER", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE"),
+        *("SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
+        *("SLURM_HINT", "SQUEUE_", "SCANCEL_"),
+    )
 
     def render(self, queue: Queue, job: Job) -> str:
         """Return the script that asks for the job."""
@@ -100,35 +97,28 @@ class Slurm:
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        overrides = [*_OVERRIDES]
-        overrides += ["SBATCH_PARTITION"] if queue.queue else []
-        overrides += ["SBATCH_ACCOUNT"] if queue.account else []
+        hidden = ["SBATCH_PARTITION"] if queue.queue else []
+        hidden += ["SBATCH_ACCOUNT"] if queue.account else []
         command = ("sbatch", "--parsable", str(script))
-        answer = submit_by(command, queue, job, _BLAMES, leave_out=overrides)
+        answer = self._submit(command, queue, job, hidden=hidden)
         # `id`, or `id;cluster` where there are several clusters.
         job_id = answer.stdout.strip().partition(";")[0]
-        return accepted(answer, job, _ID.fullmatch(job_id), "number")
+        return self._accepted(answer, job, job_id, "number")
 
-    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
-        """Return the state of each worker; the jobs may be another user's."""
-        ids = ",".join(ids_of(jobs))
-        answer = ask(("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ids), _FILTERS)
-        if answer.failed and not _knows_none(answer):
-            return all_unknown(jobs, answer.error)
-        told = read_squeue(answer.stdout)
-        return [
-            _state(worker, f"{job_id}_{worker}" if many else job_id, told, answer)
-            for job_id, worker, many in workers_of(jobs)
-        ]
+    def _query(self, ids: Sequence[str]) -> CommandResult:
+        answer = self._ask("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids))
+        return replace(answer, status=0) if _FORGOTTEN in answer.stderr else answer
 
-    def cancel(self, jobs: Sequence[Submitted]) -> str:
-        """End these jobs; return what went wrong, or nothing."""
-        return cancel_by(("scancel", *ids_of(jobs)), _NO_SUCH_JOB, _FILTERS)
+    def _read(self, text: str) -> dict[str, Told]:
+        return {job_id: _state(*fields) for job_id, fields in read_squeue(text).items()}
+
+    def _id_in_array(self, job_id: str, worker: int) -> str:
+        return f"{job_id}_{worker}"
 
 
 def _options(queue: Queue, job: Job) -> Iterator[str]:
     """Yield the options of sbatch, the site's own last so that they can override."""
-    yield f"--job-name={job_name(job)}"
+    yield f"--job-name={safe_name(job.name)}"
     if job.workers > 1:
         yield f"--array={array_of(queue, job)}"
     if queue.queue:
@@ -162,14 +152,6 @@ def _options(queue: Queue, job: Job) -> Iterator[str]:
     yield from queue.directives
 
 
-def _knows_none(answer: CommandResult) -> bool:
-    """Return whether squeue failed because the only job in its query is one that it has forgotten.
-
-    In a query for several jobs it leaves out unknown ones.
-    """
-    return not answer.problem and "Invalid job id" in answer.stderr
-
-
 def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
     """Return (state, reason, nodes) by the job's id; a reason may have several words."""
     told = {}
@@ -182,16 +164,11 @@ def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
     return told
 
 
-def _state(
-    worker: int, job_id: str, told: dict[str, tuple[str, str, str]], answer: CommandResult
-) -> JobState:
-    if job_id not in told:
-        return missing_state(worker, job_id, "Slurm", answer, gone=True)
-    word, reason, nodes = told[job_id]
+def _state(word: str, reason: str, nodes: str) -> Told:
     state = _STATES.get(word, UNKNOWN)
     reason = "" if reason == "None" else reason
     if state == QUEUED and _HELD.search(reason):
         state = HELD
     if state not in (QUEUED, RUNNING):
         reason = f"{word}: {reason}" if reason else word
-    return JobState(worker, job_id, state, reason, nodes)
+    return state, reason, nodes
