@@ -15,13 +15,11 @@ a minute.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -71,20 +69,32 @@ class Fence:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def claim_next(self, slot: str, who: dict[str, Any]) -> int:
-        """Claim and return the next generation of a slot, from 1; the claim's file holds `who`.
+    def claim_next(self, slot: str) -> int:
+        """Claim and return the next generation of a slot, from 1.
 
         Raises StudyError when the folder cannot be read or written.
         """
         first = self.newest_of_all().get(slot, 0) + 1
         for generation in range(first, first + _MAX_TRIES):
-            if self._create(slot, generation, who):
+            if self.claim(slot, generation):
                 return generation
         raise StudyError(f"{self._folder}: no generation of {slot} can be claimed")
 
-    def claim(self, slot: str, generation: int, who: dict[str, Any]) -> None:
-        """Claim a generation of a slot that other workers may share."""
-        self._create(slot, generation, who)
+    def claim(self, slot: str, generation: int) -> bool:
+        """Claim a generation of a slot; return False when it was claimed before.
+
+        Raises StudyError when the folder cannot be written.
+        """
+        path = self._folder / f"{slot}.g{generation:04d}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # O_EXCL: of several workers one alone creates the file.
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise not_written(path, error) from None
+        return True
 
     def newest_of_all(self) -> dict[str, int]:
         """Return the newest generation of each claimed slot.
@@ -105,21 +115,6 @@ class Fence:
             newest[claim["slot"]] = max(int(claim["generation"]), newest.get(claim["slot"], 0))
         return newest
 
-    def _create(self, slot: str, generation: int, who: dict[str, Any]) -> bool:
-        path = self._folder / f"{slot}.g{generation:04d}"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            descriptor = os.open(path, flags, 0o644)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            raise not_written(path, error) from None
-        # Only the file's existence counts, also on a full disk; its content is for people.
-        with suppress(OSError), os.fdopen(descriptor, "wb") as stream:
-            stream.write(json.dumps(who).encode())
-        return True
-
 
 class Slots:
     """The slots that a worker holds in the fence of its study's submissions.
@@ -129,13 +124,13 @@ class Slots:
     take over, and one of all submissions, because a later submission divides the blocks anew.
     """
 
-    def __init__(self, submission: Submission, worker: Worker, who: dict[str, Any]) -> None:
+    def __init__(self, submission: Submission, worker: Worker) -> None:
         """Claim the worker's own slot; `generation` is the number of its attempt there."""
-        self._fence, self._who, self._pool = Fence(submission.fence), who, submission.pool
+        self._fence, self._pool = Fence(submission.fence), submission.pool
         own = worker.slot
         if self._pool:
             own = f"{self._pool}-{submission.number:04d}-w{worker.number:03d}"
-        self.generation = self._fence.claim_next(own, who)
+        self.generation = self._fence.claim_next(own)
         self._held = {own: self.generation}
         if self._pool:
             self._held[f"{self._pool}-submission"] = submission.number
@@ -143,11 +138,11 @@ class Slots:
     def claim_pool(self) -> None:
         """Claim the slot of all submissions."""
         slot = f"{self._pool}-submission"
-        self._fence.claim(slot, self._held[slot], self._who)
+        self._fence.claim(slot, self._held[slot])
 
     def next_attempt(self) -> int:
         """Claim and return the next number of an attempt, over all nodes of the pool."""
-        return self._fence.claim_next(f"{self._pool}-attempt", self._who)
+        return self._fence.claim_next(f"{self._pool}-attempt")
 
     def fenced_reason(self) -> str:
         """Return which slot a newer worker has taken over; empty when none."""
@@ -244,8 +239,7 @@ class WorkerSession:
         study = _study_of(submission)
         machine = open_machine(Path("/"), submission.kinds, load_site(str(submission.site_file)))
         node, pool, results = machine.node, submission.pool, Path(submission.results)
-        who = {"node": node.node_id, "pid": os.getpid(), "at": utc_now(), "worker": number}
-        slots = Slots(submission, worker, who)
+        slots = Slots(submission, worker)
         target = results / study.name / pool if pool else results_folder(results, study, node)
         attempt = Attempt(
             worker=number,

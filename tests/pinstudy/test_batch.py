@@ -436,7 +436,7 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
     place.split()
     older = place.start_and_hold(*place.worker(0))
     # As on a node that is lost to its batch system: the older goes on while a newer starts.
-    place.fence.claim_next("split-there-0001-w000", {"node": "another"})
+    place.fence.claim_next("split-there-0001-w000")
     place.gate.open()
     _, err = older.communicate(timeout=HANG_S)
     assert older.returncode == 75, err

@@ -13,14 +13,14 @@ from runners.batch.worker import Fence
 
 
 def claim(folder: Path) -> int:
-    return Fence(folder).claim_next("slot", {})
+    return Fence(folder).claim_next("slot")
 
 
 def test_generations_of_a_slot_count_from_one(tmp_path: Path) -> None:
     fence = Fence(tmp_path / "fence")
     assert fence.newest_of_all() == {}
-    assert [fence.claim_next("slot", {}) for _ in range(3)] == [1, 2, 3]
-    assert fence.claim_next("other", {}) == 1
+    assert [fence.claim_next("slot") for _ in range(3)] == [1, 2, 3]
+    assert fence.claim_next("other") == 1
     assert fence.newest_of_all() == {"slot": 3, "other": 1}
 
 
@@ -32,8 +32,8 @@ def test_claims_at_the_same_time_get_different_generations(tmp_path: Path) -> No
 
 def test_the_newest_generation_is_not_a_matter_of_clocks(tmp_path: Path) -> None:
     fence = Fence(tmp_path)
-    fence.claim_next("slot", {})
-    fence.claim_next("slot", {})
+    fence.claim_next("slot")
+    fence.claim_next("slot")
     # The newer attempt's node has a clock that is a year behind.
     os.utime(tmp_path / "slot.g0002", (0, 0))
     assert fence.newest_of_all() == {"slot": 2}
@@ -41,15 +41,15 @@ def test_the_newest_generation_is_not_a_matter_of_clocks(tmp_path: Path) -> None
 
 def test_a_slot_whose_name_begins_as_anothers_is_another(tmp_path: Path) -> None:
     fence = Fence(tmp_path)
-    fence.claim("split-a-w001", 7, {})
-    fence.claim("split-a.g-w001", 9, {})
+    fence.claim("split-a-w001", 7)
+    fence.claim("split-a.g-w001", 9)
     assert fence.newest_of_all() == {"split-a-w001": 7, "split-a.g-w001": 9}
 
 
 def test_several_may_be_of_one_generation(tmp_path: Path) -> None:
     fence = Fence(tmp_path)
     for _ in range(2):
-        fence.claim("submission", 3, {})
+        fence.claim("submission", 3)
     assert fence.newest_of_all() == {"submission": 3}
 
 
@@ -62,7 +62,7 @@ class LateListing(Fence):
 
 def test_a_claim_that_is_not_listed_yet_is_not_taken_again(tmp_path: Path) -> None:
     fence = LateListing(tmp_path)
-    assert [fence.claim_next("slot", {}) for _ in range(3)] == [1, 2, 3]
+    assert [fence.claim_next("slot") for _ in range(3)] == [1, 2, 3]
 
 
 def test_files_of_others_are_no_claims(tmp_path: Path) -> None:
@@ -79,27 +79,10 @@ def test_a_folder_that_cannot_be_read_is_an_error_and_no_permission_to_go_on(
     with pytest.raises(StudyError, match="cannot be read"):
         fence.newest_of_all()
     with pytest.raises(StudyError):
-        fence.claim_next("slot", {})
+        fence.claim_next("slot")
 
 
 def test_a_folder_that_cannot_be_made_does_not_want_room(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StudyError, match="expected a folder that you may write to"):
-        Fence(tmp_path / "file" / "fence").claim("slot", 1, {})
-
-
-def test_a_claim_counts_when_there_is_no_room_for_what_it_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create = os.open
-    full = create("/dev/full", os.O_WRONLY)
-
-    def opened(path: str, flags: int, mode: int = 0o777) -> int:
-        os.close(create(path, flags, mode))
-        return os.dup(full)
-
-    with monkeypatch.context() as disk:
-        disk.setattr(os, "open", opened)
-        assert Fence(tmp_path).claim_next("slot", {"node": "n"}) == 1
-    os.close(full)
-    assert Fence(tmp_path).claim_next("slot", {}) == 2
+        Fence(tmp_path / "file" / "fence").claim("slot", 1)
