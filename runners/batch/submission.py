@@ -24,7 +24,6 @@ from base.files import read_object, structured, write_atomically
 from base.text import one_line, shown
 from base.units import utc_now
 from runners.batch.systems.interface import Submitted, ids_of, open_system
-from runners.node.node import safe_name
 
 SCHEMA = 1
 FOLDER = "submissions"
@@ -61,11 +60,6 @@ class Worker:
         if self.node:
             return f"node {self.node}"
         return f"feature {self.feature}" if self.feature else "any node"
-
-    @property
-    def slot(self) -> str:
-        """The name under which a newer worker for the same target fences this one."""
-        return safe_name(self.target)
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ from runners.batch.submission import (
     Attempt,
     AttemptFile,
     Submission,
-    Worker,
     job_of,
     read_submission,
 )
+from runners.node.node import safe_name
 from runners.plan.case import Case
 from runners.plan.runs import PlannedRun
 from runners.race.state import Eliminated
@@ -54,9 +54,9 @@ RESERVE_S = 20.0
 # A fenced older attempt on the same node ends after its current run.
 WAIT_FOR_OLDER_S = 600.0
 # These signals come early enough for the run in flight to end.
-_WARNINGS = ("SIGUSR1", "SIGUSR2")
+_WARNINGS = (signal.SIGUSR1, signal.SIGUSR2)
 # These leave no time: the run in flight is interrupted.
-_AT_ONCE = ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")
+_AT_ONCE = (signal.SIGTERM, signal.SIGALRM, signal.SIGXCPU, signal.SIGHUP, signal.SIGINT)
 
 _CLAIM = re.compile(r"(?P<slot>.+)\.g(?P<generation>\d{4,9})", re.ASCII)
 # A network file system may list the newest claims late: so many later generations are tried.
@@ -116,79 +116,9 @@ class Fence:
         return newest
 
 
-class Slots:
-    """The slots that a worker holds in the fence of its study's submissions.
-
-    Under per-node there is one, the target: a later submission's worker for the same node takes
-    over. A worker of a split study holds two: its own in the submission, where its later attempts
-    take over, and one of all submissions, because a later submission divides the blocks anew.
-    """
-
-    def __init__(self, submission: Submission, worker: Worker) -> None:
-        """Claim the worker's own slot; `generation` is the number of its attempt there."""
-        self._fence, self._pool = Fence(submission.fence), submission.pool
-        own = worker.slot
-        if self._pool:
-            own = f"{self._pool}-{submission.number:04d}-w{worker.number:03d}"
-        self.generation = self._fence.claim_next(own)
-        self._held = {own: self.generation}
-        if self._pool:
-            self._held[f"{self._pool}-submission"] = submission.number
-
-    def claim_pool(self) -> None:
-        """Claim the slot of all submissions."""
-        slot = f"{self._pool}-submission"
-        self._fence.claim(slot, self._held[slot])
-
-    def next_attempt(self) -> int:
-        """Claim and return the next number of an attempt, over all nodes of the pool."""
-        return self._fence.claim_next(f"{self._pool}-attempt")
-
-    def fenced_reason(self) -> str:
-        """Return which slot a newer worker has taken over; empty when none."""
-        newest = self._fence.newest_of_all()
-        for slot, generation in self._held.items():
-            if newest.get(slot, 0) > generation:
-                return f"a newer worker has taken over {slot} (generation {newest[slot]})"
-        return ""
-
-
 def usable_s(limit_s: float) -> float:
     """Return how many seconds of a job's time limit are for runs."""
     return limit_s - min(RESERVE_S, limit_s / 10)
-
-
-class Deadline:
-    """Stops a worker before a run that must not start."""
-
-    def __init__(self, limit_s: float, signals: StopSignals, slots: Slots) -> None:
-        """`limit_s` is the job's time limit, in seconds from now."""
-        self._limit_s = limit_s
-        self._usable_s = usable_s(limit_s)
-        self._end_s = time.monotonic() + self._usable_s
-        self._signals = signals
-        self._slots = slots
-
-    def may_start(self, expected_s: float | None) -> None:
-        """Raise StoppedError when a run of `expected_s` seconds (None: unknown) must not start.
-
-        Raises StudyError when such a run never fits into the job's time limit.
-        """
-        if self._signals.warned:
-            raise StoppedError(f"the batch system says that time is up ({self._signals.warned})")
-        if why := self._slots.fenced_reason():
-            raise StoppedError(why)
-        left_s = self._end_s - time.monotonic()
-        if expected_s is not None and expected_s > self._usable_s:
-            raise StudyError(
-                f"the next run takes about {duration(expected_s)}, and a job with the time limit "
-                f"{duration(self._limit_s)} has {duration(self._usable_s)} for runs: submit with a "
-                "longer --time-limit"
-            )
-        if left_s <= (expected_s or 0.0):
-            raise StoppedError(
-                f"the next run would not end before the job's time limit ({duration(left_s)} left)"
-            )
 
 
 class _AttemptProgress:
@@ -226,7 +156,13 @@ class _AttemptProgress:
 
 
 class WorkerSession:
-    """A worker's session, from the submission's folder to its exit status."""
+    """A worker's session, from the submission's folder to its exit status.
+
+    Under per-node a worker holds one slot of the fence, its target: a later submission's worker for
+    the same node takes over. In a split study it holds two: its own in the submission, where its
+    later attempts take over, and one of all submissions, because a later submission divides the
+    blocks anew.
+    """
 
     def __init__(self, folder: Path, number: int) -> None:
         """Read the submission and its study, look at the node, and claim the worker's slot.
@@ -235,15 +171,21 @@ class WorkerSession:
         """
         submission = read_submission(folder)
         worker = submission.worker(number)
-        signals = StopSignals()
+        self._warned = ""
+        self._handle_signals()
         study = _study_of(submission)
         machine = open_machine(Path("/"), submission.kinds, load_site(str(submission.site_file)))
         node, pool, results = machine.node, submission.pool, Path(submission.results)
-        slots = Slots(submission, worker)
+        self._fence = Fence(submission.fence)
+        slot = f"{pool}-{submission.number:04d}-w{number:03d}" if pool else safe_name(worker.target)
+        generation = self._fence.claim_next(slot)
+        self._held = {slot: generation}
+        self._limit_s = submission.time_limit_s
+        self._end_s = time.monotonic() + usable_s(self._limit_s)
         target = results / study.name / pool if pool else results_folder(results, study, node)
         attempt = Attempt(
             worker=number,
-            generation=slots.generation,
+            generation=generation,
             node_id=node.node_id,
             job=job_of(os.environ),
             folder=str(target),
@@ -257,19 +199,18 @@ class WorkerSession:
             blocks=frozenset(worker.blocks) if pool else None,
             pool=pool,
             # Numbered over all nodes of the pool: runs are paired by their attempt's number.
-            attempt=slots.next_attempt() if pool else None,
-            may_start=Deadline(submission.time_limit_s, signals, slots).may_start,
-            fenced=slots.fenced_reason,
-            wait_for_node_s=(
-                WAIT_FOR_OLDER_S if slots.generation > 1 or submission.number > 1 else 0
-            ),
+            attempt=self._fence.claim_next(f"{pool}-attempt") if pool else None,
+            may_start=self._may_start,
+            fenced=self._fenced_reason,
+            wait_for_node_s=WAIT_FOR_OLDER_S if generation > 1 or submission.number > 1 else 0,
         )
         emulation = submission.allow_emulation
         try:
             if pool:
                 # Raises for a node unlike the others, before it could fence their workers.
                 read_history(target, study, node.digest, node.node_id, pool, node.facts)
-                slots.claim_pool()
+                self._held[f"{pool}-submission"] = submission.number
+                self._fence.claim(f"{pool}-submission", submission.number)
             self.session = Session.begin(machine, study, results, False, emulation, assignment)
         except UserError as error:
             self.file.write(ended=error.exit_status, reason=str(error))
@@ -305,6 +246,46 @@ class WorkerSession:
         self.file.write(ended=status, reason=reason)
         return status, reason
 
+    def _handle_signals(self) -> None:
+        """Handle the batch system's signals until the process ends."""
+        for number in _WARNINGS:
+            signal.signal(number, self._warn)
+        for number in _AT_ONCE:
+            # It raises KeyboardInterrupt.
+            signal.signal(number, signal.default_int_handler)
+
+    def _warn(self, number: int, _frame: FrameType | None) -> None:
+        self._warned = signal.Signals(number).name
+
+    def _fenced_reason(self) -> str:
+        """Return which slot a newer worker has taken over; empty when none."""
+        newest = self._fence.newest_of_all()
+        for slot, generation in self._held.items():
+            if newest.get(slot, 0) > generation:
+                return f"a newer worker has taken over {slot} (generation {newest[slot]})"
+        return ""
+
+    def _may_start(self, expected_s: float | None) -> None:
+        """Raise StoppedError when a run of `expected_s` seconds (None: unknown) must not start.
+
+        Raises StudyError when such a run never fits into the job's time limit.
+        """
+        if self._warned:
+            raise StoppedError(f"the batch system says that time is up ({self._warned})")
+        if why := self._fenced_reason():
+            raise StoppedError(why)
+        left_s, most_s = self._end_s - time.monotonic(), usable_s(self._limit_s)
+        if expected_s is not None and expected_s > most_s:
+            raise StudyError(
+                f"the next run takes about {duration(expected_s)}, and a job with the time limit "
+                f"{duration(self._limit_s)} has {duration(most_s)} for runs: submit with a longer "
+                "--time-limit"
+            )
+        if left_s <= (expected_s or 0.0):
+            raise StoppedError(
+                f"the next run would not end before the job's time limit ({duration(left_s)} left)"
+            )
+
 
 def _study_of(submission: Submission) -> Study:
     study = load_study(submission.study)
@@ -314,20 +295,3 @@ def _study_of(submission: Submission) -> Study:
             f"`{submission.submit_again}`"
         )
     return study
-
-
-class StopSignals:
-    """Handles the batch system's signals from its creation until the process ends."""
-
-    def __init__(self) -> None:
-        self.warned = ""
-        for name in _WARNINGS:
-            signal.signal(signal.Signals[name], self._warn)
-        for name in _AT_ONCE:
-            signal.signal(signal.Signals[name], self._stop)
-
-    def _warn(self, number: int, _frame: FrameType | None) -> None:
-        self.warned = signal.Signals(number).name
-
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
