@@ -220,7 +220,7 @@ def _submission(folder: Path, data: dict[str, Any]) -> Submission:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass
 class Attempt:
     """One attempt: one process of a worker on one node.
 
@@ -258,13 +258,9 @@ class AttemptFile:
 
         A write may take longer than a run: the file holds all of the study's cases.
         """
-        self.keep(**changes)
+        self.attempt = replace(self.attempt, **changes)
         if time.monotonic() - self._written_s >= WRITE_EVERY_S:
             self.write()
-
-    def keep(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
-        """Keep these changes for the next write."""
-        self.attempt = replace(self.attempt, **changes)
 
     def write(self, **changes: Any) -> None:  # noqa: ANN401 - fields of Attempt
         """Write the file with these changes; a write that fails is ignored."""

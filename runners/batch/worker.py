@@ -134,7 +134,7 @@ class _AttemptProgress:
         self._shown.starting(case, planned, left_s)
 
     def finished(self, record: Mapping[str, Any]) -> None:
-        self._file.keep(left=self._file.attempt.left - 1)
+        self._file.attempt.left -= 1
         self._shown.finished(record)
 
     def skipped(self, case: Case, reason: str) -> None:
@@ -142,7 +142,7 @@ class _AttemptProgress:
         self._shown.skipped(case, reason)
 
     def ended(self, case: Case, saved: int) -> None:
-        self._file.keep(left=self._file.attempt.left - saved)
+        self._file.attempt.left -= saved
         self._shown.ended(case, saved)
 
     def eliminated(self, case: Case, out: Eliminated) -> None:
