@@ -11,20 +11,17 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 from base.errors import SHORTAGES, ShortageError, shortage_of
 from base.text import ended_by, one_line, shown
+from runners.execution.printed import Printed
 from runners.execution.witness import Ending, LaunchError, WitnessProcess
 
 # A check is not measured, but a study waits for it after every run.
 LIMIT_S = 60.0
 KEPT_STDERR_BYTES = 2000
 SAID_CHARACTERS = 300
-# Pauses between reads of its stderr: short while it writes, because a full pipe blocks it.
-_FIRST_PAUSE_S, _LAST_PAUSE_S = 0.001, 0.05
-# The time limit must also hold for a command that writes without end.
-_MAX_READS = 64
+TRIM_S = 1.0
 
 
 def check_failure_of(
@@ -38,7 +35,8 @@ def check_failure_of(
 
     It has this process's working directory and user, and the given environment. After `limit_s`
     seconds it is killed with all its descendants. Raises LaunchError, OSError or ShortageError when
-    the host is short of what any process needs: that is no failure of the check.
+    the host is short of what any process needs: that is no failure of the check. Raises StudyError
+    when there is no room for its stderr.
     """
     called = f"the check {shown(shlex.join(command))}"
     try:
@@ -72,62 +70,26 @@ def _run(
     with (
         os.fdopen(os.memfd_create("printed"), "w+b") as given,
         Path(os.devnull).open("wb") as nowhere,
-        os.fdopen(os.memfd_create("witness"), "w+b") as log,
-        _Tail() as said,
+        Printed() as said,
+        Printed() as log,
     ):
         given.write(printed.encode(errors="replace"))
         given.seek(0)
-        process = WitnessProcess(witness, (), command, environment, nowhere, said.end, log, given)
+        process = WitnessProcess(
+            witness, (), command, environment, nowhere, said.file, log.file, given
+        )
+        deadline = time.monotonic() + limit_s
         try:
             process.go()
-            if not _wait(process, said, limit_s):
-                return None, ""
+            while not process.wait_ended(min(TRIM_S, max(0.0, deadline - time.monotonic()))):
+                if time.monotonic() >= deadline:
+                    process.kill_surely()
+                    return None, ""
+                said.trim()
             ending = process.reap()
-            said.read()
-            return ending, said.text
+            size = said.file.seek(0, os.SEEK_END)
+            said.file.seek(max(0, size - KEPT_STDERR_BYTES))
+            kept = said.file.read().decode(errors="replace")
+            return ending, one_line(kept, None)[-SAID_CHARACTERS:]
         finally:
             process.close()
-
-
-def _wait(process: WitnessProcess, said: _Tail, limit_s: float) -> bool:
-    """Wait for the command's end, or kill it at its time limit; return whether it was in time."""
-    deadline = time.monotonic() + limit_s
-    pause = _FIRST_PAUSE_S
-    while not process.wait_ended(min(pause, max(0.0, deadline - time.monotonic()))):
-        if time.monotonic() >= deadline:
-            process.kill_surely()
-            return False
-        pause = _FIRST_PAUSE_S if said.read() else min(2 * pause, _LAST_PAUSE_S)
-    return True
-
-
-class _Tail:
-    """A pipe that keeps only the end of what is written to it."""
-
-    def __init__(self) -> None:
-        self._from, into = os.pipe()
-        os.set_blocking(self._from, False)
-        self.end: IO[bytes] = os.fdopen(into, "wb", buffering=0)
-        self._kept = b""
-
-    def __enter__(self) -> _Tail:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end.close()
-        os.close(self._from)
-
-    def read(self) -> bool:
-        """Read what has arrived, without waiting; return whether there was any."""
-        for count in range(_MAX_READS):
-            try:
-                data = os.read(self._from, 1 << 16)
-            except BlockingIOError:
-                return count > 0
-            self._kept = (self._kept + data)[-KEPT_STDERR_BYTES:]
-        return True
-
-    @property
-    def text(self) -> str:
-        """The end of what was written, as one line."""
-        return one_line(self._kept.decode(errors="replace"), None)[-SAID_CHARACTERS:]
