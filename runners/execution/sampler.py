@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from base.cpulist import parse_cpulist
@@ -37,16 +36,6 @@ BIRTH_SHARE = 0.02
 # Positions after the command's name, which ends with the last bracket: field 3 is the first. These
 # few are parsed here, because with host.processes.parse_task a look would take a sixth longer.
 _USER, _SYSTEM, _START, _CPU = (field - 3 for field in (14, 15, 22, 39))
-
-
-@dataclass(frozen=True)
-class _Sight:
-    """What one look at a thread found; `started` differs for a later thread of the same number."""
-
-    allowed: Mask
-    cpu: int
-    cpu_s: float
-    started: int
 
 
 class PlacementSampler:
@@ -137,7 +126,8 @@ class PlacementSampler:
         try:
             return [int(name) for name in os.listdir(f"{self._proc}/{pid}/task")]  # noqa: PTH208 - per look
         except OSError as error:
-            _unless_gone(error)
+            if is_shortage(error):
+                raise
             return []
 
     def _children(self, pid: int, tid: int) -> list[int]:
@@ -145,10 +135,14 @@ class PlacementSampler:
         return [int(child) for child in text.split() if child.isdigit()]
 
     def _look_at(self, pid: int, tid: int) -> None:
-        sight = self._sight(f"{self._proc}/{pid}/task/{tid}")
-        if sight is None:
+        base = f"{self._proc}/{pid}/task/{tid}"
+        allowed = self._usable(_read(f"{base}/status"))
+        numbers = _stat_numbers(_read(f"{base}/stat"))
+        if allowed is None or numbers is None:
             return
-        key = (tid, sight.started)
+        user, system, started, cpu = numbers
+        # A later thread of the same number has started at another time.
+        key = (tid, started)
         trace = self._traces.get(key)
         if trace is None:
             if len(self._traces) >= MAX_THREADS:
@@ -157,26 +151,17 @@ class PlacementSampler:
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
         trace.last_look = self.samples
         self._present[key] = self._clock()
-        stay = _stay_of(trace, sight)
+        stay = _stay_of(trace, allowed, cpu)
         stay.looks += 1
-        stay.seen[sight.cpu] += 1
-        stay.cpu_s = sight.cpu_s
+        stay.seen[cpu] += 1
+        stay.cpu_s = (user + system) * tick_s()
 
-    def _sight(self, base: str) -> _Sight | None:
-        allowed = self._usable(_allowed_list(_read(f"{base}/status")))
-        numbers = _stat_numbers(_read(f"{base}/stat"))
-        if allowed is None or numbers is None:
-            return None
-        user, system, started, cpu = numbers
-        return _Sight(allowed, cpu, (user + system) * tick_s(), started)
-
-    def _usable(self, listed: str | None) -> Mask | None:
-        """Return the online CPUs of a mask.
+    def _usable(self, status: str) -> Mask | None:
+        """Return the online CPUs of the mask in a thread's status.
 
         Cached: hundreds of threads have the same mask of hundreds of CPUs at every look.
         """
-        if listed is None:
-            return None
+        listed = status.partition("Cpus_allowed_list:")[2].partition("\n")[0]
         if listed not in self._masks:
             mask = _cpus(listed)
             if mask is not None and self._online is not None:
@@ -219,16 +204,16 @@ class Pace:
         return True
 
 
-def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
+def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:
     """Return the stay that a look belongs to.
 
     A thread that was bound while it slept still shows its former CPU: these looks are a stay of
     their own, until the thread runs again.
     """
-    inside = sight.cpu in sight.allowed
+    inside = cpu in allowed
 
     def same(stay: Stay) -> bool:
-        return stay.allowed == sight.allowed and inside == set(stay.allowed).issuperset(stay.seen)
+        return stay.allowed == allowed and inside == set(stay.allowed).issuperset(stay.seen)
 
     if trace.stays and same(trace.stays[-1]):
         return trace.stays[-1]
@@ -239,7 +224,7 @@ def _stay_of(trace: ThreadTrace, sight: _Sight) -> Stay:
             trace.stays.remove(known)
             trace.stays.append(known)
             return known
-    trace.stays.append(Stay(sight.allowed))
+    trace.stays.append(Stay(allowed))
     return trace.stays[-1]
 
 
@@ -247,7 +232,9 @@ def _read(path: str) -> str:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        _unless_gone(error)
+        # Any other error means that the thread has ended.
+        if is_shortage(error):
+            raise
         return ""
     try:
         return os.read(descriptor, 8192).decode("ascii", "replace")
@@ -257,20 +244,10 @@ def _read(path: str) -> str:
         os.close(descriptor)
 
 
-def _unless_gone(error: OSError) -> None:
-    """Raise the error if the host is short of something; any other means that the thread ended."""
-    if is_shortage(error):
-        raise error
-
-
-def _allowed_list(status: str) -> str | None:
-    _, found, rest = status.partition("Cpus_allowed_list:")
-    return rest.partition("\n")[0] if found else None
-
-
 def _cpus(text: str) -> Mask | None:
+    """Return the CPUs of a list, or None for an empty or broken one."""
     try:
-        return parse_cpulist(text.strip())
+        return parse_cpulist(text.strip()) or None
     except ValueError:
         return None
 
