@@ -90,19 +90,14 @@ def _connect() -> socket.socket | None:
         connection = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_CONNECTOR)
     except OSError:
         return None
-    with contextlib.ExitStack() as undo:
-        undo.callback(connection.close)
-        try:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
-            connection.bind((0, _GROUP))
-            connection.send(_listen())
-        except OSError:
-            return None
-        if not _is_answered(connection):
-            return None
-        connection.setblocking(False)
-        undo.pop_all()
-        return connection
+    with contextlib.suppress(OSError):
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
+        connection.bind((0, _GROUP))
+        connection.send(_listen())
+        if _is_answered(connection):
+            connection.setblocking(False)
+            return connection
+    connection.close()
     return None
 
 
@@ -113,14 +108,16 @@ def _listen() -> bytes:
 
 
 def _is_answered(connection: socket.socket) -> bool:
-    """Return whether the kernel acknowledges the request; in other namespaces it is silent."""
+    """Return whether the kernel acknowledges the request.
+
+    Raises TimeoutError, an OSError, in other namespaces, where the kernel is silent.
+    """
     connection.settimeout(_ANSWER_LIMIT_S)
-    with contextlib.suppress(OSError):
-        # Events of other processes may come before the answer.
-        for _ in range(1000):
-            message = connection.recv(4096)
-            if len(message) >= _HEAD.size + _ANSWER.size:
-                what, *_, error = _ANSWER.unpack_from(message, _HEAD.size)
-                if what == _NOTHING:
-                    return int(error) == 0
+    # Events of other processes may come before the answer.
+    for _ in range(1000):
+        message = connection.recv(4096)
+        if len(message) >= _HEAD.size + _ANSWER.size:
+            what, *_, error = _ANSWER.unpack_from(message, _HEAD.size)
+            if what == _NOTHING:
+                return int(error) == 0
     return False
