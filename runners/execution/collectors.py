@@ -111,7 +111,7 @@ class Collectors:
             self._counters(case, seen),
             energy,
             self._surroundings.measured(
-                case.host_mask, seen.ending.used_s, seen.cost, energy.fields.get("power_pkg_w")
+                case.host_mask, seen.ending.cpu_s, seen.cost, energy.fields.get("power_pkg_w")
             ),
         ]
 

@@ -45,13 +45,6 @@ class Ending:
     cpu_s: float | None = None
 
     @property
-    def used_s(self) -> float | None:
-        """The CPU time of the program and its descendants, in seconds; None when not known."""
-        if self.cpu_s is not None or self.user_s is None or self.system_s is None:
-            return self.cpu_s
-        return self.user_s + self.system_s
-
-    @property
     def system_share(self) -> float | None:
         """The kernel's share of the program's CPU time; None when not known."""
         if self.user_s is None or self.system_s is None or not self.user_s + self.system_s:
@@ -158,19 +151,15 @@ class WitnessProcess:
             cpu_s=all_us / 1e6,
         )
 
-    def kill(self) -> None:
-        """Kill the program and its process group, which the program may have left."""
-        if self.pid:
-            _signal(self.pid, signal.SIGKILL, os.killpg)
-            _signal(self.pid, signal.SIGKILL)
-
     def kill_surely(self) -> bool:
         """Kill the program until it has ended; return whether its witness reported the end.
 
         If not, the witness is killed too, with all its descendants, and there is nothing to `reap`.
         """
         for _ in range(KILL_TRIES):
-            self.kill()
+            # The program may have left its process group.
+            _signal(self.pid, signal.SIGKILL, os.killpg)
+            _signal(self.pid, signal.SIGKILL)
             _signal(self.witness_pid, signal.SIGCONT)  # somebody may have stopped it
             if self.wait_ended(KILL_GRACE_S):
                 return True

@@ -80,7 +80,12 @@ class VmEngine:
         assert view, "a run was made"
         # For the host's collectors the program is QEMU.
         cpu = view.cpu_time
-        ending = replace(seen.ending, user_s=cpu.user_s, system_s=cpu.system_s)
+        ending = replace(
+            seen.ending,
+            user_s=cpu.user_s,
+            system_s=cpu.system_s,
+            cpu_s=cpu.user_s + cpu.system_s,
+        )
         of_qemu = replace(
             seen,
             ending=ending,
