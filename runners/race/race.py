@@ -228,7 +228,8 @@ class Race:
 
     def _take_best(self) -> None:
         """Take the most promising case as the best; the others make no more runs."""
-        best = self._most_promising()
+        numbers = self._samples.numbers
+        best = min(self._alive, key=lambda case_id: upper_bound_of_mean(numbers(case_id)))
         if not self._samples.values(best):
             # No case has a good run, and there is no room for more runs.
             self._decision = "undecided"
@@ -241,11 +242,6 @@ class Race:
         self._best, self._taken_after = best, self._blocks
         if not self._confirmation_counts(best):
             self._decision = "undecided"
-
-    def _most_promising(self) -> str:
-        return min(
-            self._alive, key=lambda case_id: upper_bound_of_mean(self._samples.numbers(case_id))
-        )
 
     def _mean(self, case_id: str) -> float:
         return Moments.of(self._samples.numbers(case_id)).mean
