@@ -86,6 +86,7 @@ def latency_command(
     from configs.values import share_option
     from pinstudy.progress import PairProgress
     from runners.host.interference import end_orphans
+    from runners.host.lock import node_lock
     from runners.host.privileges import give_up_root
     from runners.latency.measure import LatencySettings, estimate_s, measure, write_latency
     from runners.latency.pairs import plan_lines, plan_pairs
@@ -109,7 +110,7 @@ def latency_command(
         return
     for line in (*end_orphans(), *lines):
         say(line, err=True)
-    with PairProgress(len(plan.pairs)) as progress:
+    with node_lock(node.root), PairProgress(len(plan.pairs)) as progress:
         content = measure(node, plan, settings, progress.done)
     give_up_root()
     folder = into or results / "latency" / node.node_id

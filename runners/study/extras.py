@@ -26,12 +26,7 @@ from runners.execution.placement import hotplug_problem
 from runners.execution.witness import LaunchError
 from runners.host.privileges import chown_to_invoker
 from runners.host.software import ask_version, for_tools
-from runners.latency.measure import (
-    FILE_NAME,
-    LatencySettings,
-    measure_locked,
-    write_latency,
-)
+from runners.latency.measure import FILE_NAME, LatencySettings, measure, write_latency
 from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
     C2cTrial,
@@ -215,7 +210,7 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     try:
         settings = LatencySettings()
         plan = plan_pairs(node.topology, which, seed=settings.seed)
-        content = measure_locked(node, plan, settings, tell)
+        content = measure(node, plan, settings, tell)
     except (StudyError, UserError) as error:
         progress.warned(f"the latency between CPUs is not measured: {error}")
         return

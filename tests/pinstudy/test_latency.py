@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from runners.host.lock import node_lock
 from runners.host.software import find_program
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
@@ -141,6 +142,15 @@ def test_mistakes_are_told_in_one_line(tmp_path: Path, arguments: list[str], sai
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
+    need_program_and_two_cpus()
+    with node_lock(Path("/")):
+        done = pinstudy(tmp_path, "latency")
+    assert done.returncode == 1
+    assert "another pinstudy is at work on this node" in done.stderr
+    assert not (tmp_path / "results").exists()
 
 
 def test_one_cpu_is_told_in_one_line(tmp_path: Path) -> None:

@@ -14,14 +14,12 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError, UserError
-from runners.host.lock import node_lock
 from runners.host.software import ROOT, find_program
 from runners.latency.measure import (
     PROGRAM,
     LatencySettings,
     estimate_s,
     measure,
-    measure_locked,
     write_latency,
 )
 from runners.latency.pairs import LatencyPlan, plan_pairs
@@ -91,8 +89,7 @@ def test_this_machine_is_measured_in_both_directions(real: Path, method: str) ->
     a, b = node.topology.allowed[:2]
     seen = Seen()
     settings = LatencySettings(method, samples=12, precision=0.5)
-    # Without the lock: somebody's study may be at work here, and no times are asserted.
-    content = measure_locked(node, named(node, (b, a)), settings, seen, real)
+    content = measure(node, named(node, (b, a)), settings, seen, real)
     assert [(done, of) for done, of, _ in seen.calls] == [(0, 1), (1, 1)]
     assert [left for *_, left in seen.calls] == [None, 0.0]
     (pair,) = content["pairs"]
@@ -114,7 +111,7 @@ def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
     def order(seed: int) -> list[tuple[int, int]]:
         settings = LatencySettings(samples=10, precision=None, seed=seed)
         plan = named(node, node.topology.allowed[:2])  # type: ignore[arg-type]
-        (pair,) = measure_locked(node, plan, settings, Seen(), real)["pairs"]
+        (pair,) = measure(node, plan, settings, Seen(), real)["pairs"]
         return [(run["from"], run["address"]) for run in pair["runs"]]
 
     assert order(1) == order(1)
@@ -251,12 +248,6 @@ def test_a_program_that_fails_is_one_line(
 def test_a_program_that_cannot_be_started_is_said(tmp_path: Path, eight: Node) -> None:
     with pytest.raises(StudyError, match="cannot be started"):
         measure(eight, named(eight, (0, 1)), QUICK, Seen(), tmp_path / "nothing")
-
-
-def test_two_measurements_would_disturb_each_other(tmp_path: Path, eight: Node) -> None:
-    program = fake(tmp_path, says(PAIR, END))
-    with node_lock(eight.root), pytest.raises(StudyError, match="another pinstudy is at work"):
-        measure(eight, named(eight, (0, 1)), QUICK, Seen(), program)
 
 
 def test_with_one_cpu_it_is_said_why_not() -> None:
