@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
-from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from base.cpulist import format_cpulist, parse_cpulist
 from base.errors import UserError
 from base.text import plural, shown
 from base.units import duration
@@ -184,8 +184,11 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
     met: Counter[int] = Counter()
     pairs: dict[Pair, None] = {}
     for of_class in found.values():
-        wanted = min(PAIRS_OF_A_CLASS, len(of_class))
-        for pair in _drawn(of_class, wanted, met, draw):
+        left = draw.sample(of_class, len(of_class))
+        for _ in range(min(PAIRS_OF_A_CLASS, len(of_class))):
+            # CPUs that are in few pairs so far are preferred.
+            pair = min(left, key=lambda pair: met[pair[0]] + met[pair[1]])
+            left.remove(pair)
             pairs[pair] = None
             met.update(pair)
     # A CPU in too few pairs gets more with its nearest CPUs, which include its best partner.
@@ -212,17 +215,6 @@ def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair
     return tuple(pairs), words
 
 
-def _drawn(
-    of_class: list[Pair], wanted: int, met: Counter[int], draw: random.Random
-) -> Iterator[Pair]:
-    """Yield `wanted` pairs of a class, and prefer CPUs that are in few pairs so far."""
-    left = draw.sample(of_class, len(of_class))
-    for _ in range(wanted):
-        chosen = min(left, key=lambda pair: met[pair[0]] + met[pair[1]])
-        left.remove(chosen)
-        yield chosen
-
-
 def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
     """Return named pairs with the lower CPU first; raises UserError for invalid pairs."""
     checked: dict[Pair, None] = {}
@@ -233,8 +225,8 @@ def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
         for cpu in (a, b):
             if cpu not in cpus:
                 raise UserError(
-                    f"{name}: CPU {min(cpu, MAX_CPU + 1)} is none of those that this process may "
-                    f"use ({format_cpulist(cpus)})"
+                    f"{name}: CPU {cpu} is none of those that this process may use "
+                    f"({format_cpulist(cpus)})"
                 )
         pair = (min(a, b), max(a, b))
         if pair in checked:
