@@ -7,6 +7,7 @@ the node cannot run, or that repeat a placement under another name, are left out
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -57,14 +58,13 @@ class PlacedMapping:
 
 @dataclass(frozen=True)
 class Group:
-    """The candidates of one thread count and schedule, and why they are worth trying.
+    """The candidates of one thread count and schedule.
 
     With `oversubscribe` there are more threads than CPUs.
     """
 
     threads: int
     schedule: str
-    why: str
     placed: tuple[PlacedMapping, ...]
     oversubscribe: bool = False
 
@@ -126,9 +126,8 @@ def make_field(
     if context.runtime == "none" and len(schedules) > 1:
         left_out.append("other schedules: the program has one thread")
         schedules = schedules[:1]
-    taken: set[object] = set()
     for one in _wanted(context, threads, asked):
-        placed = _placed(context, one, taken)
+        placed = _placed(context, one)
         few = len(context.topology.allowed)
         if one.threads == threads > few:
             placed = [PlacedMapping(context.mappings[SCHEDULER], context.topology.allowed)]
@@ -148,33 +147,24 @@ def _wanted(context: NodeContext, threads: int, asked: Sequence[int] | None) -> 
     """Return the thread counts to try, the reference's first."""
     topology = context.topology
     if context.runtime == "none":
-        return [any_threads(topology, 1, "the program has one thread")]
+        return [any_threads(topology, 1)]
     if asked is None:
-        found = suggestions(topology)
+        found, reference = suggestions(topology), any_threads(topology, threads)
     else:
-        widest = max(asked)
-        found = [any_threads(topology, n, "asked for", n == widest) for n in asked]
-    first = [one for one in found if one.threads == threads]
-    if not first and asked is None:
-        first = [any_threads(topology, threads, "what you have now")]
-    elif not first:
-        first = [_suggest(threads, "what you have now")]
-    return [*first, *(one for one in found if one.threads != threads)]
+        found = [any_threads(topology, count, count == max(asked)) for count in asked]
+        reference = Suggestion(threads)
+    first = next((one for one in found if one.threads == threads), reference)
+    return [first, *(one for one in found if one.threads != threads)]
 
 
-def _placed(context: NodeContext, one: Suggestion, taken: set[object]) -> list[PlacedMapping]:
-    """Return a thread count's mappings that the node can do, and whose placement is not `taken`."""
-    found = []
-    for name in one.mappings:
-        try:
+def _placed(context: NodeContext, one: Suggestion) -> list[PlacedMapping]:
+    """Return a thread count's mappings that the node can do; of equal placements the first."""
+    found: dict[object, PlacedMapping] = {}
+    for name in (SCHEDULER, *one.mappings):
+        with suppress(CannotMapError):
             placed = context.place(name, one.threads)
-        except CannotMapError:
-            continue
-        same = (one.threads, *_identity(placed, one.threads, context.topology))
-        if same not in taken:
-            taken.add(same)
-            found.append(placed)
-    return found
+            found.setdefault(_identity(placed, one.threads, context.topology), placed)
+    return list(found.values())
 
 
 def _identity(placed: PlacedMapping, threads: int, topology: Topology) -> tuple[object, ...]:
@@ -192,7 +182,7 @@ def _groups(
     if not placed:
         return
     more = one.threads > len(topology.allowed)
-    yield Group(one.threads, schedules[0], one.why, tuple(placed), more)
+    yield Group(one.threads, schedules[0], tuple(placed), more)
     unlike = tuple(
         each
         for each in placed
@@ -200,7 +190,7 @@ def _groups(
     )
     if unlike:
         for schedule in schedules[1:]:
-            yield Group(one.threads, schedule, one.why, unlike, more)
+            yield Group(one.threads, schedule, unlike, more)
 
 
 def _is_wide(placed: PlacedMapping, topology: Topology) -> bool:
@@ -254,14 +244,13 @@ def _impossible(context: NodeContext) -> list[str]:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A thread count, why it is worth trying, and the names of its mappings.
+    """A thread count, and the names of its mappings after the OS scheduler's.
 
     Loop schedules race on those of `with_schedules` whose CPUs are of several kinds, or all.
     """
 
     threads: int
-    why: str
-    mappings: tuple[str, ...]
+    mappings: tuple[str, ...] = ()
     with_schedules: tuple[str, ...] = ()
 
 
@@ -277,12 +266,11 @@ def _merged(same: list[Suggestion]) -> Suggestion:
     """Merge the suggestions for one thread count; the first mappings of each go first."""
     in_turn = zip_longest(*(one.mappings for one in same))
     names = dict.fromkeys(name for names in in_turn for name in names if name is not None)
-    scheduled = dict.fromkeys(name for one in same for name in one.with_schedules)
-    why = "; ".join(one.why for one in same)
-    return Suggestion(same[0].threads, why, tuple(names), tuple(scheduled))
+    scheduled = tuple(name for one in same for name in one.with_schedules)
+    return Suggestion(same[0].threads, tuple(names), scheduled)
 
 
-def any_threads(topology: Topology, threads: int, why: str, widest: bool = True) -> Suggestion:
+def any_threads(topology: Topology, threads: int, widest: bool = True) -> Suggestion:
     """Return the mappings to try with any thread count; some may not fit this one.
 
     Under the OS scheduler, schedules race for the `widest` thread count only.
@@ -290,13 +278,8 @@ def any_threads(topology: Topology, threads: int, why: str, widest: bool = True)
     names: tuple[str, ...] = _OF_KINDS if topology.hybrid else _OF_EQUALS
     if topology.hybrid and not has_e_cores(topology):
         names = tuple(_SMALL.get(name, name) for name in names)
-    scheduled = tuple(name for name in _WITH_SCHEDULES if widest or name != SCHEDULER)
-    return _suggest(threads, why, *names, on=scheduled)
-
-
-def _suggest(threads: int, why: str, *names: str, on: tuple[str, ...] = ()) -> Suggestion:
-    """Return a suggestion whose first mapping leaves the threads to the OS scheduler."""
-    return Suggestion(threads, why, (SCHEDULER, *names), on)
+    scheduled = _WITH_SCHEDULES if widest else _WITH_SCHEDULES[1:]
+    return Suggestion(threads, names, scheduled)
 
 
 def has_e_cores(topology: Topology) -> bool:
@@ -306,54 +289,36 @@ def has_e_cores(topology: Topology) -> bool:
 
 def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
     """Yield the suggestions for a node with several core kinds."""
-    cores, both = _count("cores", topology), _count("mixed", topology)
-    small, name = ("ecores", "E-core") if has_e_cores(topology) else ("lpecores", "LP-E-core")
-    p_cores, e_cores = _count("pcores", topology), _count(small, topology)
-    yield _suggest(
-        len(topology.allowed), "all CPUs", "cores-pin", "compact-pin", on=_WITH_SCHEDULES
-    )
-    yield _suggest(cores, "one a core", "cores-pin", "cores-set", on=("cores-pin",))
-    yield _suggest(both, "one a P- or E-core", "mixed-pin", "mixed-set")
-    yield _suggest(p_cores, "one a P-core", "pcores-pin", "pcores-set", "mixed-pin")
-    yield _suggest(
-        _count("pcpus", topology),
-        "all CPUs of the P-cores",
-        *("pcpus-pin", "pcpus-set", "siblings-pin"),
-    )
-    yield _suggest(
-        _count("half-clusters", topology),
-        "one a core in half of the clusters",
-        *("half-clusters-pin", "half-clusters-set"),
-    )
-    yield _suggest(e_cores, f"one an {name}", f"{small}-pin", f"{small}-set", "cores-pin")
-    yield _suggest(cores // 2, "half as many as cores", "cores-pin", "mixed-pin")
-    yield _suggest(cores // 4, "a quarter as many as cores", "cores-pin", "pcores-set")
-    yield from _one_thread(topology, "pcores-pin", f"{small}-set")
+    everything, cores = len(topology.allowed), _count("cores", topology)
+    small = "ecores" if has_e_cores(topology) else "lpecores"
+    yield Suggestion(everything, ("cores-pin", "compact-pin"), _WITH_SCHEDULES)
+    yield Suggestion(cores, ("cores-pin", "cores-set"), ("cores-pin",))
+    yield Suggestion(_count("mixed", topology), ("mixed-pin", "mixed-set"))
+    yield Suggestion(_count("pcores", topology), ("pcores-pin", "pcores-set", "mixed-pin"))
+    yield Suggestion(_count("pcpus", topology), ("pcpus-pin", "pcpus-set", "siblings-pin"))
+    yield _of_half_the_clusters(topology)
+    yield Suggestion(_count(small, topology), (f"{small}-pin", f"{small}-set", "cores-pin"))
+    yield Suggestion(cores // 2, ("cores-pin", "mixed-pin"))
+    yield Suggestion(cores // 4, ("cores-pin", "pcores-set"))
+    if everything <= FEW_CPUS:
+        yield Suggestion(1, ("pcores-pin", f"{small}-set"))
 
 
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
     """Yield the suggestions for a node with one core kind."""
-    cores = _count("cores", topology)
-    everything = len(topology.allowed)
-    yield _suggest(
-        everything, "all CPUs", "cores-pin", "compact-pin", "spread-pin", on=_WITH_SCHEDULES
-    )
-    yield _suggest(cores, "one a core", "cores-pin", "cores-set", "spread-pin", on=(SCHEDULER,))
-    yield _suggest(
-        _count("half-clusters", topology),
-        "one a core in half of the clusters",
-        *("half-clusters-pin", "half-clusters-set"),
-    )
-    yield _suggest(
-        cores // 2, "half as many as cores", "cores-pin", "cores-set", "spread-pin", "compact-pin"
-    )
-    yield _suggest(cores // 4, "a quarter as many as cores", "cores-pin", "spread-pin")
-    yield from _one_thread(topology, "cores-pin")
+    everything, cores = len(topology.allowed), _count("cores", topology)
+    yield Suggestion(everything, ("cores-pin", "compact-pin", "spread-pin"), _WITH_SCHEDULES)
+    yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (SCHEDULER,))
+    yield _of_half_the_clusters(topology)
+    yield Suggestion(cores // 2, ("cores-pin", "cores-set", "spread-pin", "compact-pin"))
+    yield Suggestion(cores // 4, ("cores-pin", "spread-pin"))
+    if everything <= FEW_CPUS:
+        yield Suggestion(1, ("cores-pin",))
 
 
-def _one_thread(topology: Topology, *names: str) -> Iterator[Suggestion]:
-    if len(topology.allowed) <= FEW_CPUS:
-        yield _suggest(1, "one thread", *names)
+def _of_half_the_clusters(topology: Topology) -> Suggestion:
+    threads = _count("half-clusters", topology)
+    return Suggestion(threads, ("half-clusters-pin", "half-clusters-set"))
 
 
 def _count(selection: str, topology: Topology) -> int:
