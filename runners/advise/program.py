@@ -76,7 +76,11 @@ def look_at(path: Path, environment: Mapping[str, str]) -> Program:
     try:
         names = _names(path, libraries)
     except NotLookedIntoError as reason:
-        return _not_looked_into(path, found, str(reason))
+        loops = f"which loops it has is not known: {reason}"
+        if isinstance(found, OpenMPRuntime):
+            return Program(path, found.name, "no", f"OpenMP by {found.name}", loops)
+        said = f"what its threads are is not known: {reason}"
+        return Program(path, "other", "no", said, loops)
     if isinstance(found, OpenMPRuntime):
         loops, why = _loops(found.name, names)
         said = f"OpenMP by {found.name}, {Path(found.path).name} ({found.version})"
@@ -87,14 +91,6 @@ def look_at(path: Path, environment: Mapping[str, str]) -> Program:
         return Program(path, "none", "no", said, "it has no loops of OpenMP")
     said = f"{found}; what its threads are is not known (it calls {called or 'no library'})"
     return Program(path, "other", "no", said, "no loops of OpenMP were found in it")
-
-
-def _not_looked_into(path: Path, found: OpenMPRuntime | str, reason: str) -> Program:
-    runtime = found.name if isinstance(found, OpenMPRuntime) else "other"
-    said = f"what its threads are is not known: {reason}"
-    if runtime != "other":
-        said = f"OpenMP by {runtime}"
-    return Program(path, runtime, "no", said, f"which loops it has is not known: {reason}")
 
 
 def _loops(runtime: str, names: Collection[bytes]) -> tuple[str, str]:

@@ -207,8 +207,7 @@ def raise_problem(request: Request, record: Mapping[str, Any]) -> None:
 
 
 def _reason(record: Mapping[str, Any]) -> str:
-    unavailable = record.get("unavailable")
-    absent = unavailable if isinstance(unavailable, Mapping) else {}
+    absent = _absent(record)
     if _is_unproved(record):
         return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
     if record["status"] == OK and (started := _other_count(record)):
@@ -218,9 +217,13 @@ def _reason(record: Mapping[str, Any]) -> str:
 
 def _is_unproved(record: Mapping[str, Any]) -> bool:
     """Return whether an unproved placement is all that is wrong with a run."""
+    unproved = record["status"] == OK and verdict_of(record) == UNPROVED
+    return unproved and "race_value" not in _absent(record)
+
+
+def _absent(record: Mapping[str, Any]) -> Mapping[str, Any]:
     unavailable = record.get("unavailable")
-    known = not isinstance(unavailable, Mapping) or "race_value" not in unavailable
-    return record["status"] == OK and verdict_of(record) == UNPROVED and known
+    return unavailable if isinstance(unavailable, Mapping) else {}
 
 
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
