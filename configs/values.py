@@ -260,12 +260,12 @@ class CpuList(Kind):
         return {"anyOf": [{"type": "integer", "minimum": 0}, text]}
 
 
-def option_value(option: str, text: str | None, kind: Kind) -> Any:  # noqa: ANN401
-    """Return what the text of a command's option means, None for None; raises UserError."""
-    if text is None:
+def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401
+    """Return what the value of a command's option means, None for None; raises UserError."""
+    if value is None:
         return None
     try:
-        return kind.decode(text)
+        return kind.decode(value)
     except InvalidError as error:
         raise UserError(f"{option}: {error.message}") from None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import UserError
-from base.structure import InvalidError, Kind
+from base.structure import Kind, OneOrMore
 from base.text import shown
 from configs.app import THREADS_PLACE, Schedule
 from configs.repetitions import MAX_RACE_RUNS, MIN_RACE_RUNS
@@ -153,10 +153,8 @@ def _is_file(path: Path) -> bool:
 
 def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     expected = Arguments("a command line that a study can hold: at most 1000 arguments of text")
-    try:
-        return expected.decode(list(arguments))
-    except InvalidError as error:
-        raise UserError(f"the program's arguments: {error.message}") from None
+    found: tuple[str, ...] = option_value("the program's arguments", list(arguments), expected)
+    return found
 
 
 def _directory() -> str:
@@ -186,22 +184,14 @@ def _check(text: str | None) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _schedules(text: str | None) -> tuple[str, ...] | None:
-    if text is None or text == NO_SCHEDULES:
-        return None if text is None else ()
     # The comma before a chunk size is part of a schedule.
-    return _list("--schedules", text, Schedule(), separator=r",(?!\d)")
+    return () if text == NO_SCHEDULES else _list("--schedules", text, Schedule(), r",(?!\d)")
 
 
 def _list(
     option: str, text: str | None, each: Kind, separator: str = ","
 ) -> tuple[Any, ...] | None:
     """Return the values that an option lists, joined by commas, each of them once."""
-    if text is None:
-        return None
-    found: list[Any] = []
-    for item in map(str.strip, re.split(separator, text)):
-        value = option_value(option, item, each)
-        if value in found:
-            raise UserError(f"{option} {shown(text)}: {shown(item)} is repeated")
-        found.append(value)
-    return tuple(found)
+    items = None if text is None else [item.strip() for item in re.split(separator, text)]
+    found: tuple[Any, ...] | None = option_value(option, items, OneOrMore(each))
+    return found
