@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -207,13 +207,8 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     program = look_at(request.program, environment)
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    switch = machine.governors()
-    governors = choose_governors(
-        request.governors,
-        node.cpufreq,
-        topology.allowed,
-        lambda governor, cpus: switch.problem(governor, cpus, node.cpufreq),
-    )
+    why_not = partial(machine.governors().problem, now=node.cpufreq)
+    governors = choose_governors(request.governors, node.cpufreq, topology.allowed, why_not)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(
         NodeContext(topology, machine.tools, known, program.runtime),
@@ -272,14 +267,12 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
             f"{display_path(path)} does not race any more: somebody has edited it; go on with "
             f"`pinstudy run {as_typed(path)}`, or begin anew with --fresh"
         )
-    if there.digest == search.study.digest:
-        if there.race != search.study.race:
-            write_atomically(path, new.data)
-        return path, []
-    told = [
-        f"{display_path(path)} has other candidates than would be chosen now; it is continued with "
-        "its own: --fresh chooses anew"
-    ]
+    told = []
+    if there.digest != search.study.digest:
+        told.append(
+            f"{display_path(path)} has other candidates than would be chosen now; it is continued "
+            "with its own: --fresh chooses anew"
+        )
     rule = search.study.race
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
         # load_study has accepted the file: it holds plain values only.
