@@ -278,10 +278,10 @@ class Session:
             from runners.execution.collectors import LocalEngine
 
             return LocalEngine(collectors)
-        from runners.vm.engine import open_engine
+        from runners.vm.engine import VmEngine
 
         consoles = self.folder / "consoles"
-        return open_engine(study.vm, self.machine.without_kvm, collectors, consoles, attempt)
+        return VmEngine(study.vm, self.machine.without_kvm, collectors, consoles, attempt)
 
     def _witness(self) -> Path:
         emulated = self.machine.emulates(self.summary.study)

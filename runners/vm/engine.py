@@ -25,7 +25,7 @@ from runners.plan.command_line import Launch
 from runners.records.values import CLOCK_DRIFTED, PLACEMENT_VIOLATED
 from runners.vm.guest import Guest, GuestLostError, GuestPlan, boot_guest
 from runners.vm.host import check_memory, find_guest_host
-from runners.vm.run import GuestRun, HostView
+from runners.vm.run import HostView, make_run
 
 # After so many failures in a row the next boot would fail too.
 MAX_BOOTS_LOST = 3
@@ -35,27 +35,24 @@ OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations
 OF_VCPUS_TOO = ("migrations", "context_switches")
 
 
-def open_engine(
-    vm: Vm, without_kvm: str, collectors: Collectors, consoles: Path, attempt: int
-) -> VmEngine:
-    """Return the engine for these guests; raises UserError when this node cannot run them."""
-    host = find_guest_host(without_kvm)
-    check_memory(vm.memory_mib, collectors.root)
-    plan = GuestPlan(host, host.boot_files(), vm, collectors.harness.cores)
-    return VmEngine(plan, collectors, consoles, attempt)
-
-
 class VmEngine:
     """Makes runs in guests; `close` ends the guest that is up."""
 
     def __init__(
-        self, plan: GuestPlan, collectors: Collectors, consoles: Path, attempt: int
+        self, vm: Vm, without_kvm: str, collectors: Collectors, consoles: Path, attempt: int
     ) -> None:
-        """Each guest's console goes to a file of the attempt in the folder `consoles`."""
-        self._plan, self._collectors = plan, collectors
+        """Each guest's console goes to a file of the attempt in the folder `consoles`.
+
+        `without_kvm` is why KVM cannot be used, or empty. Raises UserError when this node cannot
+        run such guests.
+        """
+        host = find_guest_host(without_kvm)
+        check_memory(vm.memory_mib, collectors.root)
+        self._plan = GuestPlan(host, host.boot_files(), vm, collectors.harness.cores)
+        self._collectors = collectors
         self._consoles, self._attempt = consoles, attempt
         self._guest: Guest | None = None
-        self._qemu = ask_version(plan.host.qemu) or "not known"
+        self._qemu = ask_version(host.qemu) or "not known"
         self._boots = self._lost = 0
         self._view: HostView | None = None
 
@@ -65,36 +62,25 @@ class VmEngine:
         Raises LaunchError when the launcher refuses or the guest is lost, which is one failed run.
         Raises StudyError when several boots in a row have failed.
         """
-        self._view = None
         try:
             guest = self._guest_for(case)
-            seen, self._view = GuestRun(guest, self._collectors).make(case, launch)
+            seen, view = make_run(guest, self._collectors, case, launch)
         except GuestLostError:
             self.close()
             raise
-        return replace(seen, invalid_reason=_invalid_reason(self._view))
+        self._view = view
+        if view.proof.verdict == "violated":
+            return replace(seen, invalid_reason=(PLACEMENT_VIOLATED, view.proof.reason))
+        if problem := view.clock.problem:
+            return replace(seen, invalid_reason=(CLOCK_DRIFTED, problem))
+        return seen
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return the readings of host and guest for the last run."""
-        view = self._view
-        assert view, "a run was made"
-        # For the host's collectors the program is QEMU.
-        cpu = view.cpu_time
-        ending = replace(
-            seen.ending,
-            user_s=cpu.user_s,
-            system_s=cpu.system_s,
-            cpu_s=cpu.user_s + cpu.system_s,
-        )
-        of_qemu = replace(
-            seen,
-            ending=ending,
-            cost=view.cost,
-            perf_output=view.perf_output,
-            perf_problem=view.perf_problem,
-        )
-        collected = self._collectors.measured(case, of_qemu)
-        return [*map(named_after_vcpus, collected), counted_in_guest(seen), self._facts(view)]
+        assert self._view and self._guest, "a run was made"
+        collected = self._collectors.measured(case, self._view.qemu)
+        facts = self._facts(self._view, self._guest)
+        return [*map(named_after_vcpus, collected), counted_in_guest(seen), facts]
 
     def close(self) -> None:
         """End the guest that is up, if any."""
@@ -140,27 +126,19 @@ class VmEngine:
             "perf_problem": harness.perf_problem,
         }
 
-    def _facts(self, view: HostView) -> Reading:
+    def _facts(self, view: HostView, guest: Guest) -> Reading:
         fields: dict[str, Any] = {
             "vm": {
-                "kernel": view.guest_kernel,
+                "kernel": guest.kernel,
                 "qemu": self._qemu,
-                "boot_s": round(view.boot_s, 3),
-                "cpu_s": round(view.cpu_time.user_s + view.cpu_time.system_s, 3),
+                "boot_s": round(guest.boot_s, 3),
+                "cpu_s": round(view.qemu.ending.cpu_s or 0.0, 3),
             },
             "vcpu_placement": view.placement,
             "clock": asdict(view.clock),
         }
         reason = {"vcpu_placement": view.proof.reason}
         return Reading(fields, reason if view.proof.verdict == "unproved" else {})
-
-
-def _invalid_reason(view: HostView) -> tuple[str, str] | None:
-    if view.proof.verdict == "violated":
-        return PLACEMENT_VIOLATED, view.proof.reason
-    if problem := view.clock.problem:
-        return CLOCK_DRIFTED, problem
-    return None
 
 
 def counted_in_guest(seen: Observation) -> Reading:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation, move_to_housekeeping_cpus
 from runners.execution.placement import Proof
-from runners.host.processes import CpuTime, read_cpu_time
-from runners.measure.conditions.cpu_time import CostClock, HarnessCost
+from runners.execution.sampler import Pace
+from runners.host.processes import read_cpu_time
+from runners.measure.conditions.cpu_time import CostClock
 from runners.measure.meter import Meters
 from runners.measure.perf.stat import PerfStat, StatBuilder
 from runners.plan.case import Case
@@ -64,143 +67,101 @@ class ClockCheck:
 
 @dataclass(frozen=True)
 class HostView:
-    """What the host observed during one run: QEMU, not the program."""
+    """What the host observed during one run; in `qemu` the program is QEMU, not the user's."""
 
+    qemu: Observation
     proof: Proof
     placement: dict[str, Any]
     clock: ClockCheck
-    cpu_time: CpuTime
-    cost: HarnessCost
-    perf_output: str
-    perf_problem: str
-    boot_s: float
-    guest_kernel: str
 
 
 class _ThreadCounter:
     """The meter that counts the virtual CPUs' threads; `builder` is None without perf."""
 
-    def __init__(self, builder: StatBuilder | None, why_not: str) -> None:
-        self._builder, self._why_not = builder, why_not
-        self._perf: PerfStat | None = None
+    def __init__(self, builder: StatBuilder | None) -> None:
+        self._builder = builder
+        self.perf: PerfStat | None = None
 
     def start(self) -> None:
         """Attach perf."""
-        self._perf = PerfStat(self._builder) if self._builder else None
+        self.perf = PerfStat(self._builder) if self._builder else None
 
     def sample(self) -> None:
         """Do nothing: perf's counters do not wrap."""
 
     def stop(self) -> None:
-        """Stop counting; `finish` returns the counts."""
-        if self._perf:
-            self._perf.disable()
-
-    def finish(self) -> tuple[str, str]:
-        """Return perf's output, and why it could not count (empty when it could)."""
-        if self._perf is None:
-            return "", self._why_not
-        return self._perf.finish(), self._perf.problem
+        """Stop counting."""
+        if self.perf:
+            self.perf.disable()
 
     def close(self) -> None:
         """End perf if it still runs."""
-        if self._perf:
-            self._perf.close()
+        if self.perf:
+            self.perf.close()
 
 
-class GuestRun:
-    """One run in a guest."""
+def make_run(
+    guest: Guest, collectors: Collectors, case: Case, launch: Launch
+) -> tuple[Observation, HostView]:
+    """Make one run in a guest; return what the guest and the host observed.
 
-    def __init__(self, guest: Guest, collectors: Collectors) -> None:
-        self._guest, self._collectors = guest, collectors
-        counter = collectors.thread_counter(guest.threads.values())
-        self._counter = _ThreadCounter(counter, collectors.harness.perf_problem)
-
-    def make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
-        """Make the run; return what the guest and the host observed.
-
-        Raises LaunchError when the launcher refuses, GuestLostError when the guest is lost.
-        """
-        try:
-            return self._make(case, launch)
-        except BrokenLineError as error:
-            raise self._guest.lost(f"it {error}") from error
-
-    def _make(self, case: Case, launch: Launch) -> tuple[Observation, HostView]:
-        guest, before = self._guest, self._clock()
-        placing = guest.place()
-        sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
-        try:
-            cores = self._collectors.harness.cores
-            with move_to_housekeeping_cpus(
-                guest.vcpus.cpus if placing.apart else (), cores
-            ) as own_cpus:
-                guest.say(_request(case, launch))
-                guest.expect("starting")
-                elapsed_s, cpu_time, cost = self._measure(sampler, case.app.limit_s, own_cpus)
-            seen = read_observation(guest.expect("observation").get("seen"))
-            output, problem = self._counter.finish()
-        finally:
-            self._counter.close()
-        proof = sampler.proof(elapsed_s)
-        view = HostView(
-            proof=proof,
-            placement=sampler.fields(proof),
-            clock=compare_clocks(before, self._clock()),
-            cpu_time=cpu_time,
-            cost=cost,
-            perf_output=output,
-            perf_problem=problem,
-            boot_s=guest.boot_s,
-            guest_kernel=guest.kernel,
-        )
-        return seen, view
-
-    def _measure(
-        self, sampler: VcpuSampler, limit_s: float, own_cpus: tuple[int, ...]
-    ) -> tuple[float, CpuTime, HarnessCost]:
-        """Run the program under the host's meters; return its time, QEMU's and pinstudy's own."""
-        guest, meters = self._guest, Meters(self._collectors.meters_around(self._counter))
-        meters.start()
-        before, cost, started = read_cpu_time(guest.pid), CostClock(own_cpus), time.monotonic()
-        guest.say({"ask": "go"})
-        self._watch(sampler, meters, limit_s)
-        elapsed_s, after, used = time.monotonic() - started, read_cpu_time(guest.pid), cost.stop()
-        meters.stop()
-        return elapsed_s, after - before, used
-
-    def _watch(self, sampler: VcpuSampler, meters: Meters, limit_s: float) -> None:
-        """Look at QEMU's threads until the guest reports the program's end."""
-        word = ""
-        started = heard = time.monotonic()
-        while word != "ended":
-            message = self._guest.hear(sampler.pause_s)
-            now = time.monotonic()
-            if message is not None:
-                heard, word = now, _word(message)
-            # The guest itself ends a program that exceeds its time limit.
-            if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
-                raise self._guest.hanging(now - heard)
-            sampler.look()
-            meters.sample_if_due(now)
-        sampler.sample()
-
-    def _clock(self) -> ClockReading:
-        return read_clock(self._guest_time)
-
-    def _guest_time(self) -> float:
-        answer = self._guest.ask({"ask": "clock"}, "clock").get("monotonic_s")
-        if not isinstance(answer, float):
-            raise BrokenLineError(f"said that its clock is at {answer!r}")
-        return answer
+    Raises LaunchError when the launcher refuses, GuestLostError when the guest is lost.
+    """
+    clock_before = read_clock(partial(_guest_time, guest))
+    placing = guest.place()
+    sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
+    used = guest.vcpus.cpus if placing.apart else ()
+    with closing(_ThreadCounter(collectors.thread_counter(guest.threads.values()))) as counter:
+        with move_to_housekeeping_cpus(used, collectors.harness.cores) as own_cpus:
+            guest.ask(_request(case, launch), "starting")
+            meters = Meters(collectors.meters_around(counter))
+            meters.start()
+            cpu_before, cost, began = (
+                read_cpu_time(guest.pid),
+                CostClock(own_cpus),
+                time.monotonic(),
+            )
+            guest.say({"ask": "go"})
+            _watch(guest, sampler, meters, case.app.limit_s)
+            elapsed_s = time.monotonic() - began
+            cpu_time, own_cost = read_cpu_time(guest.pid) - cpu_before, cost.stop()
+            meters.stop()
+        seen = _observation(guest)
+        perf_output = counter.perf.finish() if counter.perf else ""
+        perf_problem = counter.perf.problem if counter.perf else collectors.harness.perf_problem
+    proof = sampler.proof(elapsed_s)
+    cpu_s = cpu_time.user_s + cpu_time.system_s
+    qemu = replace(
+        seen,
+        ending=replace(
+            seen.ending, user_s=cpu_time.user_s, system_s=cpu_time.system_s, cpu_s=cpu_s
+        ),
+        cost=own_cost,
+        perf_output=perf_output,
+        perf_problem=perf_problem,
+    )
+    clock = compare_clocks(clock_before, read_clock(partial(_guest_time, guest)))
+    return seen, HostView(qemu, proof, sampler.fields(proof), clock)
 
 
-def _word(message: dict[str, Any]) -> str:
-    """Return the message's word: `alive` or `ended`."""
-    word = str(message.get("say"))
-    if word not in ("alive", "ended"):
-        raise BrokenLineError(f"said {word!r}, expected 'alive' or 'ended'")
-    return word
+def _watch(guest: Guest, sampler: VcpuSampler, meters: Meters, limit_s: float) -> None:
+    """Look at QEMU's threads until the guest reports the program's end."""
+    started = heard = time.monotonic()
+    pace = Pace()
+    word = "alive"
+    while word != "ended":
+        message = guest.hear(pace.pause_s)
+        now = time.monotonic()
+        if message is not None:
+            heard, word = now, str(message.get("say"))
+            if word not in ("alive", "ended"):
+                raise guest.lost(f"it said {word!r}, expected 'alive' or 'ended'")
+        # The guest itself ends a program that exceeds its time limit.
+        if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
+            raise guest.hanging(now - heard)
+        pace.step(sampler)
+        meters.sample_if_due(now)
+    sampler.sample()
 
 
 def _request(case: Case, launch: Launch) -> dict[str, Any]:
@@ -210,6 +171,20 @@ def _request(case: Case, launch: Launch) -> dict[str, Any]:
         "limit_s": case.app.limit_s,
         "cpus": list(case.mask),
     }
+
+
+def _observation(guest: Guest) -> Observation:
+    try:
+        return read_observation(guest.expect("observation").get("seen"))
+    except BrokenLineError as error:
+        raise guest.lost(f"it {error}") from error
+
+
+def _guest_time(guest: Guest) -> float:
+    answer = guest.ask({"ask": "clock"}, "clock").get("monotonic_s")
+    if not isinstance(answer, float):
+        raise guest.lost(f"it said that its clock is at {answer!r}")
+    return answer
 
 
 def read_clock(ask_guest: Callable[[], float]) -> ClockReading:

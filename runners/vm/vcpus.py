@@ -15,7 +15,7 @@ from typing import Any
 from base.cpulist import format_cpulist
 from runners.execution.execute import free_cpus
 from runners.execution.placement import Proof, ThreadTrace, Wanted, Watched, prove
-from runners.execution.sampler import Pace, PlacementSampler
+from runners.execution.sampler import PlacementSampler
 from runners.plan.case import Vcpus
 
 
@@ -49,7 +49,7 @@ def place(
     return Placing(tuple(sorted(free or allowed)), apart=bool(free))
 
 
-class VcpuSampler:
+class VcpuSampler(PlacementSampler):
     """Samples the affinity masks and CPUs of all QEMU threads, to prove their placement.
 
     `threads` maps a virtual CPU to its host thread; `placing` is the result of `place`.
@@ -58,37 +58,22 @@ class VcpuSampler:
     def __init__(
         self, pid: int, threads: Mapping[int, int], vcpus: Vcpus, placing: Placing
     ) -> None:
+        super().__init__(pid)
         self._vcpu_of = {thread: vcpu for vcpu, thread in threads.items()}
         self._vcpus, self._placing = vcpus, placing
-        self._sampler = PlacementSampler(pid)
-        self._pace = Pace()
-
-    @property
-    def pause_s(self) -> float:
-        """Seconds until the next call of `look`."""
-        return self._pace.pause_s
-
-    def sample(self) -> None:
-        """Look once at every thread."""
-        self._sampler.sample()
-
-    def look(self) -> None:
-        """Look at every thread if a look is due."""
-        self._pace.step(self._sampler)
 
     def proof(self, elapsed_s: float) -> Proof:
         """Compare what was seen with the mapping."""
-        sampler, binding = self._sampler, self._vcpus.mapping.binding
         watched = Watched(
-            self._traces(), sampler.samples, elapsed_s, sampler.hotplugged_cpus, unmet=0
+            self._vcpu_traces(), self.samples, elapsed_s, self.hotplugged_cpus, unmet=0
         )
-        wanted = Wanted(binding, self._vcpus.cpus, len(self._vcpu_of))
+        wanted = Wanted(self._vcpus.mapping.binding, self._vcpus.cpus, len(self._vcpu_of))
         found = prove(watched, wanted, long_lived=True)
         if found.verdict == "violated":
             return Proof("violated", f"virtual CPUs: {found.reason}")
         if self._placing.apart:
             # Only masks count: a sleeping thread's last CPU may be from before it was moved.
-            for trace in sampler.threads:
+            for trace in self.threads:
                 strays = set(trace.allowed) & set(self._vcpus.cpus)
                 if strays and trace.tid not in self._vcpu_of:
                     cpus = format_cpulist(strays)
@@ -100,24 +85,23 @@ class VcpuSampler:
         """Return the record's field `vcpu_placement`."""
         return {
             "verdict": proof.verdict,
-            "looks": self._sampler.samples,
+            "looks": self.samples,
             "threads": [
-                {"vcpu": self._vcpu_of[trace.tid]} | _seen(trace)
-                for trace in sorted(self._traces(), key=lambda trace: self._vcpu_of[trace.tid])
+                {
+                    "vcpu": self._vcpu_of[trace.tid],
+                    "allowed": format_cpulist(trace.allowed),
+                    "seen": {str(cpu): looks for cpu, looks in sorted(trace.seen.items())},
+                }
+                for trace in self._vcpu_traces()
             ],
             "others_cpus": format_cpulist(self._placing.others),
             "others_apart": self._placing.apart,
         }
 
-    def _traces(self) -> list[ThreadTrace]:
-        return [trace for trace in self._sampler.threads if trace.tid in self._vcpu_of]
-
-
-def _seen(trace: ThreadTrace) -> dict[str, Any]:
-    return {
-        "allowed": format_cpulist(trace.allowed),
-        "seen": {str(cpu): looks for cpu, looks in sorted(trace.seen.items())},
-    }
+    def _vcpu_traces(self) -> list[ThreadTrace]:
+        """Return the traces of the virtual CPUs' threads, in the order of their numbers."""
+        traces = [trace for trace in self.threads if trace.tid in self._vcpu_of]
+        return sorted(traces, key=lambda trace: self._vcpu_of[trace.tid])
 
 
 def _threads_of(pid: int) -> set[int]:
