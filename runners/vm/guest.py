@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,7 @@ from runners.vm.host import START, GuestHost
 from runners.vm.protocol import BrokenLineError, Line, greet_qemu, start_cpus
 from runners.vm.vcpus import Placing, place
 
-BOOT_LIMIT_S = 120.0
-# Time that the agent may take besides the program; an emulated agent needs seconds.
+# Time that a boot may take, and the agent besides the program; an emulated agent needs seconds.
 ANSWER_LIMIT_S = 120.0
 _END_LIMIT_S = 10.0
 _CONSOLE_TAIL_BYTES = 64 * 1024
@@ -127,36 +126,39 @@ class Guest:
     def close(self) -> None:
         """End QEMU and wait until it is gone."""
         if self._supervisor:
-            assert self._supervisor.stdin and self._supervisor.stdout
-            self._supervisor.stdin.close()
-            try:
-                self._supervisor.wait(_END_LIMIT_S)
-            except subprocess.TimeoutExpired:
-                # The kernel kills QEMU with it (PR_SET_PDEATHSIG).
-                self._supervisor.kill()
-                self._supervisor.wait()
-            self._supervisor.stdout.close()
+            with self._supervisor as supervisor:
+                assert supervisor.stdin
+                supervisor.stdin.close()
+                with suppress(subprocess.TimeoutExpired):
+                    supervisor.wait(_END_LIMIT_S)
+                # If it still runs, the kernel kills QEMU with it (PR_SET_PDEATHSIG).
+                supervisor.kill()
             self._supervisor = None
         self._socket.close()
 
     def _start(self, theirs: socket.socket) -> None:
         protocol, qemus = socket.socketpair()
-        descriptors = [os.memfd_create(name) for name in ("kernel", "initramfs")]
-        try:
-            for descriptor, data in zip(descriptors, self._plan.files, strict=True):
-                with open(descriptor, "wb", closefd=False) as file:
-                    file.write(data)
-            ends = [qemus.fileno(), theirs.fileno()]
-            command = qemu_command(self._plan, descriptors, ends)
-            with open(self.console, "ab", opener=_without_links) as console:
-                self._supervisor = subprocess.Popen(
-                    [sys.executable, "-I", str(_SUPERVISOR), *command],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=console,
-                    pass_fds=[*descriptors, *ends],
-                    start_new_session=True,
-                )
+        with protocol, qemus, ExitStack() as opened:
+            files = [
+                opened.enter_context(os.fdopen(os.memfd_create(name), "wb"))
+                for name in ("kernel", "initramfs")
+            ]
+            for file, data in zip(files, self._plan.files, strict=True):
+                file.write(data)
+                file.flush()
+            inherited = [*(file.fileno() for file in files), qemus.fileno(), theirs.fileno()]
+            # The name is predictable, and other users may write to the results folder.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            console = opened.enter_context(os.fdopen(os.open(self.console, flags, 0o644), "ab"))
+            self._supervisor = subprocess.Popen(
+                [sys.executable, "-I", str(_SUPERVISOR), *qemu_command(self._plan, inherited)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=console,
+                pass_fds=inherited,
+                start_new_session=True,
+            )
+            # So that the protocol ends when QEMU does.
             qemus.close()
             assert self._supervisor.stdout
             said = self._supervisor.stdout.readline()
@@ -164,32 +166,21 @@ class Guest:
                 raise self.lost("QEMU did not start")
             self.pid = int(said)
             monitor = Line(protocol.fileno())
-            self.threads = greet_qemu(monitor)
-            self.place()
-            start_cpus(monitor)
-        except BrokenLineError as error:
-            raise self.lost(f"QEMU did not start its CPUs: it {error}") from error
-        finally:
-            qemus.close()
-            protocol.close()
-            for descriptor in descriptors:
-                os.close(descriptor)
+            try:
+                self.threads = greet_qemu(monitor)
+                self.place()
+                start_cpus(monitor)
+            except BrokenLineError as error:
+                raise self.lost(f"QEMU did not start its CPUs: it {error}") from error
 
     def _await_ready(self) -> None:
         started = time.monotonic()
-        message = self.hear(BOOT_LIMIT_S)
-        if message is None:
-            raise self.lost(f"it was not ready within {BOOT_LIMIT_S:g} s")
+        message = self.expect("ready")
         self.boot_s = time.monotonic() - started
         self.kernel = str(message.get("kernel"))
         wanted = format_cpulist(range(self._plan.vm.cpus))
         if message.get("online") != wanted:
             raise self.lost(f"its CPUs are {message.get('online')!r}, not {wanted}")
-
-
-def _without_links(path: str, flags: int) -> int:
-    # The name is predictable, and other users may write to the results folder.
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
 def boot_guest(plan: GuestPlan, vcpus: Vcpus, console: Path) -> Guest:
@@ -216,14 +207,13 @@ def console_problem(console: Path) -> str:
     return ""
 
 
-def qemu_command(plan: GuestPlan, files: Sequence[int], sockets: Sequence[int]) -> list[str]:
+def qemu_command(plan: GuestPlan, descriptors: Sequence[int]) -> list[str]:
     """Return QEMU's command line: only the named devices, no network.
 
-    `files` are the descriptors of kernel and initramfs, `sockets` those of QMP and of the agent's
-    line.
+    `descriptors` are those of kernel, initramfs, and the sockets of QMP and of the agent's line.
     """
     host, vm = plan.host, plan.vm
-    (kernel, initramfs), (protocol, line) = files, sockets
+    kernel, initramfs, protocol, line = descriptors
     # QEMU 7.2 emulates AVX2 wrongly: numpy's sort, which uses it, returned another order.
     cpu = "max,-avx2" if host.emulated else "host"
     # This turns MSI-X off: of some 45 emulated boots with it, one ended with an assertion in QEMU's

@@ -22,7 +22,7 @@ EMULATED = "no vmx or svm in /proc/cpuinfo"
 def command(emulated: str = "", cpus: int = 8, memory_mib: int = 16384) -> list[str]:
     host = GuestHost("/usr/bin/qemu", Kernel(Path("image"), Path("modules")), "busybox", emulated)
     plan = GuestPlan(host, (b"kernel", b"files"), Vm(cpus, memory_mib), ())
-    return qemu_command(plan, (11, 12), (13, 14))
+    return qemu_command(plan, (11, 12, 13, 14))
 
 
 def values(of: list[str], option: str) -> list[str]:
