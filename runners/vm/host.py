@@ -76,16 +76,8 @@ def find_guest_host(without_kvm: str, root: Path = Path("/")) -> GuestHost:
         # Both are on the kernel's command line, which is read word by word.
         if any(blank in path for blank in " \t"):
             raise UserError(f"{path}: guests cannot start from a path with blanks; move it")
-    qemu, busybox = shutil.which(QEMU), shutil.which("busybox")
-    kernel = next(_kernels(root), None)
-    if kernel is None and (closed := _closed_image(root)):
-        raise UserError(f"engine vm: {closed} may not be read; sudo chmod a+r {closed}")
-    bootable = "a kernel that guests can boot"
-    for found, what in ((qemu, QEMU), (busybox, "busybox"), (kernel, bootable)):
-        if found is None:
-            raise UserError(f"engine vm: {what} is missing; {for_guests().sentence}")
-    assert qemu and busybox and kernel
-    return GuestHost(qemu, kernel, busybox, without_kvm)
+    qemu, busybox = _tool(QEMU), _tool("busybox")
+    return GuestHost(qemu, find_kernel(root), busybox, without_kvm)
 
 
 def check_memory(wanted_mib: int, root: Path) -> None:
@@ -102,31 +94,34 @@ def check_memory(wanted_mib: int, root: Path) -> None:
         )
 
 
-def _kernels(root: Path) -> Iterator[Kernel]:
-    """Yield the kernels that a guest can boot, the node's own first."""
+def find_kernel(root: Path) -> Kernel:
+    """Return the first kernel that a guest can boot; raises UserError without one."""
+    closed = None
     for kernel in _candidates(root):
         with contextlib.suppress(OSError):
-            if _may_read(kernel.image) and not lacking(kernel.modules):
-                yield kernel
+            if not kernel.image.exists() or lacking(kernel.modules):
+                continue
+            if os.access(kernel.image, os.R_OK, effective_ids=True):
+                return kernel
+            closed = closed or kernel.image
+    if closed:
+        # As on Ubuntu.
+        raise UserError(f"engine vm: {closed} may not be read; sudo chmod a+r {closed}")
+    raise _missing("a kernel that guests can boot")
 
 
-def _closed_image(root: Path) -> Path | None:
-    """Return the first kernel image whose mode forbids reading it, as on Ubuntu."""
-    return next(
-        (
-            kernel.image
-            for kernel in _candidates(root)
-            if kernel.image.exists() and not _may_read(kernel.image)
-        ),
-        None,
-    )
+def _tool(name: str) -> str:
+    if found := shutil.which(name):
+        return found
+    raise _missing(name)
 
 
-def _may_read(file: Path) -> bool:
-    return os.access(file, os.R_OK, effective_ids=True)
+def _missing(what: str) -> UserError:
+    return UserError(f"engine vm: {what} is missing; {for_guests().sentence}")
 
 
 def _candidates(root: Path) -> Iterator[Kernel]:
+    """Yield the kernels that there may be, the node's own first."""
     release = platform.release()
     modules = root / "lib/modules" / release
     yield Kernel(root / f"boot/vmlinuz-{release}", modules)
@@ -139,4 +134,4 @@ def _candidates(root: Path) -> Iterator[Kernel]:
 
 if __name__ == "__main__":
     # tools/guest.sh needs to know whether there is a kernel that guests can boot.
-    sys.exit(0 if next(_kernels(Path("/")), None) else 1)
+    find_kernel(Path("/"))
