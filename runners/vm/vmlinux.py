@@ -14,21 +14,11 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
-from typing import Protocol
 
 SECTOR = 512
 HEADER_END = 0x250
 DEFAULT_SETUP_SECTORS = 4
 LENGTH_AT_THE_END = 4
-
-
-class _Decompressor(Protocol):
-    """The interface that the standard library's decompressors share."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 def vmlinux(image: bytes) -> bytes:
@@ -68,7 +58,7 @@ def decompressed(payload: bytes, behind: int = 0) -> bytes:
     raise ValueError("is compressed in an unknown way")
 
 
-def _whole(decompressor: _Decompressor, payload: bytes) -> bytes:
+def _whole(decompressor: lzma.LZMADecompressor | zlib._Decompress, payload: bytes) -> bytes:
     try:
         data = decompressor.decompress(payload)
     except (lzma.LZMAError, zlib.error) as error:
