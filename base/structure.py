@@ -73,10 +73,6 @@ class Kind(ABC):
     def decode(self, value: Any) -> Any:  # noqa: ANN401 - any plain value
         """Return what a plain value means; raises InvalidError where it is not of this kind."""
 
-    @abstractmethod
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema (draft 7) of values of this kind."""
-
     def mismatch(self, value: object) -> InvalidError:
         """Return the error for a value that is not of this kind."""
         return InvalidError(f"{shown(value)} is not {self.expected}")
@@ -200,25 +196,6 @@ class Table(Kind):
             mistakes += between(values, value.keys())
         return values, mistakes
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of the table; its keys have their meanings as descriptions."""
-        return self.schema_of(keys_of(self.declared))
-
-    def schema_of(self, keys: Iterable[Key]) -> dict[str, Any]:
-        """Return the schema of a table with these keys."""
-        properties: dict[str, Any] = {}
-        required = []
-        for key in keys:
-            inner = key.kind.schema()
-            if isinstance(key.kind, Beside):
-                properties |= inner["properties"]
-                continue
-            properties[key.name] = inner | ({"description": key.meaning} if key.meaning else {})
-            if key.required:
-                required.append(key.name)
-        found = {"title": self.declared.__name__, "type": "object", "properties": properties}
-        return found | {"required": required, "additionalProperties": False}
-
 
 class AsWritten(Table):
     """A table that stays a dict: its values are looked up before its dataclass can be made."""
@@ -269,12 +246,6 @@ class OneOrMore(Kind):
             raise InvalidError(mistakes, found)
         return found
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of an item or of a list of items."""
-        inner = self.inner.schema()
-        items = {"type": "array", "items": inner, "minItems": 1, "uniqueItems": True}
-        return {"anyOf": [inner, items | {"maxItems": MAX_ITEMS}]}
-
 
 class ByName(Kind):
     """A table from names to values; an inner `Table` gets its `name` from here, not from a key."""
@@ -302,20 +273,6 @@ class ByName(Kind):
             return self.inner.decode(value, name=name)
         return self.inner.decode(value)
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a table with any names."""
-        inner = self.inner.schema()
-        if isinstance(self.inner, Table):
-            keys = keys_of(self.inner.declared)
-            inner = self.inner.schema_of(key for key in keys if key.field != "name")
-        names = {"pattern": f"^(?:{NAME.pattern})$"}
-        return {
-            "type": "object",
-            "propertyNames": names,
-            "additionalProperties": inner,
-            "minProperties": 1,
-        }
-
 
 class Listed(ByName):
     """A table from names to tables with a field `name`, decoded to a tuple."""
@@ -336,25 +293,17 @@ class As(Kind):
         """Return the converted value."""
         return self.made(self.inner.decode(value))
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of the kind."""
-        return self.inner.schema()
-
 
 class Either(Kind):
     """A short form, or a table of keys."""
 
-    def __init__(self, short: Kind, table: Table) -> None:
+    def __init__(self, short: Kind, table: Kind) -> None:
         super().__init__(f"{short.expected}, or {table.expected}")
         self.short, self.table = short, table
 
     def decode(self, value: Any) -> Any:  # noqa: ANN401
         """Return what either form means."""
         return (self.table if isinstance(value, dict) else self.short).decode(value)
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of both forms."""
-        return {"anyOf": [self.short.schema(), self.table.schema()]}
 
 
 def flat(keys: Iterable[Key]) -> list[Key]:

@@ -161,7 +161,3 @@ class RepetitionsKind(Either):
             return found
         measures = tuple(word for word in PRECISION_OF if word in found.until.of)
         return Repetitions(found.max, Precision(found.min, found.until.ci_half_width, measures))
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of all three forms."""
-        return {"anyOf": [*super().schema()["anyOf"], self.racing.schema()]}

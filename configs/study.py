@@ -82,9 +82,6 @@ MAX_IDLE_S = 600.0
 # From room temperature to the limit of a processor: a wider gate would never make a run wait.
 MAX_WITHIN_K = 80.0
 
-# Digits are bounded so that no number takes long to convert or overflows to infinity.
-_MEMORY = re.compile(r"(\d{1,8})\s*(MiB|GiB)", re.ASCII)
-_KELVIN = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*(K|°C)", re.ASCII)
 # The name of an event as perf takes it, perf-list(1): a name, `tracepoint:name` or `pmu/terms/`,
 # then modifiers. No braces: perf splits groups on hybrid nodes. A comma elsewhere would make two
 # events of one.
@@ -118,12 +115,15 @@ class _Event(Text):
         return text
 
 
-class _Memory(Kind):
+class Memory(Kind):
     """An amount of memory with its unit, as MiB."""
+
+    # Here and below: digits are bounded so that no number takes long to convert or overflows.
+    form = re.compile(r"(\d{1,8})\s*(MiB|GiB)", re.ASCII)
 
     def decode(self, value: Any) -> int:  # noqa: ANN401
         """Return the MiB."""
-        match = _MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
+        match = self.form.fullmatch(value.strip()) if isinstance(value, str) else None
         if match is None:
             raise self.mismatch(value)
         mebibytes = int(match[1]) * (1024 if match[2] == "GiB" else 1)
@@ -131,25 +131,21 @@ class _Memory(Kind):
             raise InvalidError(f"{shown(value)} is not from {MIN_MIB} MiB to 64 TiB")
         return mebibytes
 
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^{_MEMORY.pattern}$"}
 
-
-class _TemperatureDifference(Kind):
+class TemperatureDifference(Kind):
     """A difference of temperatures with its unit, as kelvins; `°C` is the same here."""
+
+    form = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)\s*(K|°C)", re.ASCII)
 
     def decode(self, value: Any) -> float:  # noqa: ANN401
         """Return the kelvins."""
-        match = _KELVIN.fullmatch(value.strip()) if isinstance(value, str) else None
+        match = self.form.fullmatch(value.strip()) if isinstance(value, str) else None
         if match is None:
             raise self.mismatch(value)
         kelvins = float(match[1])
         if not 0 < kelvins <= MAX_WITHIN_K:
             raise InvalidError(f"{shown(value)} is not more than 0 K and at most 80 K")
         return kelvins
-
-    def schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^{_KELVIN.pattern}$"}
 
 
 @dataclass(frozen=True)
@@ -162,7 +158,7 @@ class TemperatureGate:
     within_k: Annotated[
         float,
         Called("within"),
-        _TemperatureDifference("a difference of temperatures, such as 5 K"),
+        TemperatureDifference("a difference of temperatures, such as 5 K"),
         "how much warmer than at the start a package may be",
     ]
     limit_s: Annotated[
@@ -207,7 +203,7 @@ class Vm:
     memory_mib: Annotated[
         int,
         Called("memory"),
-        _Memory("an amount of memory, such as 512 MiB or 16 GiB"),
+        Memory("an amount of memory, such as 512 MiB or 16 GiB"),
         "its memory",
     ]
 

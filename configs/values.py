@@ -16,7 +16,7 @@ from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.structure import MAX_ITEMS, NAME, NAME_RULE, InvalidError, Kind
 from base.text import shown, unknown_word
-from base.units import SECONDS_OF_UNIT, parse_duration, parse_share
+from base.units import parse_duration, parse_share
 
 MAX_TEXT_CHARACTERS = 500
 
@@ -25,8 +25,8 @@ _UNTOLD = re.compile("[\x00\ud800-\udfff]")
 _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 # No leading zero: 010 is eight in YAML 1.1, and ten in YAML 1.2 and to most people.
 _WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
-_NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
-_RANGE = re.compile(rf"(?P<low>{_NUMBER})(?: +to +(?P<high>{_NUMBER}))?", re.ASCII)
+NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
+_RANGE = re.compile(rf"(?P<low>{NUMBER})(?: +to +(?P<high>{NUMBER}))?", re.ASCII)
 
 
 class Text(Kind):
@@ -48,11 +48,6 @@ class Text(Kind):
         if self.form is not None and not self.form.fullmatch(value):
             raise InvalidError(f"{shown(value)} is not {self.expected}: {self.rule}")
         return value
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a text; an unquoted number counts as one."""
-        found = {"type": ["string", "number"], "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
-        return found | ({"pattern": f"^(?:{self.form.pattern})$"} if self.form else {})
 
 
 class Name(Text):
@@ -82,10 +77,6 @@ class Word(Text):
             raise InvalidError(unknown_word(self.what, word, self.known))
         return word
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of the words."""
-        return {"enum": list(self.known)}
-
 
 class Count(Kind):
     """A whole number within bounds, in decimal digits only."""
@@ -102,10 +93,6 @@ class Count(Kind):
             raise self.mismatch(value)
         return int(value)
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a number within the bounds."""
-        return {"type": "integer", "minimum": self.least, "maximum": self.most}
-
 
 class Flag(Kind):
     """`true` or `false`, or the other words YAML has for them."""
@@ -115,10 +102,6 @@ class Flag(Kind):
         if not isinstance(value, str) or value.lower() not in _TRUTH:
             raise self.mismatch(value)
         return _TRUTH[value.lower()]
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of the words of YAML 1.1, which YAML 1.2 reads as texts."""
-        return {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]}
 
 
 class Range(Kind):
@@ -135,11 +118,6 @@ class Range(Kind):
         if low > high:
             raise InvalidError(f"{shown(value)} ends below its beginning")
         return low, high
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a number or a range."""
-        text = {"type": "string", "pattern": f"^{_NUMBER}( +to +{_NUMBER})?$"}
-        return {"anyOf": [{"type": "number"}, text]}
 
 
 class Duration(Kind):
@@ -161,10 +139,6 @@ class Duration(Kind):
             raise self.mismatch(value)
         return seconds
 
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a number with a unit."""
-        return {"type": "string", "pattern": rf"^\d+(\.\d+)?\s*({'|'.join(SECONDS_OF_UNIT)})$"}
-
 
 class Percentage(Kind):
     """A percentage above 0 % and below 100 %, as a share: `1%` is 0.01."""
@@ -178,10 +152,6 @@ class Percentage(Kind):
         if share is None:
             raise self.mismatch(value)
         return share
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a number with a percent sign."""
-        return {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"}
 
 
 class Arguments(Kind):
@@ -203,11 +173,6 @@ class Arguments(Kind):
         if mistakes:
             raise InvalidError(mistakes)
         return tuple(value)
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a text or a list of texts; numbers are texts as well."""
-        text = {"type": ["string", "number", "boolean"]}
-        return {"anyOf": [text, {"type": "array", "items": text, "maxItems": MAX_ITEMS}]}
 
 
 def split_words(text: str) -> list[str]:
@@ -253,11 +218,6 @@ class CpuList(Kind):
             return parse_cpulist(value)
         except ValueError as error:
             raise InvalidError(f"{shown(value)} is not {self.expected}: {error}") from None
-
-    def schema(self) -> dict[str, Any]:
-        """Return the schema of a number, or of numbers and ranges."""
-        text = {"type": "string", "pattern": r"^[0-9]+([,-][0-9]+)*$"}
-        return {"anyOf": [{"type": "integer", "minimum": 0}, text]}
 
 
 def option_value(option: str, value: object, kind: Kind) -> Any:  # noqa: ANN401

@@ -11,13 +11,40 @@ from __future__ import annotations
 import importlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
 from base.files import write_atomically
-from base.structure import Key, Table, flat, keys_of
-from configs.study import Study
+from base.structure import (
+    MAX_ITEMS,
+    NAME,
+    As,
+    ByName,
+    Either,
+    Key,
+    Kind,
+    OneOrMore,
+    Table,
+    flat,
+    keys_of,
+)
+from base.units import SECONDS_OF_UNIT
+from configs.repetitions import RepetitionsKind
+from configs.study import Memory, Study, TemperatureDifference
+from configs.values import (
+    MAX_TEXT_CHARACTERS,
+    NUMBER,
+    Arguments,
+    Count,
+    Duration,
+    Flag,
+    Percentage,
+    Range,
+    Text,
+    Word,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "configs" / "schema.json"
@@ -26,15 +53,98 @@ _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)",
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
+_UNITS = "|".join(SECONDS_OF_UNIT)
+# An argument that looks like a number or a truth value is a text as well.
+_ARGUMENT = {"type": ["string", "number", "boolean"]}
+_VALUES: dict[type[Kind], dict[str, Any]] = {
+    # YAML 1.2 reads the other words of YAML 1.1 as texts.
+    Flag: {"anyOf": [{"type": "boolean"}, {"enum": ["yes", "on", "no", "off"]}]},
+    Range: {
+        "anyOf": [
+            {"type": "number"},
+            {"type": "string", "pattern": f"^{NUMBER}( +to +{NUMBER})?$"},
+        ]
+    },
+    Duration: {"type": "string", "pattern": rf"^\d+(\.\d+)?\s*({_UNITS})$"},
+    Percentage: {"type": "string", "pattern": r"^\d+(\.\d+)?\s*%$"},
+    Arguments: {"anyOf": [_ARGUMENT, {"type": "array", "items": _ARGUMENT, "maxItems": MAX_ITEMS}]},
+    Memory: {"type": "string", "pattern": f"^{Memory.form.pattern}$"},
+    TemperatureDifference: {
+        "type": "string",
+        "pattern": f"^{TemperatureDifference.form.pattern}$",
+    },
+}
+
+
 def study_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a study's file."""
+    """Return the JSON Schema (draft 7) of a study's file."""
     tables: dict[str, Any] = {}
-    _shared(Table(Study, "a study").schema(), tables)
+    _shared(_schema(Table(Study, "a study")), tables)
     study: dict[str, Any] = tables.pop("Study")
     # A study is named as its file.
     study["required"].remove("name")
     head = {"$schema": "http://json-schema.org/draft-07/schema#"}
     return head | study | {"definitions": dict(sorted(tables.items()))}
+
+
+def _schema(kind: Kind) -> dict[str, Any]:
+    """Return the schema of the values that a kind decodes."""
+    if isinstance(kind, Table):
+        return _schema_of_table(kind, keys_of(kind.declared))
+    if isinstance(kind, As):
+        return _schema(kind.inner)
+    if isinstance(kind, RepetitionsKind):
+        return {"anyOf": [*map(_schema, (kind.short, kind.table, kind.racing))]}
+    if isinstance(kind, Either):
+        return {"anyOf": [_schema(kind.short), _schema(kind.table)]}
+    if isinstance(kind, OneOrMore):
+        item = _schema(kind.inner)
+        items = {"type": "array", "items": item, "minItems": 1, "uniqueItems": True}
+        return {"anyOf": [item, items | {"maxItems": MAX_ITEMS}]}
+    if isinstance(kind, ByName):
+        return _schema_by_name(kind)
+    return _schema_of_value(kind)
+
+
+def _schema_of_table(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
+    properties = {}
+    for key in keys:
+        description = {"description": key.meaning} if key.meaning else {}
+        properties[key.name] = _schema(key.kind) | description
+    return {
+        "title": table.declared.__name__,
+        "type": "object",
+        "properties": properties,
+        "required": [key.name for key in keys if key.required],
+        "additionalProperties": False,
+    }
+
+
+def _schema_by_name(kind: ByName) -> dict[str, Any]:
+    """Return the schema of a table with any names; an inner table has no key `name` then."""
+    if isinstance(kind.inner, Table):
+        keys = [key for key in keys_of(kind.inner.declared) if key.field != "name"]
+        inner = _schema_of_table(kind.inner, keys)
+    else:
+        inner = _schema(kind.inner)
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": f"^(?:{NAME.pattern})$"},
+        "additionalProperties": inner,
+        "minProperties": 1,
+    }
+
+
+def _schema_of_value(kind: Kind) -> dict[str, Any]:
+    if isinstance(kind, Word):
+        return {"enum": list(kind.known)}
+    if isinstance(kind, Count):
+        return {"type": "integer", "minimum": kind.least, "maximum": kind.most}
+    if isinstance(kind, Text):
+        # A number without quotes is a text as well.
+        text = {"type": ["string", "number"], "minLength": 1, "maxLength": MAX_TEXT_CHARACTERS}
+        return text | ({"pattern": f"^(?:{kind.form.pattern})$"} if kind.form else {})
+    return _VALUES[type(kind)]
 
 
 def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any part of a schema

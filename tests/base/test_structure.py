@@ -33,9 +33,6 @@ class Digits(Kind):
             raise self.mismatch(value)
         return int(value)
 
-    def schema(self) -> dict[str, Any]:
-        return {"type": "integer"}
-
 
 NUMBER = Digits("a number")
 
