@@ -12,10 +12,10 @@ MAX_SHOWN_CHARACTERS = 60
 # For the own text of a command or a file in a message.
 MAX_LINE_CHARACTERS = 300
 # Programs are built with -march=native unless told otherwise.
-_MEANS = {
-    signal.SIGILL: "an instruction that this CPU does not have: it was built for another; build it "
-    "here with `make clean setup`",
-}
+_ILLEGAL = (
+    " (an instruction that this CPU does not have: it was built for another; build it here with "
+    "`make clean setup`)"
+)
 
 
 def shown(value: object) -> str:
@@ -103,10 +103,9 @@ def _octal(byte: int) -> str:
 
 
 def ended_by(number: int) -> str:
-    """Return `ended by SIGKILL`, with an explanation for the signals in _MEANS."""
+    """Return `ended by SIGKILL`, with an explanation for SIGILL."""
     try:
-        known = signal.Signals(number)
+        name = signal.Signals(number).name
     except ValueError:
         return f"ended by signal {number}"
-    means = _MEANS.get(known)
-    return f"ended by {known.name}" + (f" ({means})" if means else "")
+    return f"ended by {name}" + (_ILLEGAL if number == signal.SIGILL else "")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 
-from base.text import shown
-
 SECONDS_OF_UNIT = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 # A month: no batch system lets a job run longer, so a longer duration is a typing error.
@@ -14,7 +12,6 @@ MAX_DURATION_S = 31 * 24 * 3600.0
 
 # Digits are bounded so that no number overflows to infinity or takes long to convert.
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", re.ASCII)
-_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 
 
 def parse_duration(text: str) -> float:
@@ -54,20 +51,6 @@ def duration(seconds: float | None) -> str:
 def utc_now(timespec: str = "seconds") -> str:
     """Return the time in UTC, in ISO 8601 format; `timespec` is that of `datetime.isoformat`."""
     return datetime.now(timezone.utc).isoformat(timespec=timespec)
-
-
-def parse_share(value: object) -> float | None:
-    """Return a percentage such as `1%` as a share; None if the value is no percentage.
-
-    Raises ValueError for 0 % and for 100 % and more.
-    """
-    match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        return None
-    number = float(match[1])
-    if not 0 < number < 100:
-        raise ValueError(f"{shown(value)} is not more than 0% and less than 100%")
-    return number / 100
 
 
 def percent(share: float) -> str:

@@ -16,7 +16,7 @@ from base.cpulist import parse_cpulist
 from base.errors import UserError
 from base.structure import MAX_ITEMS, NAME, NAME_RULE, InvalidError, Kind
 from base.text import shown, unknown_word
-from base.units import parse_duration, parse_share
+from base.units import parse_duration
 
 MAX_TEXT_CHARACTERS = 500
 
@@ -26,6 +26,7 @@ _TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 # No leading zero: 010 is eight in YAML 1.1, and ten in YAML 1.2 and to most people.
 _WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
+_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)
 _RANGE = re.compile(rf"(?P<low>{NUMBER})(?: +to +(?P<high>{NUMBER}))?", re.ASCII)
 
 
@@ -145,13 +146,13 @@ class Percentage(Kind):
 
     def decode(self, value: Any) -> float:  # noqa: ANN401
         """Return the share."""
-        try:
-            share = parse_share(value)
-        except ValueError as error:
-            raise InvalidError(str(error)) from None
-        if share is None:
+        match = _PERCENTAGE.fullmatch(value.strip()) if isinstance(value, str) else None
+        if match is None:
             raise self.mismatch(value)
-        return share
+        number = float(match[1])
+        if not 0 < number < 100:
+            raise InvalidError(f"{shown(value)} is not more than 0% and less than 100%")
+        return number / 100
 
 
 class Arguments(Kind):
