@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from base.structure import As, Beside, Called, Either, InvalidError, OneOrMore, Path, Table, Without
@@ -113,18 +113,8 @@ class GovernorRule:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
 
 
-class _GovernorKind(Either):
-    """Who sets governors, by a word or by a table with the command."""
-
-    def __init__(self) -> None:
-        command = Table(GovernorRule, "a table with the command that sets them")
-        word = Word("who sets governors", GOVERNOR_SETTERS)
-        super().__init__(As(word, GovernorRule), command)
-
-    def decode(self, value: Any) -> Any:  # noqa: ANN401
-        if isinstance(value, dict):
-            return self.table.decode(value, by="command")
-        return super().decode(value)
+def _by_command(rule: GovernorRule) -> GovernorRule:
+    return replace(rule, by="command")
 
 
 @dataclass(frozen=True)
@@ -228,7 +218,10 @@ class Site:
     title: Annotated[str, Text("a title"), "one line for people"]
     governor: Annotated[
         GovernorRule,
-        _GovernorKind(),
+        Either(
+            As(Word("who sets governors", GOVERNOR_SETTERS), GovernorRule),
+            As(Table(GovernorRule, "a table with the command that sets them"), _by_command),
+        ),
         "who sets governors ([settings.md](settings.md))",
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
