@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
 from typing import Any, Union
 
 import yaml
 
-from base.errors import Problem, UserError
-from base.files import NotAFileError, read_given
+from base.errors import Problem
 from base.structure import Path
 from base.text import shown
 
@@ -42,12 +40,9 @@ _PLAIN_WORDS = (
     ("while scanning a quoted scalar", "the quoted text that starts here is not closed"),
     ("unknown escape character", "this '\\' is not the start of an escape that YAML knows; use "
      "single quotes, where a backslash is a backslash"),
-    ("did not find expected hexdecimal number", "expected hexadecimal digits after the '\\'; use "
-     "single quotes, where a backslash is a backslash"),
-    ("expected escape sequence of", "expected hexadecimal digits after the '\\'; use "
-     "single quotes, where a backslash is a backslash"),
-    ("did not find expected node content", "expected a value here"),
-    ("expected the node content", "expected a value here"),
+    ("hexdecimal number", "expected hexadecimal digits after the '\\'; use single quotes, where a "
+     "backslash is a backslash"),
+    ("node content", "expected a value here"),
     ("block sequence entries are not allowed", "a list cannot start here; begin it on a line of "
      "its own"),
     ("found a tab", "indent with spaces; YAML takes no tabs"),
@@ -92,35 +87,32 @@ class Document:
 def parse_yaml(data: bytes, path: str) -> Document:
     """Return the document of a YAML file; messages name the file `path`. Never raises."""
     document = Document(path)
-    text, problem = _decode(data, path)
-    if problem is not None:
-        document.problems.append(problem)
-        return document
+    text = ""
     try:
-        _Composer(document, _events(text)).compose()
-    except yaml.YAMLError as error:
+        text = _text(data, path)
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        _Composer(document, yaml.parse(text, Loader=loader)).compose()
+    except _StopError as stop:
+        document.problems.append(stop.problem)
+    except yaml.MarkedYAMLError as error:
         document.problems.append(_syntax_problem(error, text, path))
     return document
 
 
-def _events(text: str) -> Iterator[Any]:
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events: Iterator[Any] = yaml.parse(text, Loader=loader)
-    return events
-
-
-def _syntax_problem(error: Exception, text: str, path: str) -> Problem:
-    context, problem = getattr(error, "context", None), getattr(error, "problem", None)
-    words = ", ".join(part for part in (context, problem) if part) or str(error)
-    mark = getattr(error, "problem_mark", None)
-    if context == "while scanning a quoted scalar" and "end of stream" in words:
-        mark = getattr(error, "context_mark", None) or mark
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str, path: str) -> Problem:
+    words = ", ".join(part for part in (error.context, error.problem) if part)
+    mark = error.problem_mark
+    if error.context == "while scanning a quoted scalar" and "end of stream" in words:
+        mark = error.context_mark or mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
     return Problem(path, line, column, _plain_words(text, line, column, words))
 
 
-class _TooDeepError(Exception):
-    """The nesting is deeper than that of any configuration, so reading stops."""
+class _StopError(Exception):
+    """Reading stops at a mistake, because nothing after it can be read."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
 
 class _Composer:
@@ -131,26 +123,20 @@ class _Composer:
         self.events = events
 
     def compose(self) -> None:
-        documents = 0
-        try:
-            for event in self.events:
-                if not isinstance(event, yaml.DocumentStartEvent):
-                    continue
-                documents += 1
-                if documents > 1:
-                    self._report(event, "a second document starts here; one file, one document")
-                    return
-                self.document.value = self._value(next(self.events), ())
-        except _TooDeepError:
-            return
-        if documents == 0:
-            self.document.problems.append(Problem(self.document.path, 1, 1, "the file is empty"))
+        for event in self.events:
+            if not isinstance(event, yaml.DocumentStartEvent):
+                continue
+            if self.document.values_at:
+                message = "a second document starts here; one file, one document"
+                raise _StopError(self._problem(event, message))
+            self.document.value = self._value(next(self.events), ())
+        if not self.document.values_at:
+            raise _StopError(Problem(self.document.path, 1, 1, "the file is empty"))
 
     def _value(self, event: yaml.Event, path: Path) -> Value:
         self.document.values_at[path] = _at(event)
         if len(path) > MAX_DEPTH:
-            self._report(event, f"nested more than {MAX_DEPTH} deep")
-            raise _TooDeepError
+            raise _StopError(self._problem(event, f"nested more than {MAX_DEPTH} deep"))
         if isinstance(event, yaml.AliasEvent):
             self._report(event, f"an alias (*{event.anchor}) is not allowed; write the value out")
         elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
@@ -197,12 +183,14 @@ class _Composer:
 
     def _drop(self, event: yaml.Event, path: Path) -> None:
         """Skip a value that has no place in the document; its own mistakes still count."""
-        scratch = _Composer(Document(self.document.path), self.events)
-        scratch.document.problems = self.document.problems
-        scratch._value(event, (*path, 0))
+        # The keys of the table around it are texts, so that nothing else has this path.
+        self._value(event, (*path, 0))
 
     def _report(self, event: yaml.Event, message: str) -> None:
-        self.document.problems.append(Problem(self.document.path, *_at(event), message))
+        self.document.problems.append(self._problem(event, message))
+
+    def _problem(self, event: yaml.Event, message: str) -> Problem:
+        return Problem(self.document.path, *_at(event), message)
 
 
 def _at(event: yaml.Event) -> tuple[int, int]:
@@ -216,40 +204,24 @@ def _scalar(event: yaml.ScalarEvent) -> str | None:
     return None if not event.style and text in _NOTHING else text
 
 
-def read_bytes(path: FilePath) -> bytes:
-    """Return a file's bytes, at most one more than MAX_BYTES of them.
-
-    Raises UserError when it cannot be read or is no regular file (a device or a pipe never ends).
-    """
-    try:
-        return read_given(path, MAX_BYTES)
-    except NotAFileError:
-        raise UserError(f"{path}: is not a file; expected a YAML file") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UserError(f"{path}: cannot be read: {reason}") from error
-
-
-def _decode(data: bytes, path: str) -> tuple[str, Problem | None]:
-    """Return the text of a file, or an empty one and what is wrong with its bytes."""
+def _text(data: bytes, path: str) -> str:
+    """Return the text of a file; raises _StopError where its bytes are no text of YAML."""
     if len(data) > MAX_BYTES:
-        return "", Problem(path, 1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB")
+        raise _StopError(Problem(path, 1, 1, f"the file is larger than {MAX_BYTES // 1024} KiB"))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", errors="replace")
-        byte = data[error.start]
-        return "", _at_end_of(before, path, f"the byte 0x{byte:02x} is not UTF-8 text")
-    bad = _NOT_PRINTABLE.search(text)
-    if bad is not None:
+        message = f"the byte 0x{data[error.start]:02x} is not UTF-8 text"
+    else:
+        bad = _NOT_PRINTABLE.search(text)
+        if bad is None:
+            return text
+        before = text[: bad.start()]
         message = f"the character U+{ord(bad[0]):04X} cannot be part of a YAML file"
-        return "", _at_end_of(text[: bad.start()], path, message)
-    return text, None
-
-
-def _at_end_of(before: str, path: str, message: str) -> Problem:
     line_start = before.rfind("\n") + 1
-    return Problem(path, before.count("\n") + 1, len(before) - line_start + 1, message)
+    place = (before.count("\n") + 1, len(before) - line_start + 1)
+    raise _StopError(Problem(path, *place, message))
 
 
 def _plain_words(text: str, line: int, column: int, parser_words: str) -> str:

@@ -8,6 +8,7 @@ imported when a file is loaded: the start must not wait for it.
 from __future__ import annotations
 
 import os
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from base.errors import UserError
@@ -57,15 +58,9 @@ def load_site(name_or_path: str) -> Site:
 
     Raises UserError when there is none, ConfigError with every mistake in its file.
     """
-    return read_site(name_or_path)[0]
-
-
-def read_site(name_or_path: str) -> tuple[Site, bytes]:
-    """Return a site as `load_site` does, with the bytes of its file."""
     from configs.load import parse_site
 
-    data, shown = _source(_own_or_installed(name_or_path, "site"))
-    return parse_site(data, shown), data
+    return parse_site(*_source(_own_or_installed(name_or_path, "site")))
 
 
 def list_mappings() -> tuple[Mapping, ...]:
@@ -77,7 +72,7 @@ def list_mappings() -> tuple[Mapping, ...]:
 
 def list_apps() -> tuple[App, ...]:
     """Return the installation's apps, by name."""
-    return tuple(load_app(name) for name in _names_in(CONFIGS / "apps"))
+    return tuple(load_app(name) for name in _files_in(CONFIGS / "apps"))
 
 
 def display_path(path: Path) -> str:
@@ -104,63 +99,65 @@ class _Shelf:
     """The apps and mappings that a study in the folder `beside` can name; reads a file once."""
 
     def __init__(self, beside: Path) -> None:
-        self.beside = beside
-        self.apps: dict[str, App] = {}
-        self.mappings: dict[str, Mapping] | None = None
+        self.app = cache(partial(load_app, beside=beside))
 
-    def app(self, name: str) -> App:
-        if name not in self.apps:
-            self.apps[name] = load_app(name, self.beside)
-        return self.apps[name]
+    @cached_property
+    def _mappings(self) -> dict[str, Mapping]:
+        return {mapping.name: mapping for mapping in list_mappings()}
 
     def mapping(self, name: str) -> Mapping:
-        if self.mappings is None:
-            self.mappings = {mapping.name: mapping for mapping in list_mappings()}
-        if name not in self.mappings:
-            raise UserError(unknown_word("mapping", name, self.mappings))
-        return self.mappings[name]
+        if name not in self._mappings:
+            raise UserError(unknown_word("mapping", name, self._mappings))
+        return self._mappings[name]
 
 
 def _source(path: Path) -> tuple[bytes, str]:
-    """Return the bytes of a file, and its path as messages show it; raises UserError."""
-    from configs.document import read_bytes
+    """Return a file's bytes, at most one more than MAX_BYTES, and its path as messages show it.
 
-    return read_bytes(path), display_path(path)
+    Raises UserError when it cannot be read or is no regular file (a device or a pipe never ends).
+    """
+    from base.files import NotAFileError, read_given
+    from configs.document import MAX_BYTES
+
+    try:
+        return read_given(path, MAX_BYTES), display_path(path)
+    except NotAFileError:
+        raise UserError(f"{path}: is not a file; expected a YAML file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{path}: cannot be read: {reason}") from error
 
 
 def _own_or_installed(text: str, what: str) -> Path:
     """Return the file of a study or site: a path as it is, a name from the installation."""
     if is_file_name(text):
         return Path(text)
-    folder = CONFIGS / {"study": "studies", "site": "sites"}[what]
-    names = _names_in(folder)
-    if text not in names:
+    files = _files_in(CONFIGS / {"study": "studies", "site": "sites"}[what])
+    if text not in files:
         raise UserError(
-            f"{unknown_word(what, text, names)}; for a file of your own give its path, "
+            f"{unknown_word(what, text, files)}; for a file of your own give its path, "
             f"such as ./{what}.yaml"
         )
-    return _file_of(folder, text)
+    return files[text]
 
 
 def _app_path(text: str, beside: Path | None) -> Path:
     if is_file_name(text):
         return (beside or Path()) / text
-    folders = [CONFIGS / "apps"] if beside is None else [beside / "apps", CONFIGS / "apps"]
-    for folder in folders:
-        if text in _names_in(folder):
-            return _file_of(folder, text)
-    known = sorted({name for folder in folders for name in _names_in(folder)})
-    raise UserError(unknown_word("app", text, known))
+    files = _files_in(CONFIGS / "apps")
+    if beside is not None:
+        files |= _files_in(beside / "apps")
+    if text not in files:
+        raise UserError(unknown_word("app", text, sorted(files)))
+    return files[text]
 
 
-def _names_in(folder: Path) -> tuple[str, ...]:
+def _files_in(folder: Path) -> dict[str, Path]:
+    """Return the YAML files of a folder by their names, in the order of these."""
     try:
         files = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
     except OSError:
-        return ()
-    return tuple(sorted({path.stem for path in files}))
-
-
-def _file_of(folder: Path, name: str) -> Path:
-    files = [folder / (name + suffix) for suffix in SUFFIXES]
-    return next((path for path in files if path.exists()), files[0])
+        return {}
+    # Of `x.yaml` and `x.yml` the first one counts.
+    files.sort(key=lambda path: (path.stem, path.suffix == ".yaml"))
+    return {path.stem: path for path in files}

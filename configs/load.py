@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from base.errors import ConfigError, Problem, UserError
-from base.structure import AsWritten, AtKey, InvalidError, Mistakes, Table
+from base.structure import AtKey, InvalidError, Mistakes, Table
 from configs.app import App
 from configs.checks import Resolver, Shelf
 from configs.document import Document, parse_yaml
@@ -23,7 +23,7 @@ from configs.site import Site
 from configs.study import Study
 from configs.values import is_name
 
-_STUDY = AsWritten(Study, "a study")
+_STUDY = Table(Study, "a study")
 _APP, _SITE = Table(App, "an app"), Table(Site, "a site")
 _MAPPINGS = Table(MappingsFile, "a file of mappings")
 # These change no run: where the study stands, its names in tables, forecasts, what is done beside
@@ -74,16 +74,12 @@ def _instead(asked: Repetitions, most: int) -> Repetitions:
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    values, problems = _decode_named(_APP, parse_yaml(data, path))
-    _raise_any(problems)
-    return App(**values, source=data)
+    return App(**_named_values(_APP, data, path), source=data)
 
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
-    values, problems = _decode_named(_SITE, parse_yaml(data, path))
-    _raise_any(problems)
-    return Site(**values)
+    return Site(**_named_values(_SITE, data, path), source=data)
 
 
 def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
@@ -92,6 +88,12 @@ def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
     values, problems = _decode(_MAPPINGS, document, document.value)
     _raise_any(problems)
     return MappingsFile(**values).mappings
+
+
+def _named_values(table: Table, data: bytes, path: str) -> dict[str, Any]:
+    values, problems = _decode_named(table, parse_yaml(data, path))
+    _raise_any(problems)
+    return values
 
 
 def _decode_named(table: Table, document: Document) -> tuple[dict[str, Any], list[Problem]]:

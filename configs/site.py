@@ -212,7 +212,10 @@ class Queue:
 
 @dataclass(frozen=True)
 class Site:
-    """The settings of a place with many nodes; nothing is submitted without a `queue`."""
+    """The settings of a place with many nodes; nothing is submitted without a `queue`.
+
+    `source` is its file as it was read.
+    """
 
     name: Annotated[str, Name("the site's name"), "its name, which is that of its file"]
     title: Annotated[str, Text("a title"), "one line for people"]
@@ -226,3 +229,4 @@ class Site:
         Without("pinstudy, where it may"),
     ] = field(default_factory=GovernorRule)
     queue: Annotated[Queue | None, Beside(Queue, "keys of a batch system")] = None
+    source: bytes = field(default=b"", repr=False, compare=False)

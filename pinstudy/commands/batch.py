@@ -76,7 +76,7 @@ def submit_command(
     STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
     the jobs is kept in results/<study>/submissions/.
     """
-    from configs.library import load_study, read_site
+    from configs.library import load_site, load_study
     from configs.values import time_option
     from runners.batch.submit import Preparation, Wanted
 
@@ -87,7 +87,6 @@ def submit_command(
             "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
             "file of your own; see docs/batch.md)"
         )
-    at, data = read_site(named)
     wanted = Wanted(
         spread,
         _names("--nodes", nodes),
@@ -96,8 +95,7 @@ def submit_command(
     )
     prepared = Preparation(
         asked_study,
-        at,
-        data,
+        load_site(named),
         results,
         wanted,
         time_option("--time-limit", time_limit),

@@ -21,7 +21,6 @@ from base.files import write_atomically
 from base.text import as_typed, plural, word_as_typed
 from base.units import duration
 from configs.app import kind_of
-from configs.document import read_bytes
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
 from configs.study import CURRENT_GOVERNOR, Study
@@ -276,5 +275,5 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     rule = search.study.race
     if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
         # load_study has accepted the file: it holds plain values only.
-        write_atomically(path, new.continuing(yaml.safe_load(read_bytes(path))).data)
+        write_atomically(path, new.continuing(yaml.safe_load(there.source)).data)
     return path, told

@@ -140,7 +140,7 @@ def describe_spread(spread: Spread, workers: Sequence[Worker]) -> str:
 class Preparation:
     """A study to submit at a site, with the user's options, before anything is written.
 
-    `site_data` are the bytes of the site's file. `chain` is how many jobs follow one another.
+    `chain` is how many jobs follow one another.
     `again` submits although jobs of earlier submissions may still be at work. `arguments` are those
     of `pinstudy submit` that repeat the request. `workers` are for the runs that `earlier`
     submissions have not made, `all_workers` for all runs.
@@ -151,7 +151,6 @@ class Preparation:
 
     study: Study
     site: Site
-    site_data: bytes
     results: Path
     wanted: Wanted
     time_limit_s: float | None = None
@@ -274,7 +273,7 @@ class Preparation:
             arguments=self.arguments,
             workers=self.workers,
         )
-        write_atomically(submission.site_file, self.site_data)
+        write_atomically(submission.site_file, self.site.source)
         write_atomically(folder / "study.yaml", self.study.source)
         write_submission(submission)
         return submission
