@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from base import VERSION
@@ -32,11 +31,9 @@ from runners.measure.perf.events import (
     perf_command,
     read_core_pmus,
     read_permission,
-    stat_command,
     unsupported_reason,
 )
 from runners.measure.perf.output import parse_perf_output
-from runners.measure.perf.stat import StatBuilder
 from runners.node.node import Node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, needed_tool
@@ -72,7 +69,7 @@ class Collectors:
         self._versions = tool_versions(dict(tools) | ({"perf": perf} if perf else {}))
         self.perf, problem = perf or "", _no_perf(study, perf)
         self._counter_fields = fields_of(study.events)
-        self._events = event_list(
+        events = event_list(
             study.events, read_permission(root).user_only, events_by_pmu(root, self._pmus)
         )
         self._surroundings = Surroundings(node)
@@ -80,19 +77,13 @@ class Collectors:
         # Energy is read last before the program starts, and first when it has ended.
         self.harness = Harness(
             witness,
-            None if problem else partial(perf_command, self.perf, self._events),
+            None if problem else perf_command(self.perf, events),
             problem,
             meters=(self._surroundings, *([self._energy.meter] if self._energy.meter else [])),
             cores=tuple(core.cpus for core in node.topology.cores),
         )
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
-
-    def thread_counter(self, threads: Iterable[int]) -> StatBuilder | None:
-        """Return how to count the study's events for these threads; None without counters."""
-        if self.harness.perf_problem:
-            return None
-        return partial(stat_command, self.perf, self._events, ("-t", ",".join(map(str, threads))))
 
     def meters_around(self, nearer: Meter) -> tuple[Meter, ...]:
         """Return a run's meters with `nearer`; only the energy meter is nearer to the program."""

@@ -15,7 +15,6 @@ import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from base.errors import ShortageError, shortage_in, shortage_of
@@ -66,12 +65,11 @@ class Observation:
 class Harness:
     """What all executions of a study share; `cores` holds the CPUs of each core.
 
-    `perf_command` builds perf's command line from the number of a process and what a StatBuilder
-    is given.
+    `perf_command` is that of a PerfStat; None without counters.
     """
 
     witness: Path
-    perf_command: Callable[[int, str, int, int], Sequence[str]] | None
+    perf_command: Sequence[str] | None
     perf_problem: str = ""
     meters: tuple[Meter, ...] = ()
     cores: tuple[tuple[int, ...], ...] = ()
@@ -107,7 +105,7 @@ def execute(
             # After the launch: the launcher, and through it the program, would inherit this mask.
             with move_to_housekeeping_cpus(cpus, harness.cores) as own_cpus:
                 if harness.perf_command:
-                    perf = PerfStat(partial(harness.perf_command, process.pid))
+                    perf = PerfStat(harness.perf_command, ("-p", str(process.pid)))
                 return _observe(process, perf, limit_s, harness, on_start, (out, err), own_cpus)
         finally:
             if perf:

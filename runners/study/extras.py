@@ -30,10 +30,10 @@ from runners.latency.measure import FILE_NAME, LatencySettings, measure, write_l
 from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
     C2cTrial,
-    c2c_command,
     kinds_sampled,
     line_bytes,
     read_recording,
+    record_command,
     recording_folder,
     try_c2c,
 )
@@ -138,7 +138,7 @@ class ContendedLines:
             recording = folder / "perf.data"
             harness = Harness(
                 witness,
-                partial(c2c_command, perf, modes, recording),
+                record_command(perf, modes, recording),
                 cores=tuple(core.cpus for core in self.node.topology.cores),
             )
             try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +77,9 @@ def _harness(line: Line, request: dict[str, Any]) -> Harness:
         os.setgroups(request["groups"])
         os.setgid(request["gid"])
         os.setuid(request["uid"])
-    command = partial(perf_command, request["perf"], EVENTS) if request["perf"] else None
     return Harness(
         witness=Path(request["witness"]),
-        perf_command=command,
+        perf_command=perf_command(request["perf"], EVENTS) if request["perf"] else None,
         perf_problem=request["perf_problem"],
         meters=(HostWindow(line),),
     )

@@ -8,7 +8,7 @@ uncertainty is half of the shortest round-trip time (Mills, RFC 5905, section 8)
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -21,7 +21,7 @@ from runners.execution.sampler import Pace
 from runners.host.processes import read_cpu_time
 from runners.measure.conditions.cpu_time import CostClock
 from runners.measure.meter import Meters
-from runners.measure.perf.stat import PerfStat, StatBuilder
+from runners.measure.perf.stat import PerfStat
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
@@ -76,15 +76,16 @@ class HostView:
 
 
 class _ThreadCounter:
-    """The meter that counts the virtual CPUs' threads; `builder` is None without perf."""
+    """The meter that counts threads by perf's command, which is None without counters."""
 
-    def __init__(self, builder: StatBuilder | None) -> None:
-        self._builder = builder
+    def __init__(self, command: Sequence[str] | None, threads: Iterable[int]) -> None:
+        self._command, self._threads = command, threads
         self.perf: PerfStat | None = None
 
     def start(self) -> None:
         """Attach perf."""
-        self.perf = PerfStat(self._builder) if self._builder else None
+        target = ("-t", ",".join(map(str, self._threads)))
+        self.perf = PerfStat(self._command, target) if self._command else None
 
     def sample(self) -> None:
         """Do nothing: perf's counters do not wrap."""
@@ -111,8 +112,9 @@ def make_run(
     placing = guest.place()
     sampler = VcpuSampler(guest.pid, guest.threads, guest.vcpus, placing)
     used = guest.vcpus.cpus if placing.apart else ()
-    with closing(_ThreadCounter(collectors.thread_counter(guest.threads.values()))) as counter:
-        with move_to_housekeeping_cpus(used, collectors.harness.cores) as own_cpus:
+    harness = collectors.harness
+    with closing(_ThreadCounter(harness.perf_command, guest.threads.values())) as counter:
+        with move_to_housekeeping_cpus(used, harness.cores) as own_cpus:
             guest.ask(_request(case, launch), "starting")
             meters = Meters(collectors.meters_around(counter))
             meters.start()
@@ -128,7 +130,7 @@ def make_run(
             meters.stop()
         seen = _observation(guest)
         perf_output = counter.perf.finish() if counter.perf else ""
-        perf_problem = counter.perf.problem if counter.perf else collectors.harness.perf_problem
+        perf_problem = counter.perf.problem if counter.perf else harness.perf_problem
     proof = sampler.proof(elapsed_s)
     cpu_s = cpu_time.user_s + cpu_time.system_s
     qemu = replace(

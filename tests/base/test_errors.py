@@ -162,5 +162,5 @@ def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_g
     before = sorted(path.name for path in open_files.iterdir())
     # Its two buffers and three pipes are there; what starts it needs one more.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
-        PerfStat(lambda *_: ("true",))
+        PerfStat(("true",), ())
     assert sorted(path.name for path in open_files.iterdir()) == before

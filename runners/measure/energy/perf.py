@@ -11,14 +11,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from base.cpulist import format_cpulist
 from base.reading import Reading
 from runners.host.tree import Tree, Unavailable
 from runners.measure.energy.figures import domain_fields
-from runners.measure.perf.events import PerfPermission, stat_command
+from runners.measure.perf.events import PerfPermission, perf_command
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
 from runners.node.core_kinds.pmus import EVENT_SOURCES
@@ -47,7 +46,7 @@ class PerfMeter:
         self, perf: str, pmu: PowerPmu, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Measure with this perf; `clock` gives seconds."""
-        self._build = partial(power_command, perf, pmu)
+        self._command = perf_command(perf, ",".join(pmu.events.values()))
         self._pmu = pmu
         self._clock = clock
         self._stat: PerfStat | None = None
@@ -58,7 +57,7 @@ class PerfMeter:
     def start(self) -> None:
         """Start perf, which takes some 20 ms, and turn its counters on."""
         self.close()
-        self._stat = PerfStat(self._build, held=True)
+        self._stat = PerfStat(self._command, ("-C", format_cpulist(self._pmu.cpus)), held=True)
         self._joules = {}
         self._problems = self._if_any(self._stat.problem)
         self._start_s = self._stop_s = self._clock()
@@ -136,19 +135,6 @@ def find_power_pmu(root: Path) -> PowerPmu:
         else:
             events[domain] = f"power/{event}/"
     return PowerPmu(events, cpus, unavailable)
-
-
-def power_command(
-    perf: str, pmu: PowerPmu, output: str, control_fd: int, acknowledge_fd: int
-) -> tuple[str, ...]:
-    """Return the command that counts the PMU's events on its CPUs, counters off.
-
-    Its workload is `cat`, so perf ends when its standard input does. Otherwise it works like
-    `runners.measure.perf.events.perf_command`.
-    """
-    target = ("-C", format_cpulist(pmu.cpus), "--", "cat")
-    events = ",".join(pmu.events.values())
-    return stat_command(perf, events, target, output, control_fd, acknowledge_fd)
 
 
 def read_joules(text: str) -> tuple[dict[str, float], dict[str, str]]:

@@ -26,7 +26,6 @@ from runners.measure.perf.c2c_samples import (
 )
 from runners.measure.perf.events import (
     CorePmu,
-    from_outside,
     kinds_of_pmus,
     read_permission,
     unsupported_reason,
@@ -85,7 +84,7 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
     problems = []
     with recording_folder() as folder:
         for modes in _MODES:
-            command = [*_record(perf, modes, folder / "true.data"), "--", "true"]
+            command = [*record_command(perf, modes, folder / "true.data"), "--", "true"]
             with as_root():
                 done = run(command, TRIAL_LIMIT_S, environment=perf_environment())
             problem = _said(done)
@@ -98,23 +97,11 @@ def try_c2c(perf: str, root: Path) -> C2cTrial:
     return C2cTrial(problem=f"perf c2c record: {problems[0]} ({unsupported_reason(root)})")
 
 
-def c2c_command(
-    perf: str,
-    modes: Sequence[str],
-    recording: Path,
-    pid: int,
-    output: str,
-    control_fd: int,
-    acknowledge_fd: int,
-) -> tuple[str, ...]:
-    """Return the command that attaches to a process and all it will create, recording nothing yet.
-
-    It is enabled like a `perf stat` (runners.measure.perf.events.perf_command). `output`, where
-    that would write, is not used: perf seeks in a recording, so it cannot be written there.
-    """
-    del output
-    control = from_outside(control_fd, acknowledge_fd)
-    return (*_record(perf, modes, recording), "-p", str(pid), *control)
+def record_command(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
+    """Return the command that records samples in these modes, without what it samples."""
+    # -B: without it perf would read every file that the program has mapped, and keep copies of
+    # them in the user's home.
+    return (perf, "c2c", "record", *modes, "--", "-B", "-o", str(recording))
 
 
 def line_bytes(root: Path) -> int:
@@ -170,12 +157,6 @@ def kinds_sampled(
         covered = {kind for pmu in named for kind in by_pmu.get(pmu, ())}
         return tuple(kind for kind in every if kind in covered)
     return every if named or len(every) == 1 else None
-
-
-def _record(perf: str, modes: Sequence[str], recording: Path) -> tuple[str, ...]:
-    # -B: without it perf would read every file that the program has mapped, and keep copies of
-    # them in the user's home.
-    return (perf, "c2c", "record", *modes, "--", "-B", "-o", str(recording))
 
 
 def _without_hitm(root: Path) -> str:

@@ -32,6 +32,9 @@ DEFAULT_EVENTS = (
 MAX_PROGRAMMABLE = 5
 _FIXED = frozenset({"cycles", "instructions", "ref-cycles", "slots"})
 
+# Stands in perf's command for the file that PerfStat reads.
+OUTPUT = "{output}"
+
 # --control and -D -1 came with this version.
 OLDEST_PERF = (5, 10)
 
@@ -193,35 +196,9 @@ def _in_user_mode(name: str) -> str:
     return f"{name}u" if name.endswith("/") else f"{name}:u"
 
 
-def perf_command(
-    perf: str, events: str, pid: int, output: str, control_fd: int, acknowledge_fd: int
-) -> tuple[str, ...]:
-    """Return the command that attaches to a process and all it will create, counters off."""
-    return stat_command(perf, events, ("-p", str(pid)), output, control_fd, acknowledge_fd)
-
-
-def stat_command(
-    perf: str,
-    events: str,
-    target: Sequence[str],
-    output: str,
-    control_fd: int,
-    acknowledge_fd: int,
-) -> tuple[str, ...]:
-    """Return the command that counts a target once its counters are enabled.
-
-    Counting ends with SIGINT to perf, which then writes its rows to `output`.
-    """
-    columns = ("-x", ";", "-o", output, "-e", events)
-    return (perf, "stat", *columns, *from_outside(control_fd, acknowledge_fd), *target)
-
-
-def from_outside(control_fd: int, acknowledge_fd: int) -> tuple[str, ...]:
-    """Return perf's options for counters that are off until they are enabled from outside.
-
-    They are enabled by the line `enable` in the first descriptor; perf answers `ack` in the second.
-    """
-    return ("-D", "-1", "--control", f"fd:{control_fd},{acknowledge_fd}")
+def perf_command(perf: str, events: str) -> tuple[str, ...]:
+    """Return the command that counts these events, for a PerfStat, which adds what is counted."""
+    return (perf, "stat", "-x", ";", "-o", OUTPUT, "-e", events)
 
 
 def parse_perf_version(text: str) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from base.command import CommandResult, run, wait_for
 from base.errors import is_shortage
 from base.text import ended_by, one_line
 from runners.host.privileges import as_root
-from runners.measure.perf.events import OLDEST_PERF, parse_perf_version
+from runners.measure.perf.events import OLDEST_PERF, OUTPUT, parse_perf_version
 from runners.measure.perf.output import Row, parse_perf_output
 
 # perf explains at length what a user may change; the first sentence names the cause.
@@ -28,9 +28,6 @@ _MAX_REASON_CHARACTERS = 200
 ATTACH_LIMIT_S = 20.0
 FINISH_LIMIT_S = 20.0
 TRIAL_LIMIT_S = 20.0
-
-# Builds perf's command line from: output path, control and acknowledge descriptors.
-StatBuilder = Callable[[str, int, int], Sequence[str]]
 
 
 def perf_environment() -> dict[str, str]:
@@ -44,13 +41,14 @@ def perf_environment() -> dict[str, str]:
 
 
 class PerfStat:
-    """A `perf stat` that counts; `finish` returns its output, `close` ends it in any case.
+    """A perf that counts; `finish` returns its output, `close` ends it in any case.
 
-    With `held` its command must have a workload that ends when its standard input does, such as
-    `cat`. perf then ends when this process does; with nothing to attach to it would never end.
+    `command` is perf's without the target, which are its options for what it counts. With `held`
+    it also has the workload `cat`, which ends when its standard input does. perf then ends when
+    this process does; with nothing to attach to it would never end.
     """
 
-    def __init__(self, build_command: StatBuilder, held: bool = False) -> None:
+    def __init__(self, command: Sequence[str], target: Sequence[str], held: bool = False) -> None:
         """Start perf and turn its counters on; `problem` is empty, or why that failed.
 
         Raises OSError when the host is short of what any process needs (base.errors).
@@ -63,8 +61,12 @@ class PerfStat:
         hold_read, self._hold = os.pipe()
         passed = (control_read, ack_write, self._output)
         self._held = held
-        self.command = tuple(
-            build_command(f"/proc/self/fd/{self._output}", control_read, ack_write)
+        self.command = (
+            *(f"/proc/self/fd/{self._output}" if word == OUTPUT else word for word in command),
+            # Counters are off until perf reads `enable`; it answers `ack`.
+            *("-D", "-1", "--control", f"fd:{control_read},{ack_write}"),
+            *target,
+            *(("--", "cat") if held else ()),
         )
         self._process: subprocess.Popen[bytes] | None = None
         try:

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
-from runners.measure.perf.events import perf_command
+from runners.measure.perf.events import OUTPUT, perf_command
 from runners.measure.perf.stat import PerfStat
 from runners.plan.command_line import Launch
 from tests.processes import alive, children, name_of, wait_until_gone
@@ -51,7 +50,7 @@ class Struck:
         os.mkfifo(self._gate)
         program = ("/bin/sh", "-c", f"sleep 600 & cat {self._gate}; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
-        build = partial(perf_command, need_tool("perf"), EVENTS)
+        command = perf_command(need_tool("perf"), EVENTS)
         strikes: list[threading.Thread] = []
 
         def strike(program: int) -> None:
@@ -59,7 +58,7 @@ class Struck:
             strikes[0].start()
 
         try:
-            return execute(launch, HANG_S, Harness(witness, build), strike)
+            return execute(launch, HANG_S, Harness(witness, command), strike)
         finally:
             strikes[0].join()
 
@@ -147,14 +146,11 @@ def test_what_a_launcher_says_is_a_printable_line() -> None:
 
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
     script = (
-        "trap 'exit 3' INT; fd=/proc/self/fd; read word <$fd/$1; echo ack >$fd/$2;"
-        'echo "9;;context-switches;5;100.00" >"$3"; read wait <$fd/$1'
+        "trap 'exit 3' INT; fd=/proc/self/fd; told=${5#fd:}; said=${told#*,}; told=${told%,*};"
+        "read word <$fd/$told; echo ack >$fd/$said;"
+        'echo "9;;context-switches;5;100.00" >"$1"; read wait <$fd/$told'
     )
-
-    def build(output: str, control: int, acknowledge: int) -> list[str]:
-        return ["/bin/sh", "-c", script, "perf", str(control), str(acknowledge), output]
-
-    perf = PerfStat(build)
+    perf = PerfStat(("/bin/sh", "-c", script, "perf", OUTPUT), ())
     try:
         assert perf.problem == ""
         assert perf.finish() == ""

@@ -7,13 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from runners.measure.energy.perf import PerfMeter, PowerPmu, permission_problem, power_command
-from runners.measure.perf.events import read_permission
+from runners.measure.energy.perf import PerfMeter, PowerPmu, permission_problem
+from runners.measure.perf.events import perf_command, read_permission
 from runners.measure.perf.output import parse_perf_output
 from runners.measure.perf.stat import PerfStat
 from tests.processes import wait_until_gone
@@ -107,7 +106,7 @@ def test_a_meter_starts_anew_for_every_run(tmp_path: Path) -> None:
 def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
     perf = real_perf()
     before = time.monotonic()
-    stat = PerfStat(partial(power_command, perf, CLOCK), held=True)
+    stat = PerfStat(perf_command(perf, "cpu-clock"), ("-C", str(CPU)), held=True)
     try:
         assert stat.problem == ""
         began = time.monotonic()
@@ -128,11 +127,11 @@ def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
 
 def test_real_perf_ends_with_whoever_started_it() -> None:
     code = (
-        "import sys, time; from functools import partial\n"
-        "from runners.measure.energy.perf import PowerPmu, power_command\n"
+        "import sys, time\n"
+        "from runners.measure.perf.events import perf_command\n"
         "from runners.measure.perf.stat import PerfStat\n"
-        f"pmu = PowerPmu({{'package': 'cpu-clock'}}, ({CPU},))\n"
-        f"stat = PerfStat(partial(power_command, {real_perf()!r}, pmu), held=True)\n"
+        f"command = perf_command({real_perf()!r}, 'cpu-clock')\n"
+        f"stat = PerfStat(command, ('-C', '{CPU}'), held=True)\n"
         "print(stat._process.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen(

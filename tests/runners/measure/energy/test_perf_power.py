@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from pathlib import Path
 
@@ -12,14 +13,15 @@ from hypothesis import strategies as st
 
 from runners.measure.energy.perf import (
     EVENTS,
+    PerfMeter,
     PowerPmu,
     find_power_pmu,
     permission_problem,
-    power_command,
     read_joules,
 )
 from runners.measure.perf.events import PerfPermission
 from tests.ordinary_user import open_folder, ordinary_user
+from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import event_file, joules_row, power_pmu_tree
 
 DIES = {0: 0, 8: 0, 16: 1, 24: 1}
@@ -94,12 +96,19 @@ def test_an_event_without_permission_is_left_out() -> None:
     assert "package" in pmu.events
 
 
-def test_the_command_is_system_wide_on_the_pmus_cpus_and_begins_switched_off() -> None:
+def test_the_command_is_system_wide_on_the_pmus_cpus_and_begins_switched_off(
+    tmp_path: Path,
+) -> None:
+    install(tmp_path, "perf", 'echo "$*" >&2; exit 255')
     pmu = PowerPmu({"package": "power/energy-pkg/", "dram": "power/energy-ram/"}, (0, 16))
-    assert power_command("/bin/perf", pmu, "/out", 7, 9) == (
-        *("/bin/perf", "stat", "-x", ";", "-o", "/out"),
-        *("-e", "power/energy-pkg/,power/energy-ram/"),
-        *("-D", "-1", "--control", "fd:7,9", "-C", "0,16", "--", "cat"),
+    meter = PerfMeter(str(tmp_path / "perf"), pmu)
+    meter.start()
+    meter.close()
+    assert re.fullmatch(
+        r"perf could not attach: stat -x ; -o /proc/self/fd/\d+ "
+        r"-e power/energy-pkg/,power/energy-ram/ "
+        r"-D -1 --control fd:\d+,\d+ -C 0,16 -- cat",
+        meter.problems()["package"],
     )
 
 

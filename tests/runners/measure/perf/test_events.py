@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +23,8 @@ from runners.measure.perf.events import (
     too_many_events,
 )
 from runners.measure.perf.output import parse_perf_output
+from runners.measure.perf.stat import PerfStat
+from tests.runners.fake_commands import install
 from tests.tools import need_tool
 from tests.wait import HANG_S
 
@@ -122,10 +122,14 @@ def test_a_default_event_under_its_short_name_is_counted_once() -> None:
     assert event_list(["cs", "cpu-cycles", "faults:u"]) == f"{event_list()},faults:u"
 
 
-def test_the_command_attaches_with_counters_off() -> None:
-    assert perf_command("/usr/bin/perf", "cycles", 42, "/proc/self/fd/9", 5, 8) == (
-        *("/usr/bin/perf", "stat", "-x", ";", "-o", "/proc/self/fd/9", "-e", "cycles"),
-        *("-D", "-1", "--control", "fd:5,8", "-p", "42"),
+def test_the_command_attaches_with_counters_off(tmp_path: Path) -> None:
+    install(tmp_path, "perf", 'echo "$*" >&2; exit 255')
+    perf = PerfStat(perf_command(str(tmp_path / "perf"), "cycles"), ("-p", "42"))
+    perf.close()
+    assert re.fullmatch(
+        r"perf could not attach: stat -x ; -o /proc/self/fd/\d+ -e cycles "
+        r"-D -1 --control fd:\d+,\d+ -p 42",
+        perf.problem,
     )
 
 
@@ -182,25 +186,14 @@ def test_a_real_perf_understands_the_command_and_counts_late_threads_and_childre
         "[t.start() for t in threads]; [t.join() for t in threads]\n"
         "os.waitpid(os.fork() or (burn(), os._exit(0)), 0)\n"
     )
-    with contextlib.ExitStack() as stack:
-        control, acknowledge = os.pipe(), os.pipe()
-        for descriptor in (*control, *acknowledge):
-            stack.callback(os.close, descriptor)
-        output = os.memfd_create("rows")
-        stack.callback(os.close, output)
-        child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
-        command = perf_command(
-            perf, event_list(), child.pid, f"/proc/self/fd/{output}", control[0], acknowledge[1]
-        )
-        counting = subprocess.Popen(
-            command, pass_fds=(control[0], acknowledge[1], output), stderr=subprocess.DEVNULL
-        )
-        os.write(control[1], b"enable\n")
-        assert os.read(acknowledge[0], 4) == b"ack\n"
-        child.communicate(b"\n", timeout=HANG_S)
-        counting.send_signal(signal.SIGINT)
-        counting.wait(HANG_S)
-        rows = parse_perf_output(os.pread(output, 1 << 16, 0).decode())
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE) as child:
+        counting = PerfStat(perf_command(perf, event_list()), ("-p", str(child.pid)))
+        try:
+            child.communicate(b"\n", timeout=HANG_S)
+            rows = parse_perf_output(counting.finish())
+        finally:
+            counting.close()
+    assert counting.problem == ""
     assert rows.unparsed == ()
     assert [row.event for row in rows.rows] == list(DEFAULT_EVENTS)
     assert rows.rows[0].run_ns > 0.29e9
