@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,19 +37,17 @@ GRANT = f"chmod a+r {POWERCAP}/intel-rapl:*/energy_uj"
 _AMD = ("AuthenticAMD", "HygonGenuine")
 _MMIO = "intel-rapl-mmio"
 _ZONE = re.compile(r"(intel-rapl(?:-mmio)?):\d+(?::\d+)?", re.ASCII)
-_PACKAGE = re.compile(r"package-(?P<package>\d+)(?:-die-(?P<die>\d+))?", re.ASCII)
-_PSYS = re.compile(r"psys(?:-\d+)?", re.ASCII)
+_NAME = re.compile(rf"package-\d+(?:-die-\d+)?|psys(?:-\d+)?|{'|'.join(_SUB_DOMAINS)}", re.ASCII)
 
 
 @dataclass
 class _Account:
-    """What one zone has counted so far; `problem` is why that cannot be used."""
+    """What one zone has counted so far, from its latest reading, or why that cannot be used."""
 
     zone: Zone
-    last_uj: int = 0
-    last_s: float = 0.0
+    last_s: float
+    last_uj: int | Unavailable
     total_uj: int = 0
-    problem: str = ""
 
 
 class PowercapMeter:
@@ -74,14 +72,9 @@ class PowercapMeter:
     def start(self) -> None:
         """Read the counters before a run."""
         self._start_s = self._sampled_s = self._stop_s = self._clock()
-        self._accounts = [_Account(zone) for zone in self._zones.chosen]
-        for account in self._accounts:
-            account.last_s = self._clock()
-            found = self._zones.read_uj(account.zone)
-            if isinstance(found, Unavailable):
-                account.problem = found.reason
-            else:
-                account.last_uj = found
+        self._accounts = [
+            _Account(zone, self._clock(), self._zones.read_uj(zone)) for zone in self._zones.chosen
+        ]
 
     def sample(self) -> None:
         """Read the counters during a run, unless the last reading is recent enough."""
@@ -110,38 +103,38 @@ class PowercapMeter:
         """Return the reason of each domain that cannot be measured, as far as known now."""
         problems = dict(self._zones.unavailable)
         for account in self._accounts:
-            if account.problem:
-                problems.setdefault(account.zone.domain, account.problem)
+            if isinstance(account.last_uj, Unavailable):
+                problems.setdefault(account.zone.domain, account.last_uj.reason)
         return problems
 
     def _follow(self) -> None:
         self._sampled_s = self._clock()
         for account in self._accounts:
-            if not account.problem:
-                self._add(account)
+            self._add(account)
 
     def _add(self, account: _Account) -> None:
-        now_uj = self._zones.read_uj(account.zone)
+        last_uj = account.last_uj
+        if isinstance(last_uj, Unavailable):
+            return
+        account.last_uj = now_uj = self._zones.read_uj(account.zone)
         if isinstance(now_uj, Unavailable):
-            account.problem = now_uj.reason
             return
         now_s = self._clock()
-        passed_s = now_s - account.last_s
-        gained_uj = now_uj - account.last_uj
+        passed_s, account.last_s = now_s - account.last_s, now_s
+        gained_uj = now_uj - last_uj
         if gained_uj < 0:
             gained_uj += account.zone.range_uj or 0
         if gained_uj < 0:
-            account.problem = (
+            account.last_uj = Unavailable(
                 f"{account.zone.path}: the counter went back by {-gained_uj / 1e6:g} J more than "
                 "max_energy_range_uj explains"
             )
         elif passed_s > _wrap_s(account.zone):
-            account.problem = (
+            account.last_uj = Unavailable(
                 f"{account.zone.path}: not read for {passed_s:.0f} s, in which the counter may "
                 "have wrapped around unseen"
             )
-        account.last_uj, account.last_s = now_uj, now_s
-        account.total_uj += max(0, gained_uj)
+        account.total_uj += gained_uj
 
 
 def _wrap_s(zone: Zone) -> float:
@@ -185,23 +178,6 @@ class Zones:
         return found
 
 
-@dataclass(frozen=True)
-class _Named:
-    """A zone's key (its directory's name), its path, and what its file `name` holds."""
-
-    key: str
-    path: str
-    name: str
-
-    @property
-    def mmio(self) -> bool:
-        return self.key.startswith(_MMIO)
-
-    @property
-    def parent(self) -> str | None:
-        return self.key.rpartition(":")[0] if self.key.count(":") == 2 else None
-
-
 def find_zones(root: Path) -> Zones:
     """Return the energy counters of the node whose files are under `root`; never raises.
 
@@ -216,17 +192,34 @@ def find_zones(root: Path) -> Zones:
     paths = _zone_paths(tree)
     if isinstance(paths, Unavailable):
         return Zones(tree, (), dict.fromkeys(DOMAINS, paths.reason))
-    named, unreadable = _read_names(tree, paths)
-    chosen, unavailable = _choose(named, unreadable, first_block(tree).get("vendor_id", ""))
-    zones = (
-        Zone(zone.path, domain, known(tree.natural(f"{zone.path}/max_energy_range_uj")) or None)
-        for zone, domain in chosen
-    )
-    return Zones(tree, tuple(zones), unavailable)
+    read = {key: _read_name(tree, path) for key, path in paths.items()}
+    names = {key: name for key, name in read.items() if isinstance(name, str)}
+    only_mmio = all(key.startswith(_MMIO) for key in names)
+    unavailable: dict[str, str] = {}
+    for key, name in read.items():
+        if isinstance(name, Unavailable) and (only_mmio or not key.startswith(_MMIO)):
+            harmed = _SUB_DOMAINS if key.count(":") == 2 else DOMAINS
+            unavailable |= dict.fromkeys(harmed, name.reason)
+    vendor = first_block(tree).get("vendor_id", "")
+    chosen: list[Zone] = []
+    for key, domain in _domains(names, vendor).items():
+        path = paths[key]
+        if domain == "core" and vendor in _AMD:
+            unavailable["core"] = f"{path}: AMD's counter is of one core, not of all"
+        elif domain not in unavailable:
+            range_uj = known(tree.natural(f"{path}/max_energy_range_uj")) or None
+            chosen.append(Zone(path, domain, range_uj))
+    for domain in DOMAINS:
+        if all(zone.domain != domain for zone in chosen):
+            unavailable.setdefault(domain, f"no {domain} energy counter on this node")
+    return Zones(tree, tuple(chosen), unavailable)
 
 
 def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
-    """Return the zones' directories by key; a recorded tree may nest sub-zones in their parents."""
+    """Return the zones' directories by key, which is the directory's name.
+
+    A recorded tree may nest sub-zones in their parents.
+    """
     names = tree.names(POWERCAP)
     if isinstance(names, Unavailable):
         usual = ": no energy counters (usual in virtual machines)" if names.missing else ""
@@ -241,72 +234,27 @@ def _zone_paths(tree: Tree) -> dict[str, str] | Unavailable:
     return dict(sorted(found.items()))
 
 
-def _read_names(tree: Tree, paths: Mapping[str, str]) -> tuple[list[_Named], dict[str, str]]:
-    """Return the zones with a valid name, and by key the reasons of the others."""
-    named: list[_Named] = []
-    unreadable: dict[str, str] = {}
-    for key, path in paths.items():
-        name = tree.text(f"{path}/name")
-        if isinstance(name, Unavailable):
-            unreadable[key] = name.reason
-        elif not _is_domain(name):
-            unreadable[key] = f"{path}/name holds no RAPL domain's name"
-        else:
-            named.append(_Named(key, path, name))
-    if any(not zone.mmio for zone in named):
-        unreadable = {key: why for key, why in unreadable.items() if not key.startswith(_MMIO)}
-    return named, unreadable
+def _read_name(tree: Tree, path: str) -> str | Unavailable:
+    name = tree.text(f"{path}/name")
+    if isinstance(name, Unavailable) or _NAME.fullmatch(name):
+        return name
+    return Unavailable(f"{path}/name holds no RAPL domain's name")
 
 
-def _is_domain(name: str) -> bool:
-    return bool(name in _SUB_DOMAINS or _PACKAGE.fullmatch(name) or _PSYS.fullmatch(name))
-
-
-def _choose(
-    named: Sequence[_Named], unreadable: Mapping[str, str], vendor: str
-) -> tuple[list[tuple[_Named, str]], dict[str, str]]:
-    """Return the zones to use with their domains, and a reason for every domain without one."""
-    tops = _top_zones([zone for zone in named if not zone.parent], vendor)
-    unavailable: dict[str, str] = {}
-    for key, why in unreadable.items():
-        unavailable |= dict.fromkeys(_SUB_DOMAINS if key.count(":") == 2 else DOMAINS, why)
-    chosen: list[tuple[_Named, str]] = []
-    for zone in named:
-        domain = tops.get(zone.key) or _sub_domain(zone, tops)
-        if domain == "core" and vendor in _AMD:
-            unavailable["core"] = f"{zone.path}: AMD's counter is of one core, not of all"
-        elif domain and domain not in unavailable:
-            chosen.append((zone, domain))
-    for domain in DOMAINS:
-        if all(of != domain for _, of in chosen):
-            unavailable.setdefault(domain, f"no {domain} energy counter on this node")
-    return chosen, unavailable
-
-
-def _top_zones(zones: Iterable[_Named], vendor: str) -> dict[str, str]:
-    """Return the domains of the top zones to use, by key."""
-    used: dict[str, str] = {}
+def _domains(names: Mapping[str, str], vendor: str) -> dict[str, str]:
+    """Return the domains of the zones that repeat no other, by key; `names` is by key, sorted."""
+    tops: dict[str, str] = {}
     seen: set[str] = set()
-    for zone in sorted(zones, key=lambda zone: (zone.mmio, _die(zone), zone.key)):
-        package = _PACKAGE.fullmatch(zone.name)
-        if package:
-            per_die = package["die"] is not None and vendor == "GenuineIntel"
-            what, domain = zone.name if per_die else f"package-{package['package']}", "package"
-        elif _PSYS.fullmatch(zone.name):
-            what, domain = zone.name, "psys"
-        else:
-            continue
-        if what not in seen:
-            seen.add(what)
-            used[zone.key] = domain
-    return used
-
-
-def _die(zone: _Named) -> int:
-    match = _PACKAGE.fullmatch(zone.name)
-    return int(match["die"] or 0) if match else 0
-
-
-def _sub_domain(zone: _Named, tops: Mapping[str, str]) -> str | None:
-    within = tops.get(zone.parent or "")
-    return zone.name if within == "package" and zone.name in _SUB_DOMAINS else None
+    for key in sorted(names, key=lambda key: (key.startswith(_MMIO), names[key], key)):
+        name = names[key]
+        counted = name if vendor == "GenuineIntel" else name.partition("-die-")[0]
+        if key.count(":") == 1 and name not in _SUB_DOMAINS and counted not in seen:
+            seen.add(counted)
+            tops[key] = name.partition("-")[0]
+    found: dict[str, str] = {}
+    for key, name in names.items():
+        if key in tops:
+            found[key] = tops[key]
+        elif name in _SUB_DOMAINS and tops.get(key.rpartition(":")[0]) == "package":
+            found[key] = name
+    return found
