@@ -6,7 +6,7 @@ perf's power PMU.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from runners.doctor.capability import NOT_TRIED, AskedNode, Capability
@@ -41,7 +41,7 @@ def probe_perf(node: AskedNode) -> Capability:
     if isinstance(trial, Capability):
         return trial
     version = "perf" if trial.version is None else "perf {}.{}".format(*trial.version)
-    if trial.user_only:
+    if any(row.user_only for row in trial.rows):
         what = f"{version}, of programs' user mode only"
         return Capability("perf", "limited", what, LET_USERS_COUNT, LASTING)
     return Capability("perf", "ok", version)
@@ -56,8 +56,9 @@ def probe_hardware_counters(node: AskedNode) -> list[Capability]:
     if not pmus:
         return [_events_refused(node, name)]
     if len(pmus) == 1:
-        return [_of_pmu(node, name, pmus[0], 0)]
-    return [_of_pmu(node, f"{name}:{pmu}", pmu, len(pmus) - 1) for pmu in pmus]
+        # Where it is the only one, perf prints no PMU.
+        return [_of_pmu(node, name, pmus[0], (pmus[0], None))]
+    return [_of_pmu(node, f"{name}:{pmu}", pmu, (pmu,)) for pmu in pmus]
 
 
 def probe_migrations(node: AskedNode) -> Capability:
@@ -102,11 +103,11 @@ def _no_perf(node: AskedNode, name: str) -> Capability:
     return Capability(name, "missing", "perf is not installed", for_tools().grant)
 
 
-def _of_pmu(node: AskedNode, name: str, pmu: str, others: int) -> Capability:
+def _of_pmu(node: AskedNode, name: str, pmu: str, printed: Collection[str | None]) -> Capability:
     trial = _trial(node, name)
     if isinstance(trial, Capability):
         return trial
-    states = {canonical_event(row.event): row.state for row in trial.rows_of(pmu, others)}
+    states = {canonical_event(row.event): row.state for row in trial.rows if row.pmu in printed}
     listed = [event for event in HARDWARE_EVENTS if event in states]
     works = [event for event in listed if states[event] != "not supported"]
     if not listed:

@@ -160,7 +160,7 @@ def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
 def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:
     open_files = Path("/proc/self/fd")
     before = sorted(path.name for path in open_files.iterdir())
-    # Its two buffers and three pipes are there; what starts it needs one more.
+    # Its two buffers and two pipes are there; what starts it needs more.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
         PerfStat(("true",), ())
     assert sorted(path.name for path in open_files.iterdir()) == before

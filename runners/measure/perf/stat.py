@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 from base.command import CommandResult, run, wait_for
@@ -58,9 +58,6 @@ class PerfStat:
         self._errors = os.memfd_create("perf-errors")
         control_read, self._control = os.pipe()
         self._acknowledge, ack_write = os.pipe()
-        hold_read, self._hold = os.pipe()
-        passed = (control_read, ack_write, self._output)
-        self._held = held
         self.command = (
             *(f"/proc/self/fd/{self._output}" if word == OUTPUT else word for word in command),
             # Counters are off until perf reads `enable`; it answers `ack`.
@@ -73,10 +70,10 @@ class PerfStat:
             with as_root():
                 self._process = subprocess.Popen(
                     self.command,
-                    stdin=hold_read if held else subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if held else subprocess.DEVNULL,
                     stdout=self._errors,
                     stderr=self._errors,
-                    pass_fds=passed,
+                    pass_fds=(control_read, ack_write, self._output),
                     start_new_session=True,
                     env=perf_environment(),
                 )
@@ -86,8 +83,8 @@ class PerfStat:
                 raise
             self.problem = f"{self.command[0]}: {error.strerror}"
         finally:
-            for descriptor in (control_read, ack_write, hold_read):
-                os.close(descriptor)
+            os.close(control_read)
+            os.close(ack_write)
         try:
             if self._process and not self._tell("enable"):
                 self._stop()
@@ -112,8 +109,8 @@ class PerfStat:
             return ""
         early = self._process.poll()
         if early is None:
-            if self._held:
-                self._let_go()
+            if self._process.stdin:
+                self._process.stdin.close()
             else:
                 with as_root():
                     self._process.send_signal(signal.SIGINT)
@@ -134,7 +131,8 @@ class PerfStat:
     def close(self) -> None:
         """End perf if it still runs, and free its buffers."""
         self._stop()
-        self._let_go()
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
         for descriptor in (self._control, self._acknowledge, self._output, self._errors):
             with suppress(OSError):
                 os.close(descriptor)
@@ -146,11 +144,6 @@ class PerfStat:
             os.write(self._control, f"{word}\n".encode())
         ready = select.select([self._acknowledge], [], [], ATTACH_LIMIT_S)[0]
         return bool(ready) and os.read(self._acknowledge, 16).startswith(b"ack")
-
-    def _let_go(self) -> None:
-        if self._hold >= 0:
-            os.close(self._hold)
-            self._hold = -1
 
     def _stop(self) -> None:
         if self._process and self._process.poll() is None:
@@ -175,16 +168,6 @@ class PerfTrial:
     version: tuple[int, int] | None
     rows: tuple[Row, ...]
     problem: str = ""
-
-    @property
-    def user_only(self) -> bool:
-        """Whether perf was restricted to user mode."""
-        return any(row.user_only for row in self.rows)
-
-    def rows_of(self, pmu: str | None, others: int = 0) -> tuple[Row, ...]:
-        """Return the rows of a core PMU; if there are no `others`, perf prints no PMU."""
-        names = {pmu} if others else {pmu, None}
-        return tuple(row for row in self.rows if row.pmu in names)
 
 
 def try_perf(perf: str, events: str) -> PerfTrial:
@@ -212,17 +195,15 @@ def try_perf(perf: str, events: str) -> PerfTrial:
 
 def _count_true(perf: str, events: str) -> tuple[CommandResult, str]:
     """Return how perf ended, and its rows."""
-    with ExitStack() as opened:
-        output = os.memfd_create("perf-trial")
-        descriptors = (output, *os.pipe(), *os.pipe())
-        for descriptor in descriptors:
-            opened.callback(os.close, descriptor)
-        _, control, _, _, acknowledge = descriptors
+    descriptors = output, control, acknowledge = (os.memfd_create("perf-trial"), *os.pipe())
+    try:
         columns = ("-x", ";", "-o", f"/proc/self/fd/{output}", "-e", events)
         command = [perf, "stat", *columns, "--control", f"fd:{control},{acknowledge}", "--", "true"]
-        passed = (output, control, acknowledge)
-        counted = run(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=passed)
+        counted = run(command, TRIAL_LIMIT_S, environment=perf_environment(), pass_fds=descriptors)
         return counted, os.pread(output, 1 << 16, 0).decode(errors="replace")
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _words(text: str) -> str:
