@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal
@@ -24,7 +24,6 @@ _STATES: dict[str, State] = {
 # No counter needs more digits; the bounds also protect int() and float() from hostile lengths.
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,19}", re.ASCII)
-_VARIANCE = re.compile(r"[+-]?\d{1,9}\.\d{1,6}%|-?nan%", re.ASCII)
 
 _PMU_EVENT = re.compile(
     r"(?P<pmu>[A-Za-z0-9_.-]+)/(?P<event>[^/:]+)(?::(?P<inner>\w+))?/(?P<outer>\w*)", re.ASCII
@@ -37,10 +36,22 @@ _BARE_EVENT = re.compile(r"[A-Za-z_][\w.:=@-]*", re.ASCII)
 # perf-list(1), "EVENT MODIFIERS"; anything else after a colon is part of a tracepoint's name.
 _MODIFIERS = re.compile(r"[ukhIGHpPSDWebRX]+", re.ASCII)
 
-# What can stand before the value: a time (-I), then a name such as "S0", "S0-D1-C12", "CPU3", "N0",
-# "a.out-1234" (-A, --per-*), then how many counts are summed in it.
-MAX_LEADING = 3
-_AGGREGATE = re.compile(r"[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+|.+-\d+", re.ASCII)
+# Fields, a line each. What can stand before the value: a time (-I), then a name such as "S0",
+# "S0-D1-C12", "CPU3", "N0", "a.out-1234" (-A, --per-*), then how many counts are summed in it.
+_LEADING = re.compile(
+    r"(?:(?P<time>\d{1,30}\.\d{1,30})\n)?"
+    r"(?:(?P<aggregate>[SDLCN]\d+(?:-[A-Z]+\d+)*|CPU\d+|.+-\d+)\n(?:\d{1,19}\n)?)?",
+    re.ASCII,
+)
+# A row that was cut short (full disk) lacks the percentage; it must not pass for one with a shorter
+# run time.
+_CSV_ROW = re.compile(
+    rf"{_LEADING.pattern}(?P<value>{_NUMBER.pattern}|<[a-z ]+>)\n"
+    rf"(?!{_NUMBER.pattern}\n)(?P<unit>.*)\n(?P<event>.+)\n"
+    r"(?:(?P<error>[+-]?\d{1,9}\.\d{1,6}%|-?nan%)\n)?"
+    rf"(?P<run>{_WHOLE.pattern})\n(?P<share>{_NUMBER.pattern})(?:\n.*)*",
+    re.ASCII,
+)
 _PLACES = ("cpu", "core", "die", "socket", "node", "thread")
 _ROW_NAMES = {
     *("event", "counter-value", "unit", "event-runtime", "pcnt-running", "variance", "interval"),
@@ -141,16 +152,15 @@ class _MetricLine:
 
 def _csv_row(line: str) -> Row | _MetricLine | None:
     fields = line.split(";") if line.count(";") >= 3 else _split_at_commas(line)
-    fields = [field.strip() for field in fields]
-    is_metric = False
-    for start in range(MAX_LEADING + 1):
-        leading = _leading(fields[:start])
-        if leading:
-            row = _row_of(fields[start:], *leading)
-            if row:
-                return row
-            is_metric = is_metric or _is_metric(fields[start:])
-    return _MetricLine() if is_metric else None
+    text = "\n".join(field.strip() for field in fields)
+    found = _CSV_ROW.fullmatch(text)
+    if found is None:
+        return _MetricLine() if _is_metric(text) else None
+    value, unit, event, run = found.group("value", "unit", "event", "run")
+    time_s = float(found["time"]) if found["time"] else None
+    row = _row(value, unit, event, run, found["aggregate"], time_s)
+    error, share = _percent(found["error"] or ""), _percent(found["share"])
+    return row and replace(row, error_percent=error, always=share == 100)
 
 
 def _split_at_commas(line: str) -> list[str]:
@@ -169,36 +179,8 @@ def _opens_event(field: str) -> bool:
     return field.count("/") == 1 and "=" in field.partition("/")[2]
 
 
-def _leading(fields: Sequence[str]) -> tuple[float | None, str | None] | None:
-    """Read [time,] [name of the aggregate, [count of what it sums,]]; None for anything else."""
-    rest = list(fields)
-    time_s = aggregate = None
-    if rest and "." in rest[0] and _NUMBER.fullmatch(rest[0]):
-        time_s = float(rest.pop(0))
-    if rest and _AGGREGATE.fullmatch(rest[0]):
-        aggregate = rest.pop(0)
-        if rest and _WHOLE.fullmatch(rest[0]):
-            rest.pop(0)
-    return None if rest else (time_s, aggregate)
-
-
-def _row_of(fields: Sequence[str], time_s: float | None, aggregate: str | None) -> Row | None:
-    """Read value, unit, event, [variance,] run time, percentage."""
-    if len(fields) < 5:
-        return None
-    value, unit, event, *rest = fields
-    if _NUMBER.fullmatch(unit):
-        return None
-    error = rest.pop(0) if _VARIANCE.fullmatch(rest[0]) else ""
-    # A row that was cut short (full disk) must not pass for one with a shorter run time.
-    if len(rest) < 2 or not _NUMBER.fullmatch(rest[1]):
-        return None
-    row = _row(value, unit, event, rest[0], aggregate, time_s)
-    return row and replace(row, error_percent=_percent(error), always=_percent(rest[1]) == 100)
-
-
 def _percent(text: str) -> float | None:
-    number = text.strip().removesuffix("%")
+    number = text.removesuffix("%")
     return float(number) if _NUMBER.fullmatch(number) else None
 
 
@@ -220,14 +202,11 @@ def _row(
     return Row(name, pmu, modifiers, number, unit, int(run), state, aggregate, time_s)
 
 
-def _is_metric(fields: Sequence[str]) -> bool:
+def _is_metric(text: str) -> bool:
     """Whether value, unit and event are left empty before a metric and its name."""
-    return (
-        len(fields) >= 4
-        and not fields[0]
-        and fields.count("") >= 3
-        and any(character.isalpha() for character in fields[-1])
-    )
+    fields = _LEADING.sub("", text, count=1).split("\n")
+    is_named = any(character.isalpha() for character in fields[-1])
+    return is_named and not fields[0] and fields.count("") >= 3
 
 
 def _json_row(line: str) -> Row | _MetricLine | None:
