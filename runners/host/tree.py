@@ -81,7 +81,6 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._host = os.path.realpath(root).rstrip("/")
-        self._directories: dict[str, str] = {}
 
     @property
     def live(self) -> bool:
@@ -204,14 +203,6 @@ class Tree:
         """Return the host's path of a node's path, links resolved inside the root."""
         if self.live:
             return path
-        directory, _, name = path.rpartition("/")
-        host = self._directories.get(directory)
-        if host is None:
-            host = self._directories[directory] = self._walk(directory)
-        candidate = f"{host}/{name}"
-        return candidate if _link_target(candidate) is None else self._walk(path)
-
-    def _walk(self, path: str) -> str:
         pending = path.split("/")[::-1]
         done: list[str] = []
         links = 0
