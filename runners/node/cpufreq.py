@@ -107,38 +107,32 @@ class Cpufreq:
         powersave on 8-23`); `min_khz` and `max_khz` map each limit to its CPU list.
         """
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
-        limits = ("min_khz", "max_khz")
-        if self.reason:
-            absent = (*names, "driver_mode", "turbo", *limits)
-            return Reading({}, dict.fromkeys(absent, self.reason))
+        limits = {"min_khz": "min_khz", "max_khz": "max_khz"}
         fields: dict[str, Any] = {}
         unavailable = {}
-        for name in (*names, *limits):
-            attribute = names.get(name, name)
+        for name, attribute in (names | limits).items():
             found = self._values(attribute, cpus)
             if None in found or not found:
                 reasons = (of.unavailable.get(attribute) for of in self._policies_of(cpus))
-                unavailable[name] = next(filter(None, reasons), "no policy covers these CPUs")
+                none = self.reason or "no policy covers these CPUs"
+                unavailable[name] = next(filter(None, reasons), none)
             elif name in limits:
                 fields[name] = {str(khz): on for khz, on in found.items()}
             else:
                 fields[name] = _listed(found)
         for name, value in (("driver_mode", self.mode), ("turbo", self.turbo)):
             if value is None:
-                unavailable[name] = "the driver does not tell it"
+                unavailable[name] = self.reason or "the driver does not tell it"
             else:
                 fields[name] = value
         return Reading(fields, unavailable)
 
     def _without_policy(self, governor: str, cpus: Collection[int]) -> str | None:
-        if self.reason:
-            return f"the governor {governor} cannot be had: {self.reason}"
         left = set(cpus).difference(*(policy.cpus for policy in self.policies))
         if not left:
             return None
-        return (
-            f"the governor {governor} cannot be had: no policy covers CPUs {format_cpulist(left)}"
-        )
+        reason = self.reason or f"no policy covers CPUs {format_cpulist(left)}"
+        return f"the governor {governor} cannot be had: {reason}"
 
     def _policies_of(self, cpus: Collection[int]) -> list[Policy]:
         return [policy for policy in self.policies if set(cpus).intersection(policy.cpus)]
