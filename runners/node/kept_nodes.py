@@ -92,22 +92,26 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     `folder` holds the records, and in `nodes` the facts of their nodes. Where these are gone, the
     facts in the record itself are compared.
     """
-    before = _facts_of(folder, record.get("node_digest"))
-    if before is None or not now:
-        names = [name for name in ("kernel", "smt", "microcode") if name in record]
-        then, today = ({name: facts.get(name) for name in names} for facts in (record, now))
-    else:
-        then, today = settled(before), settled(now)
-    different = [name for name in today if then.get(name) != today[name]]
-    told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
-    if not told:
-        return f"compare the files in {folder / _FOLDER}"
-    return first_of([in_words(name, then.get(name), today[name]) for name in told], _MAX_NAMED)
+    then = _kept_settled(folder, record.get("node_digest"))
+    if then is not None and now:
+        return _differences(folder, then, settled(now))
+    names = [name for name in ("kernel", "smt", "microcode") if name in record]
+    return _differences(folder, record, {name: now.get(name) for name in names})
 
 
 def changed_between(folder: Path, first: str, second: str) -> str:
     """Return which facts differ between the nodes of two digests, from their files in `nodes`."""
-    return what_changed(folder, _facts_of(folder, second) or {}, {"node_digest": first})
+    then, now = (_kept_settled(folder, digest) for digest in (first, second))
+    return _differences(folder, then or {}, now if then and now else {})
+
+
+def _differences(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in words which of the facts `now` were others, without what follows from another."""
+    different = [name for name in now if then.get(name) != now[name]]
+    told = [name for name in different if not set(_FOLLOWS.get(name, ())).intersection(different)]
+    if not told:
+        return f"compare the files in {folder / _FOLDER}"
+    return first_of([in_words(name, then.get(name), now[name]) for name in told], _MAX_NAMED)
 
 
 def in_words(name: str, then: object, now: object) -> str:
@@ -139,14 +143,12 @@ def _get(item: object, name: str) -> str:
     return str(item.get(name)) if isinstance(item, dict) else "?"
 
 
-def _facts_of(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the facts of the node with this digest; None when they are missing or malformed."""
-    facts = kept_facts(folder / _FOLDER, digest)
+def _kept_settled(folder: Path, digest: object) -> dict[str, Any] | None:
+    """Return the settled facts of the node with this digest; None if missing or malformed."""
     try:
-        settled(facts or {})
+        return settled(kept_facts(folder / _FOLDER, digest) or {})
     except (LookupError, TypeError, AttributeError):
         return None
-    return facts
 
 
 def kept_facts(folder: Path, digest: object) -> dict[str, Any] | None:
