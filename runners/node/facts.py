@@ -59,6 +59,9 @@ VIRTUAL_NODES = (
     "/sys/firmware/devicetree/base/pinstudy-virtual-node",
 )
 _THP = "/sys/kernel/mm/transparent_hugepage/enabled"
+_ISOLATED = f"{CPUS}/isolated"
+# Files that hold a fact each; a snapshot packs all of them.
+FACT_FILES = (*_TEXTS.values(), *_NUMBERS.values(), *_ITMT, _THP, _ISOLATED)
 
 # The facts in the digest. Left out: evidence and notes, which are prose; `allowed`, which belongs
 # to this process; power_limits and itmt_enabled, which depend on permissions; memory_bytes, which
@@ -225,7 +228,7 @@ def _memory_bytes(tree: Tree) -> int | Unavailable:
 
 def _isolated(tree: Tree) -> str | Unavailable:
     """Return the CPUs that the scheduler does not use (boot option isolcpus); often none."""
-    cpus = tree.cpulist(f"{CPUS}/isolated")
+    cpus = tree.cpulist(_ISOLATED)
     return cpus if isinstance(cpus, Unavailable) else format_cpulist(cpus)
 
 

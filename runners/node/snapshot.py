@@ -39,10 +39,9 @@ _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
 # fixed depth avoids the loops that links form in /sys.
 _WANTED = (
-    (CPUS, "online offline present possible isolated nohz_full"),
-    (f"{CPUS}/smt", "control active"),
-    (f"{CPUS}/cpuidle", "current_driver current_governor"),
-    ("/sys/devices/system/clocksource/clocksource0", "current_clocksource"),
+    *(tuple(path.rsplit("/", 1)) for path in facts.FACT_FILES),
+    (CPUS, "online offline present possible nohz_full"),
+    (f"{CPUS}/smt", "active"),
     (f"{CPUS}/cpu[0-9]*", "online cpu_capacity"),
     (f"{CPUS}/cpu[0-9]*/power", "energy_perf_bias"),
     (
@@ -81,18 +80,9 @@ _WANTED = (
     (f"{_HWMON}/hwmon[0-9]*", "name temp*_label temp*_input"),
     (f"{_HWMON}/hwmon[0-9]*/device", "uevent"),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
-    ("/sys/class/dmi/id", "product_name bios_version"),
     *((directory, "") for directory in facts.VIRTUAL_NODES),
-    ("/sys/kernel/mm/transparent_hugepage", "enabled"),
-    ("/sys/kernel/debug/x86", "sched_itmt_enabled"),
-    ("/sys/kernel/sched_ext", "state"),
-    ("/sys/kernel/sched_ext/root", "ops"),
     ("/proc", "cmdline cpuinfo meminfo version"),
-    (
-        "/proc/sys/kernel",
-        "osrelease version arch perf_event_paranoid nmi_watchdog numa_balancing "
-        "sched_autogroup_enabled sched_itmt_enabled randomize_va_space",
-    ),
+    ("/proc/sys/kernel", "osrelease"),
 )
 # Drivers of processor sensors; other sensors (disks, batteries) do not matter to a study.
 _CPU_SENSORS = ("coretemp", "k10temp")
