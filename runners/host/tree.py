@@ -100,10 +100,9 @@ class Tree:
         A file of more than `limit` bytes is refused, or its first `limit` bytes are returned when
         `cut`.
         """
-        try:
-            raw = self._allowed(lambda: read_given(self._locate(path), limit))
-        except (OSError, ValueError) as error:
-            return _absent(path, error)
+        raw = self._access(path, lambda host: read_given(host, limit))
+        if isinstance(raw, Unavailable):
+            return raw
         if len(raw) > limit and not cut:
             return Unavailable(f"{path} is larger than {limit} bytes")
         return raw[:limit].decode("utf-8", "replace")
@@ -144,11 +143,8 @@ class Tree:
 
     def names(self, path: str) -> tuple[str, ...] | Unavailable:
         """Return the names in a directory, sorted."""
-        try:
-            found = self._allowed(lambda: os.listdir(self._locate(path)))  # noqa: PTH208
-            return tuple(sorted(found))
-        except (OSError, ValueError) as error:
-            return _absent(path, error)
+        found = self._access(path, os.listdir)
+        return found if isinstance(found, Unavailable) else tuple(sorted(found))
 
     def numbered(self, directory: str, stem: str) -> tuple[int, ...]:
         """Return the numbers of a directory's names such as `cpu0`, of stem `cpu`, ascending."""
@@ -158,21 +154,14 @@ class Tree:
 
     def block(self, path: str, offset: int, size: int) -> bytes | Unavailable:
         """Return `size` bytes of a file or a device from an offset on, such as /dev/cpu/0/cpuid."""
-        try:
-            raw = self._allowed(lambda: _read_block(self._locate(path), offset, size))
-        except (OSError, ValueError) as error:
-            return _absent(path, error)
-        if len(raw) != size:
+        raw = self._access(path, lambda host: _read_block(host, offset, size))
+        if isinstance(raw, bytes) and len(raw) != size:
             return Unavailable(f"{path} has no {size} bytes at {offset:#x}")
         return raw
 
     def put(self, path: str, text: str) -> Unavailable | None:
         """Write a text into an existing file; return why that failed, or None."""
-        try:
-            self._allowed(lambda: _write(self._locate(path), f"{text}\n".encode()))
-        except (OSError, ValueError) as error:
-            return _absent(path, error, "write")
-        return None
+        return self._access(path, lambda host: _write(host, f"{text}\n".encode()), "write")
 
     def writable(self, path: str) -> bool:
         """Whether this process may write an existing file."""
@@ -189,15 +178,21 @@ class Tree:
         except (OSError, ValueError):
             return False
 
-    def _allowed(self, access: Callable[[], _Found]) -> _Found:
-        """Return the result of `access`, made with the user's rights, else with root's."""
+    def _access(
+        self, path: str, access: Callable[[str], _Found], what_for: str = "read"
+    ) -> _Found | Unavailable:
+        """Return the result of `access` to the host's path, with the user's rights, else root's."""
         try:
-            return access()
-        except PermissionError:
-            if not (self.live and may_be_root()):
-                raise
-            with as_root():
-                return access()
+            host = self._locate(path)
+            try:
+                return access(host)
+            except PermissionError:
+                if not (self.live and may_be_root()):
+                    raise
+                with as_root():
+                    return access(host)
+        except (OSError, ValueError) as error:
+            return _absent(path, error, what_for)
 
     def _locate(self, path: str) -> str:
         """Return the host's path of a node's path, links resolved inside the root."""
@@ -251,7 +246,7 @@ def _write(host_path: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _absent(path: str, error: OSError | ValueError, what_for: str = "read") -> Unavailable:
+def _absent(path: str, error: OSError | ValueError, what_for: str) -> Unavailable:
     number = error.errno if isinstance(error, OSError) else None
     if number in _MISSING:
         return Unavailable(f"{path} is missing", missing=True)
