@@ -49,14 +49,11 @@ def find_program(name: str, folders: Iterable[Path] | None = None) -> Path | Non
     A name with a slash is a path, relative to the working directory; a bare name is looked for in
     `folders`, by default our own, then on the PATH.
     """
-    if "/" in name:
-        path = Path(name).absolute()
-        return path if os.access(path, os.X_OK) and path.is_file() else None
-    for folder in program_folders() if folders is None else folders:
-        candidate = folder / name
-        if candidate.is_file() and os.access(candidate, os.X_OK):
-            return candidate
-    found = shutil.which(name)
+    places = [name]
+    if "/" not in name:
+        own = program_folders() if folders is None else folders
+        places = [*(str(folder / name) for folder in own), name]
+    found = next(filter(None, map(shutil.which, places)), None)
     return Path(found).absolute() if found else None
 
 
