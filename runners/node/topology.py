@@ -117,7 +117,11 @@ def topology_json(topology: Topology) -> dict[str, Any]:
     those of the data caches of the same level.
     """
     return {
-        "kinds": [_kind_json(kind) for kind in topology.kinds],
+        "kinds": [
+            {"name": kind.name, "cpus": format_cpulist(kind.cpus), "evidence": kind.evidence}
+            | ({"declared": True} if kind.declared else {})
+            for kind in topology.kinds
+        ],
         "cores": [
             {"cpus": format_cpulist(core.cpus), "kind": core.kind, "package": core.package}
             for core in topology.cores
@@ -137,12 +141,3 @@ def topology_json(topology: Topology) -> dict[str, Any]:
         "allowed": format_cpulist(topology.allowed),
         "notes": list(topology.notes),
     }
-
-
-def _kind_json(kind: CoreKind) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "name": kind.name,
-        "cpus": format_cpulist(kind.cpus),
-        "evidence": kind.evidence,
-    }
-    return shown | {"declared": True} if kind.declared else shown
