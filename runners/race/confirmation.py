@@ -51,17 +51,16 @@ def shares(best: Sequence[float], reference: Sequence[float]) -> tuple[int, int]
     if min(len(best), len(reference)) < 2:
         return 1, 1
     of_best, of_reference = (sqrt(Moments.of(values).variance) for values in (best, reference))
-    if of_best == of_reference:
-        return 1, 1
-    if of_reference > of_best:
-        return 1, _times(of_reference, of_best)
-    return _times(of_best, of_reference), 1
+    return _runs_for_one(of_best, of_reference), _runs_for_one(of_reference, of_best)
 
 
-def _times(more: float, less: float) -> int:
-    if more >= MAX_TO_ONE * SURE_TIMES * less:
+def _runs_for_one(deviation: float, other: float) -> int:
+    """Return how many runs a case makes for one of the other case."""
+    if deviation <= other:
+        return 1
+    if deviation >= MAX_TO_ONE * SURE_TIMES * other:
         return MAX_TO_ONE
-    return max(1, int(more / less / SURE_TIMES))
+    return max(1, int(deviation / other / SURE_TIMES))
 
 
 def look_at(

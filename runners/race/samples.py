@@ -11,7 +11,7 @@ from runners.plan.runs import OVERHEAD_S
 from runners.race.elimination import SampleMatrix
 from runners.race.state import RaceRun
 from runners.race.student_t import Moments
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, PlacedRuns
+from runners.records.placed_runs import VIOLATED, PlacedRuns
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ class RaceSamples:
 
     def placed(self, case_id: str) -> PlacedRuns:
         """Return how many of a case's runs had their placement proved, unproved and violated."""
-        found = self._placed.get(case_id, Counter())
-        return PlacedRuns(found[PROVED], found[UNPROVED], found[VIOLATED])
+        return PlacedRuns(**self._placed.get(case_id, {}))
 
     def values(self, case_id: str) -> Sequence[Value]:
         """Return a case's values, in the order of its runs."""

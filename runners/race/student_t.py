@@ -59,7 +59,11 @@ def upper_tail(t: float, df: float) -> float:
         return 0.0
     # For a small t, 1 - x is small; it is computed by itself, so that no digits are lost.
     square = t * t
-    return 0.5 * _beta_share(df / 2, 0.5, df / (df + square), square / (df + square))
+    x, rest = df / (df + square), square / (df + square)
+    if x > (df / 2 + 1) / (df / 2 + 2.5):
+        # For such an x the fraction converges slowly (ibid. 26.5.8).
+        return 0.5 - 0.5 * _lower_share(0.5, df / 2, rest, x)
+    return 0.5 * _lower_share(df / 2, 0.5, x, rest)
 
 
 def p_value(difference: float, error: float, df: float) -> float:
@@ -101,15 +105,8 @@ def welch(a: Moments, b: Moments) -> tuple[float, float]:
     return sqrt(of_a + of_b), (of_a + of_b) ** 2 / squares
 
 
-def _beta_share(a: float, b: float, x: float, rest: float) -> float:
-    """Return the regularised incomplete beta function of x; `rest` is 1 - x, given exactly."""
-    # For such an x the fraction converges slowly (ibid. 26.5.8).
-    if x > (a + 1) / (a + b + 2):
-        return 1.0 - _lower_share(b, a, rest, x)
-    return _lower_share(a, b, x, rest)
-
-
 def _lower_share(a: float, b: float, x: float, rest: float) -> float:
+    """Return the regularised incomplete beta function of x; `rest` is 1 - x, given exactly."""
     if x == 0:
         return 0.0
     power = b * (log(rest) if x > 0.5 else log1p(-x))
