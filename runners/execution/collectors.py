@@ -92,7 +92,9 @@ class Collectors:
 
     def measured(self, case: Case, seen: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
-        energy = self._energy_of_run(case, seen)
+        energy = self._energy.reading()
+        idle_w = self.baselines.power_w(case.governor)
+        energy |= run_figures(energy, seen.ending.elapsed_s, idle_w)
         # Whose implementation of its algorithm the app is, if the app's file names it.
         whose = case.app.implementation
         return [
@@ -129,11 +131,6 @@ class Collectors:
             self._unsupported_reason,
             seen.ending.system_share,
         )
-
-    def _energy_of_run(self, case: Case, seen: Observation) -> Reading:
-        energy = self._energy.reading()
-        idle_w = self.baselines.power_w(case.governor)
-        return energy | run_figures(energy, seen.ending.elapsed_s, idle_w)
 
 
 @dataclass(frozen=True)

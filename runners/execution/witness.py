@@ -127,10 +127,10 @@ class WitnessProcess:
             return False
         if line[0] == "failed":
             self._exec_errno = int(line[1])
-            line = self._expect_line(KILL_GRACE_S)
-        if line[0] != "ended":
-            raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected 'ended'")
-        self._window_ns = (int(line[1]), int(line[2]))
+            window = self._expect("ended", KILL_GRACE_S)
+        else:
+            window = _values(line, "ended")
+        self._window_ns = (int(window[0]), int(window[1]))
         return True
 
     def reap(self) -> Ending:
@@ -190,16 +190,10 @@ class WitnessProcess:
             raise LaunchError(self._what_happened()) from None
 
     def _expect(self, word: str, timeout_s: float) -> list[str]:
-        line = self._expect_line(timeout_s)
-        if line[0] != word:
-            raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
-        return line[1:]
-
-    def _expect_line(self, timeout_s: float) -> list[str]:
         line = self._line(timeout_s)
         if line is None:
             raise LaunchError(f"{self._name()} did not start the program within {timeout_s:g} s")
-        return line
+        return _values(line, word)
 
     def _line(self, timeout_s: float) -> list[str] | None:
         """Return the next report, split at blanks, or None when none comes in time."""
@@ -228,6 +222,13 @@ class WitnessProcess:
         if status is not None and status < 0:
             return f"{self._name()} was {ended_by(-status)}: {said or 'no message'}"
         return f"{self._name()} ended with status {status}: {said or 'no message'}"
+
+
+def _values(line: list[str], word: str) -> list[str]:
+    """Return what follows the word of a report; raises LaunchError for another word."""
+    if line[0] != word:
+        raise LaunchError(f"pinstudy-witness said {' '.join(line)!r}, expected {word!r}")
+    return line[1:]
 
 
 def _signal(pid: int, number: int, send: Callable[[int, int], None] = os.kill) -> None:
