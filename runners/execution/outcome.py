@@ -36,18 +36,13 @@ def wanted_of(case: Case) -> Wanted:
     return Wanted(case.mapping.binding, case.cpus, case.threads)
 
 
-def proof_of(case: Case, seen: Observation, counted: Mapping[str, Any] | None = None) -> Proof:
-    """Return whether the threads of a run were where its case puts them."""
-    return prove(watched_of(seen, counted), wanted_of(case))
-
-
-def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> Watched:
-    """Return what a proof of placement needs of a run.
+def proof_of(seen: Observation, wanted: Wanted, counted: Mapping[str, Any] | None = None) -> Proof:
+    """Return whether the threads of a run were where its mapping puts them.
 
     `counted` holds the record's fields with perf's counts; None when perf did not count.
     """
     counted = counted or {}
-    return Watched(
+    watched = Watched(
         seen.threads,
         seen.looks,
         seen.ending.elapsed_s,
@@ -58,6 +53,7 @@ def watched_of(seen: Observation, counted: Mapping[str, Any] | None = None) -> W
         seen.unmet,
         seen.overflowed,
     )
+    return prove(watched, wanted)
 
 
 def classify(case: Case, seen: Observation, proof: Proof, changed: str = "") -> tuple[str, str]:

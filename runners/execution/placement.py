@@ -152,12 +152,7 @@ def hotplug_problem(cpus: Collection[int]) -> str:
     return f"CPU {listed} went offline or came back while the program ran" if cpus else ""
 
 
-def prove(
-    watched: Watched,
-    wanted: Wanted,
-    *,
-    long_lived: bool = False,
-) -> Proof:
+def prove(watched: Watched, wanted: Wanted, *, long_lived: bool = False) -> Proof:
     """Compare what was seen with what the mapping says.
 
     The verdict is `violated` when a thread was seen elsewhere, and `unproved` when too little was

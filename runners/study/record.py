@@ -77,7 +77,8 @@ def run_record(
     before, after = states
     ending = seen.ending
     counted = {name: value for part in collected for name, value in part.fields.items()}
-    proof = proof_of(case, seen, counted)
+    wanted = wanted_of(case)
+    proof = proof_of(seen, wanted, counted)
     changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, seen, proof, changed)
     metrics, unavailable = read_metrics(case, seen)
@@ -100,7 +101,7 @@ def run_record(
             "inherited": launch.told_variables,
         },
         "perf_command": list(seen.perf_command),
-        "placement": _placement_fields(proof, seen, wanted_of(case)),
+        "placement": _placement_fields(proof, seen, wanted),
     }
     parts = (_governor_before(before), _limits_before(before, after), after, *collected)
     return _with_measured(record, unavailable, parts)

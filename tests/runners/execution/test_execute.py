@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.outcome import watched_of
-from runners.execution.placement import Proof, Wanted, prove
+from runners.execution.placement import Proof, Wanted
 from runners.execution.witness import LaunchError
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
@@ -36,7 +36,7 @@ def run(
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return prove(watched_of(seen), Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Wanted(binding, places, threads))
 
 
 def cpus() -> list[int]:

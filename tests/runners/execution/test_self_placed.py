@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
-from runners.execution.outcome import watched_of
-from runners.execution.placement import Proof, Wanted, prove
+from runners.execution.placement import Proof, Wanted
 from runners.host.software import WITNESS, find_program
 from runners.plan.command_line import Launch
 from tests.held import looks_counted
@@ -56,7 +56,7 @@ def run(program: list[str], mask: tuple[int, ...], looks: Path) -> Observation:
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
-    return prove(watched_of(seen), Wanted(binding, places, threads))
+    return outcome.proof_of(seen, Wanted(binding, places, threads))
 
 
 # Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
