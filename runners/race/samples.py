@@ -59,7 +59,7 @@ class RaceSamples:
 
     def placed(self, case_id: str) -> PlacedRuns:
         """Return how many of a case's runs had their placement proved, unproved and violated."""
-        return PlacedRuns(**self._placed.get(case_id, {}))
+        return PlacedRuns(**self._placed.get(case_id, Counter()))
 
     def values(self, case_id: str) -> Sequence[Value]:
         """Return a case's values, in the order of its runs."""
