@@ -10,7 +10,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
 
 import click
 
@@ -20,80 +19,39 @@ from base.text import printable, unknown_word
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import drop_privileges, give_up_root
 
-
-class _Command(NamedTuple):
-    """A command: its module of `pinstudy.commands`, and its line in `pinstudy --help`."""
-
-    module: str
-    line: str
-    # It reads the kernel's files, sets governors or starts perf. No other needs root's rights.
-    uses_node: bool = False
-    # It goes on measuring when stdout cannot be written.
-    measures: bool = False
-    # A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
-    runs_in_job: bool = False
-
-
+# Each command's module of `pinstudy.commands`, in the order of `pinstudy --help`.
 COMMANDS = {
-    "topology": _Command(
-        "node",
-        "Show this node's core kinds, cores and caches, and the evidence for them.",
-        uses_node=True,
-    ),
-    "plan": _Command(
-        "study", "Show what a study would run here, without running anything.", uses_node=True
-    ),
-    "run": _Command("study", "Run a study, or continue it.", uses_node=True, measures=True),
-    "advise": _Command(
-        "advise",
-        "Find how a program of your own is run best on this node.",
-        uses_node=True,
-        measures=True,
-    ),
-    "submit": _Command("batch", "Submit a study to a batch system, or what is missing of it."),
-    "status": _Command("batch", "Show how a submitted study stands."),
-    "cancel": _Command("batch", "End the jobs of a submitted study."),
-    "tables": _Command("results", "Print and write the tables of results."),
-    "figures": _Command("results", "Draw the figures of results."),
-    "report": _Command("results", "Write the report of results: one file to read in a browser."),
-    "verdict": _Command(
-        "results", "Say which mappings are better, worse or equivalent, and what to do."
-    ),
-    "compare": _Command(
-        "results", "Put two results side by side, and say where their conclusions agree."
-    ),
-    "import": _Command("results", "Import results that were measured without pinstudy."),
-    "tune": _Command("node", "Put this node into a quiet state for measuring.", uses_node=True),
-    "restore": _Command(
-        "node", "Put back the settings that a study or `tune` has changed.", uses_node=True
-    ),
-    "apps": _Command("study", "List the programs that can be studied."),
-    "latency": _Command(
-        "latency",
-        "Measure and draw the latency between CPUs, and say which belong together.",
-        uses_node=True,
-        measures=True,
-    ),
-    "mappings": _Command(
-        "study", "List the mappings and what they mean on this node.", uses_node=True
-    ),
-    "doctor": _Command(
-        "node",
-        "Tell what can be measured here, what cannot, why, and what grants it.",
-        uses_node=True,
-    ),
-    "worker": _Command(
-        "batch",
-        "Make the runs of one worker of a submission; what its job starts.",
-        measures=True,
-        runs_in_job=True,
-    ),
-    "snapshot": _Command(
-        "node", "Pack what --sysroot reads of this node into one file.", uses_node=True
-    ),
+    "topology": "node",
+    "plan": "study",
+    "run": "study",
+    "advise": "advise",
+    "submit": "batch",
+    "status": "batch",
+    "cancel": "batch",
+    "tables": "results",
+    "figures": "results",
+    "report": "results",
+    "verdict": "results",
+    "compare": "results",
+    "import": "results",
+    "tune": "node",
+    "restore": "node",
+    "apps": "study",
+    "latency": "latency",
+    "mappings": "study",
+    "doctor": "node",
+    "worker": "batch",
+    "snapshot": "node",
 }
-
-_UNKNOWN = _Command("", "")
+# These go on measuring when stdout cannot be written.
+_MEASURING = ("run", "advise", "latency", "worker")
+# These read the kernel's files, set governors or start perf. No other needs root's rights.
+_USING_NODE = (
+    *("topology", "plan", "run", "advise", "tune", "restore"),
+    *("latency", "mappings", "doctor", "snapshot"),
+)
+# A job's environment may name a sudo that submitted it, or started the daemon; it is ignored.
+_IN_JOBS = ("worker",)
 
 INTERRUPTED_STATUS = 130
 
@@ -109,7 +67,7 @@ class LazyGroup(click.Group):
         """Load the module of a command that the table names."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"pinstudy.commands.{COMMANDS[cmd_name].module}")
+        module = importlib.import_module(f"pinstudy.commands.{COMMANDS[cmd_name]}")
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command
@@ -122,10 +80,13 @@ class LazyGroup(click.Group):
             raise click.UsageError(unknown_word("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without loading them."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with the whole first sentence of its help."""
+        commands = [(name, self.get_command(ctx, name)) for name in COMMANDS]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.line) for name, command in COMMANDS.items()])
+            formatter.write_dl(
+                [(name, command.get_short_help_str(1000)) for name, command in commands if command]
+            )
 
 
 @click.command(
@@ -146,7 +107,7 @@ def group(ctx: click.Context) -> None:
 
         for line in restore_after_crash(Path("/")):
             click.echo(f"pinstudy: {printable(line)}", err=True)
-    if not COMMANDS.get(ctx.invoked_subcommand or "", _UNKNOWN).uses_node:
+    if ctx.invoked_subcommand not in _USING_NODE:
         give_up_root()
 
 
@@ -181,7 +142,7 @@ def main() -> None:
 
     The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
     """
-    prepare_streams(_typed().measures)
+    prepare_streams(_typed() in _MEASURING)
     sys.unraisablehook = _stop_later
     try:
         for number in _STOPPING:
@@ -201,13 +162,13 @@ def main() -> None:
         exec("")
 
 
-def _typed() -> _Command:
-    return COMMANDS.get("".join(sys.argv[1:2]), _UNKNOWN)
+def _typed() -> str:
+    return "".join(sys.argv[1:2])
 
 
 def _run() -> None:
     try:
-        drop_privileges({} if _typed().runs_in_job else os.environ)
+        drop_privileges({} if _typed() in _IN_JOBS else os.environ)
         group.main(standalone_mode=False)
         if why := lost_reason("stdout"):
             raise StudyError(
