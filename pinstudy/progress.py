@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from base.text import plural, printable
@@ -20,13 +21,17 @@ from runners.study.summary import PlanSummary
 Look = Callable[[Mapping[str, Any]], None]
 
 
-def open_bar(total: int | None) -> tuple[Any, Any]:
-    """Return a bar on the terminal and the task that it shows; two Nones without a terminal.
+# The number of a bar's only task.
+_TASK: Any = 0
+
+
+def open_bar(total: int | None) -> Any:  # noqa: ANN401 - rich is imported on a terminal only
+    """Return a bar on the terminal; None without a terminal.
 
     `total` is None where it is unknown.
     """
     if not sys.stderr.isatty():
-        return None, None
+        return None
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -39,9 +44,9 @@ def open_bar(total: int | None) -> tuple[Any, Any]:
         # A refreshing thread would wake up ten times a second while something is measured.
         auto_refresh=False,
     )
-    task = bar.add_task("", total=total)
+    bar.add_task("", total=total)
     bar.start()
-    return bar, task
+    return bar
 
 
 class TerminalProgress:
@@ -62,11 +67,10 @@ class TerminalProgress:
         self._made = 0
         self._skipped: set[str] = set()
         self._bar: Any = None
-        self._task: Any = None
 
     def __enter__(self) -> TerminalProgress:
         if self._total:
-            self._bar, self._task = open_bar(None if self._race else self._total)
+            self._bar = open_bar(None if self._race else self._total)
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -99,7 +103,7 @@ class TerminalProgress:
         """Expect fewer runs; without a bar, report that the case has ended."""
         self._total -= saved
         if self._bar:
-            self._bar.update(self._task, total=self._total)
+            self._bar.update(_TASK, total=self._total)
         else:
             say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
@@ -127,7 +131,7 @@ class TerminalProgress:
 
     def _show(self, text: str) -> None:
         if self._bar:
-            self._bar.update(self._task, description=printable(text), refresh=True)
+            self._bar.update(_TASK, description=printable(text), refresh=True)
             return
         # Work after the last run has no number among the runs.
         left = self._race or self._made < self._total
@@ -138,7 +142,7 @@ class TerminalProgress:
     def _count(self) -> None:
         self._made += 1
         if self._bar:
-            self._bar.advance(self._task)
+            self._bar.advance(_TASK)
 
     def _say(self, text: str) -> None:
         if self._bar:
@@ -151,25 +155,22 @@ class TerminalProgress:
 REDRAWN_EVERY_S = 0.5
 
 
-class PairProgress:
-    """Shows how many pairs are done and how long the others take."""
+@contextmanager
+def pair_progress(pairs: int) -> Iterator[Callable[[int, int, float | None], None]]:
+    """Show how many pairs are done and how long the others take; yield what is told of both."""
+    bar = open_bar(pairs)
+    shown_s = 0.0
 
-    def __init__(self, pairs: int) -> None:
-        self._pairs = pairs
-        self._shown_s = 0.0
-
-    def __enter__(self) -> PairProgress:
-        self._bar, self._task = open_bar(self._pairs)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def done(self, pairs: int, _of: int, left_s: float | None) -> None:
-        """Show so many pairs as done."""
+    def done(number: int, _of: int, left_s: float | None) -> None:
+        nonlocal shown_s
         now_s = time.monotonic()
-        if self._bar and (now_s - self._shown_s > REDRAWN_EVERY_S or pairs == self._pairs):
-            self._shown_s = now_s
+        if bar and (now_s - shown_s > REDRAWN_EVERY_S or number == pairs):
+            shown_s = now_s
             text = "pairs" if left_s is None else f"pairs, about {duration(left_s)} left"
-            self._bar.update(self._task, completed=pairs, description=text, refresh=True)
+            bar.update(_TASK, completed=number, description=text, refresh=True)
+
+    try:
+        yield done
+    finally:
+        if bar:
+            bar.stop()

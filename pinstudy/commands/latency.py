@@ -84,7 +84,7 @@ def latency_command(
     results/latency/<node>/, or to --into.
     """
     from configs.values import share_option
-    from pinstudy.progress import PairProgress
+    from pinstudy.progress import pair_progress
     from runners.host.interference import end_orphans
     from runners.host.lock import node_lock
     from runners.host.privileges import give_up_root
@@ -110,8 +110,8 @@ def latency_command(
         return
     for line in (*end_orphans(), *lines):
         say(line, err=True)
-    with node_lock(node.root), PairProgress(len(plan.pairs)) as progress:
-        content = measure(node, plan, settings, progress.done)
+    with node_lock(node.root), pair_progress(len(plan.pairs)) as done:
+        content = measure(node, plan, settings, done)
     give_up_root()
     folder = into or results / "latency" / node.node_id
     path = write_latency(folder, content)
