@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,18 +58,11 @@ _NAMES = "n1,n2"
 def submit_command(
     study: str,
     site: str | None,
-    kinds: str | None,
     results: Path,
-    spread: str | None,
-    nodes: str | None,
-    features: str | None,
-    workers: int | None,
-    time_limit: str | None,
-    chain: int,
     again: bool,
     dry_run: bool,
     sysroot: Path | None,
-    allow_emulation: bool,
+    **spread: Any,  # noqa: ANN401 - the options that submitting the same once more repeats
 ) -> None:
     """Submit STUDY at a site, or what is missing of it.
 
@@ -87,37 +80,22 @@ def submit_command(
             "no site is named: --site SITE says where to submit (a name of configs/sites, or a "
             "file of your own; see docs/batch.md)"
         )
-    wanted = Wanted(
-        spread,
-        _names("--nodes", nodes),
-        _names("--features", features),
-        workers,
-    )
     prepared = Preparation(
         asked_study,
         load_site(named),
         results,
-        wanted,
-        time_option("--time-limit", time_limit),
-        chain,
-        again,
-        kinds,
-        allow_emulation,
-        _arguments(
-            study,
-            results,
-            {
-                "--site": named,
-                "--kinds": kinds,
-                "--spread": spread,
-                "--nodes": nodes,
-                "--features": features,
-                "--workers": workers,
-                "--time-limit": time_limit,
-                "--chain": chain if chain > 1 else None,
-                "--allow-emulation": "" if allow_emulation else None,
-            },
+        Wanted(
+            spread["spread"],
+            _names("--nodes", spread["nodes"]),
+            _names("--features", spread["features"]),
+            spread["workers"],
         ),
+        time_option("--time-limit", spread["time_limit"]),
+        spread["chain"],
+        again,
+        spread["kinds"],
+        spread["allow_emulation"],
+        (*_arguments(study, named, spread), *_results(results)),
     )
     if not prepared.workers:
         say(f"nothing is missing of study {asked_study.name}; nothing is submitted")
@@ -186,15 +164,16 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     return each
 
 
-def _arguments(study: str, results: Path, options: dict[str, object]) -> tuple[str, ...]:
+def _arguments(study: str, site: str, options: dict[str, Any]) -> list[str]:
     """Return the arguments that submit the same again from any folder."""
-    options["--site"] = _from_anywhere(str(options["--site"]))
-    given = {name: str(value) for name, value in options.items() if value is not None}
-    return (
-        _from_anywhere(study),
-        *(part for name, value in given.items() for part in (name, value) if part),
-        *_results(results),
-    )
+    words = [_from_anywhere(study), "--site", _from_anywhere(site)]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value and (name, value) != ("chain", 1):
+            words += [option, str(value)]
+    return words
 
 
 def _from_anywhere(name_or_path: str) -> str:
@@ -273,7 +252,6 @@ def _show_status(status: SubmissionStatus) -> None:
 
 
 def _show_what_next(status: SubmissionStatus) -> None:
-
     if status.live:
         say(f"expected time until all is done: {duration(status.left_s)}")
     elif any(worker.left != 0 for worker in status.workers):
