@@ -18,6 +18,7 @@ from runners.execution.execute import Observation
 from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail, wanted_of
 from runners.execution.placement import Proof, ThreadTrace, Wanted, hotplug_problem, settling_looks
 from runners.execution.witness import Ending
+from runners.host.tree import Unavailable, reading_of
 from runners.node.node import state_changes
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
@@ -81,8 +82,8 @@ def run_record(
     proof = proof_of(seen, wanted, counted)
     changed = hotplug_problem(seen.hotplugged_cpus) or state_changes(before.fields, after.fields)
     status, reason = classify(case, seen, proof, changed)
-    metrics, unavailable = read_metrics(case, seen)
-    unavailable = {f"metrics.{name}": why for name, why in unavailable.items()}
+    metrics, absent = read_metrics(case, seen)
+    unavailable = {f"metrics.{name}": why for name, why in absent.items()}
     if proof.verdict == "unproved":
         unavailable["placement"] = proof.reason
     record = _head(origin, planned, case, started_at) | {
@@ -92,8 +93,6 @@ def run_record(
         "signal": ending.signal,
         "stderr_tail": stderr_tail(seen.stderr),
         "metrics": metrics,
-        **_time(ending, unavailable),
-        **_usage(ending, unavailable),
         "command": list(launch.command),
         "environment": {
             "set": launch.set_variables,
@@ -103,29 +102,26 @@ def run_record(
         "perf_command": list(seen.perf_command),
         "placement": _placement_fields(proof, seen, wanted),
     }
-    parts = (_governor_before(before), _limits_before(before, after), after, *collected)
-    return _with_measured(record, unavailable, parts)
+    parts = (_time_and_usage(ending), _state_before(before, after), after, *collected)
+    return _with_measured(Reading(record, unavailable), parts)
 
 
-def _with_measured(
-    record: dict[str, Any], unavailable: dict[str, str], parts: Iterable[Reading]
-) -> dict[str, Any]:
-    measured = reduce(or_, parts, Reading(record, unavailable))
+def _with_measured(record: Reading, parts: Iterable[Reading]) -> dict[str, Any]:
+    measured = reduce(or_, parts, record)
     return measured.fields | {"unavailable": measured.unavailable}
 
 
-def _governor_before(before: Reading) -> Reading:
-    name = "governor_read"
-    if name in before.fields:
-        return Reading({"governor_before": before.fields[name]}, {})
-    return Reading({}, {"governor_before": before.unavailable[name]})
-
-
-def _limits_before(before: Reading, after: Reading) -> Reading:
-    """Return the power limits before a run, if they differ from those after it."""
-    name = "power_limits"
-    moved = name in before.fields and before.fields[name] != after.fields.get(name)
-    return Reading({f"{name}_before": before.fields[name]} if moved else {}, {})
+def _state_before(before: Reading, after: Reading) -> Reading:
+    """Return the governor before a run, and the power limits if they differ from those after it."""
+    values: dict[str, object] = {
+        "governor_before": before.fields.get(
+            "governor_read", Unavailable(before.unavailable.get("governor_read", ""))
+        )
+    }
+    limits = before.fields.get("power_limits")
+    if limits is not None and limits != after.fields.get("power_limits"):
+        values["power_limits_before"] = limits
+    return reading_of(values)
 
 
 def unfinished_record(
@@ -156,7 +152,7 @@ def baseline_record(
         "cpus": format_cpulist(case.host_cpus),
         "duration_s": duration_s,
     }
-    return _with_measured(record, {}, collected)
+    return _with_measured(Reading(record), collected)
 
 
 def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str, Any]:
@@ -191,25 +187,19 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
     )
 
 
-def _time(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
-    """Return the program's time; a missing one gets its reason in `unavailable`."""
-    if ending.elapsed_s > 0:
-        return {"elapsed_s": ending.elapsed_s}
-    unavailable["elapsed_s"] = "the program did not start"
-    return {}
-
-
-def _usage(ending: Ending, unavailable: dict[str, str]) -> dict[str, Any]:
-    """Return the kernel's resource usage; missing values get a reason in `unavailable`."""
+def _time_and_usage(ending: Ending) -> Reading:
+    """Return the program's time and the kernel's resource usage."""
+    lost = Unavailable("the program's witness had to be ended before it could tell")
     usage = {
         "user_s": ending.user_s,
         "system_s": ending.system_s,
         "max_rss_bytes": ending.max_rss_bytes,
         "cpu_s": ending.cpu_s,
     }
-    for name in [name for name, value in usage.items() if value is None]:
-        unavailable[name] = "the program's witness had to be ended before it could tell"
-    return {name: value for name, value in usage.items() if value is not None}
+    never = Unavailable("the program did not start")
+    elapsed_s = ending.elapsed_s if ending.elapsed_s > 0 else never
+    known = {name: lost if value is None else value for name, value in usage.items()}
+    return reading_of({"elapsed_s": elapsed_s, **known})
 
 
 def _placement_fields(proof: Proof, seen: Observation, wanted: Wanted) -> dict[str, Any]:
