@@ -11,7 +11,7 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from base.text import plural
 from configs.site import Site
-from configs.study import CURRENT_GOVERNOR, AppChoice, Study
+from configs.study import CURRENT_GOVERNOR, Study
 from runners.host.program_files import ProgramReader
 from runners.host.software import LAUNCHERS, find_emulated_program, find_program, find_tools
 from runners.node.node import Node, open_node, whole_node
@@ -225,8 +225,8 @@ def results_folder(results: Path, study: Study, node: Node) -> Path:
 
 def _without_estimates(study: Study) -> Study:
     """Return the study without its apps' time estimates: emulation takes many times as long."""
-
-    def unknown(choice: AppChoice) -> AppChoice:
-        return replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
-
-    return replace(study, apps=tuple(unknown(choice) for choice in study.apps))
+    apps = [
+        replace(choice, sizes=tuple(replace(size, estimate_s=None) for size in choice.sizes))
+        for choice in study.apps
+    ]
+    return replace(study, apps=tuple(apps))
