@@ -12,10 +12,9 @@ import errno
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from base.errors import StoppedError
@@ -37,122 +36,99 @@ _BYTES = 2048
 _REASON_CHARACTERS = 400
 
 
-class AttemptMarker:
-    """Keeps the file of an attempt from `begin` to the end of the context."""
+@contextmanager
+def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
+    """Keep the marker of the attempt that owns this shard; remove those of ended attempts.
 
-    def __init__(self, tree: Tree) -> None:
-        """`tree` is that of the node: its boot and this process go into the marker."""
-        self._tree = tree
-        self._path: Path | None = None
-        self._descriptor: int | None = None
-        self._told: dict[str, Any] = {}
-
-    def begin(self, shard: Path, node_id: str) -> None:
-        """Write the marker of the attempt that owns this shard; remove those of ended attempts.
-
-        The attempt goes on when its marker cannot be written.
-        """
-        task = read_task(self._tree, os.getpid())
-        self._told = {
-            "pid": os.getpid(),
-            "started": task.started if task else 0,
-            "boot_id": boot_id_of(self._tree),
-            "began_at": utc_now(),
-            "reason": "",
-        }
-        left = [ended.path for ended in ended_attempts(shard.parent, node_id, self._tree)]
-        self._path = shard.with_suffix(SUFFIX)
-        try:
-            # An attempt without a record leaves its number free, and perhaps its marker.
-            self._path.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            # Kept open: an attempt may give up for lack of descriptors.
-            self._descriptor = os.open(self._path, flags, 0o644)
-            self._write()
-        except OSError:
-            self._remove()
-        with suppress(OSError):
-            sync_folder(shard.parent)
-        for path in left:
-            if path != self._path:
-                with suppress(OSError):
-                    path.unlink()
-
-    def __enter__(self) -> AttemptMarker:
-        return self
-
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        if self._descriptor is None:
-            return
+    The node's boot and this process, which `tree` shows, go into the marker. The attempt goes on
+    when its marker cannot be written.
+    """
+    path = shard.with_suffix(SUFFIX)
+    task = read_task(tree, os.getpid())
+    told = {
+        "pid": os.getpid(),
+        "started": task.started if task else 0,
+        "boot_id": boot_id_of(tree),
+        "began_at": utc_now(),
+        "reason": "",
+    }
+    left = [ended.path for ended in ended_attempts(shard.parent, node_id, tree)]
+    descriptor = _create(path, told)
+    with suppress(OSError):
+        sync_folder(shard.parent)
+    for old in left:
+        if old != path:
+            with suppress(OSError):
+                old.unlink()
+    try:
+        yield
+    except BaseException as error:
         # The command itself reports an orderly stop.
-        if error is None or isinstance(error, (KeyboardInterrupt, StoppedError)):
-            self._remove()
-            return
-        self._told["reason"] = str(error)[:_REASON_CHARACTERS]
-        try:
-            self._write()
-        except OSError:
-            # Without the reason the marker would say that the attempt was killed from outside.
-            self._remove()
-        else:
-            self._close()
+        stopped = isinstance(error, (KeyboardInterrupt, StoppedError))
+        reason = str(error)[:_REASON_CHARACTERS]
+        _end(path, descriptor, None if stopped else told | {"reason": reason})
+        raise
+    _end(path, descriptor, None)
 
-    def _write(self) -> None:
-        assert self._descriptor is not None
-        data = json.dumps(self._told).encode().ljust(_BYTES - 1) + b"\n"
-        if os.pwrite(self._descriptor, data, 0) != len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(self._descriptor)
 
-    def _remove(self) -> None:
+def _create(path: Path, told: Mapping[str, Any]) -> int | None:
+    """Write a new marker; return its descriptor, None when it cannot be written."""
+    try:
+        # An attempt without a record leaves its number free, and perhaps its marker.
+        path.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        # Kept open: an attempt may give up for lack of descriptors.
+        descriptor = os.open(path, flags, 0o644)
+    except OSError:
+        return None
+    try:
+        _write(descriptor, told)
+    except OSError:
+        _end(path, descriptor, None)
+        return None
+    return descriptor
+
+
+def _end(path: Path, descriptor: int | None, told: Mapping[str, Any] | None) -> None:
+    """Write what is told of the attempt's end; remove the marker if that is nothing."""
+    if descriptor is None:
+        return
+    try:
+        if told:
+            _write(descriptor, told)
+    except OSError:
+        # Without the reason the marker would say that the attempt was killed from outside.
+        told = None
+    if not told:
         with suppress(OSError):
-            if self._path and self._descriptor is not None:
-                self._path.unlink()
-        self._close()
+            path.unlink()
+    os.close(descriptor)
 
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-        self._descriptor = None
+
+def _write(descriptor: int, told: Mapping[str, Any]) -> None:
+    data = json.dumps(told).encode().ljust(_BYTES - 1) + b"\n"
+    if os.pwrite(descriptor, data, 0) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(descriptor)
 
 
 @dataclass(frozen=True)
 class EndedAttempt:
     """An attempt that did not end well, as its marker (`path`) describes it.
 
-    `process` and `began_at` are empty when the marker lacks them (a power cut can empty it).
-    `rebooted` is whether the node was booted since. `reason` is why the attempt gave up, empty when
-    it was killed from outside.
+    `who` is its number and process in words, `how` is how it ended.
     """
 
     path: Path
     number: int
-    process: str = ""
-    began_at: str = ""
-    rebooted: bool = False
-    reason: str = ""
+    who: str
+    how: str
 
     def told(self, where: str) -> str:
         """Return in one line what happened; `where` names the run of the study, in words."""
-        process = ", ".join(filter(None, (self.process, self.began_at)))
-        who = f"attempt {self.number}{f' ({process})' if process else ''}"
         kept, torn = self._lines()
         lines = f", {plural(torn, 'torn line')} skipped" if torn else ""
-        return f"{who} {self._how}{where}: {plural(kept, 'run')} of it kept{lines}"
-
-    @property
-    def _how(self) -> str:
-        if self.reason:
-            return f"gave up ({self.reason})"
-        if not self.process:
-            return "did not end well, and its file does not tell how,"
-        since = " (the node was rebooted since)" if self.rebooted else ""
-        return f"was ended from outside{since}"
+        return f"{self.who} {self.how}{where}: {plural(kept, 'run')} of it kept{lines}"
 
     def _lines(self) -> tuple[int, int]:
         """Return how many runs the attempt's shard has, and how many lines that are no records."""
@@ -199,16 +175,21 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
         if name is None or name["node"] != node_id:
             continue
         number, told = int(name["attempt"]), _read(path)
+        who = f"attempt {number}"
         pid, started = told.get("pid"), told.get("started")
         if not (isinstance(pid, int) and isinstance(started, int)):
-            yield EndedAttempt(path, number)
+            # A power cut can empty the file.
+            how = "did not end well, and its file does not tell how,"
+            yield EndedAttempt(path, number, who, how)
             continue
         rebooted = told.get("boot_id") != boot_id_of(tree)
         task = None if rebooted else read_task(tree, pid)
         reason = _text(told, "reason")
         if reason or task is None or task.started != started:
-            began = f"began {_text(told, 'began_at')}"
-            yield EndedAttempt(path, number, f"process {pid}", began, rebooted, reason)
+            since = " (the node was rebooted since)" if rebooted else ""
+            how = f"gave up ({reason})" if reason else f"was ended from outside{since}"
+            who = f"{who} (process {pid}, began {_text(told, 'began_at')})"
+            yield EndedAttempt(path, number, who, how)
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from runners.node.node import read_state
 from runners.records.reader import Part, parts_of
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.study.crash_notice import AttemptMarker, describe_crashes
+from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.machine import (
     APPS,
     STUDY_FILE,
@@ -161,18 +162,15 @@ class Session:
                 self._keep_study()
             return
         node = self.machine.node
-        with node_lock(node.root, self.assignment.wait_for_node_s):
+        with node_lock(node.root, self.assignment.wait_for_node_s), ExitStack() as at_end:
             for line in end_orphans():
                 progress.warned(line)
             governors = self.machine.governors()
             control = MachineControl(self.summary.plan, self.machine, governors, Preflight(node))
-            try:
-                with AttemptMarker(Tree(node.root)) as under_way:
-                    if self.summary.left:
-                        self._run(progress, control, under_way)
-                    lines.make(self._witness(), control, self.assignment.may_start, progress)
-            finally:
-                self._restore(governors)
+            at_end.callback(self._restore, governors)
+            if self.summary.left:
+                self._run(progress, control, at_end)
+            lines.make(self._witness(), control, self.assignment.may_start, progress)
 
     def raise_if_failed(self) -> None:
         """Raise StudyError when settings stay changed, or the study has not a single good run."""
@@ -184,11 +182,11 @@ class Session:
                 "has the reason of each"
             )
 
-    def _run(self, progress: Progress, control: MachineControl, under_way: AttemptMarker) -> None:
+    def _run(self, progress: Progress, control: MachineControl, at_end: ExitStack) -> None:
         node, assignment = self.machine.node, self.assignment
         records = self.folder / "records"
         shard = Shard(records, node.node_id, assignment.attempt, assignment.fenced)
-        under_way.begin(shard.path, node.node_id)
+        at_end.enter_context(attempt_marker(shard.path, node.node_id, Tree(node.root)))
         engine: Engine | None = None
         try:
             self._catch_up()

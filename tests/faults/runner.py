@@ -8,6 +8,7 @@ It does what a session does, with real programs on this node; what it sets is in
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from runners.node.node import open_node, read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
 from runners.settings.governor import Governors
-from runners.study.crash_notice import AttemptMarker
+from runners.study.crash_notice import attempt_marker
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
 from runners.study.record import Origin
@@ -46,9 +47,9 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
     witness = find_program(WITNESS)
     assert witness, "run `make setup`"
     collectors = Collectors(study, node, witness, plan.programs, {})
-    with node_lock(root), AttemptMarker(Tree(Path("/"))) as under_way:
+    with node_lock(root), ExitStack() as at_end:
         shard = Shard(folder / "records", "node1")
-        under_way.begin(shard.path, "node1")
+        at_end.enter_context(attempt_marker(shard.path, "node1", Tree(Path("/"))))
         history = read_history(folder, study, "n1")
         control = MadeNode(
             lambda case: launch_of(plan, case),

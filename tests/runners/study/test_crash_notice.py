@@ -16,7 +16,7 @@ from base.errors import StoppedError, StudyError
 from runners.host.tree import Tree
 from runners.records.shard import SCHEMA, Shard
 from runners.settings.journal import boot_id_of
-from runners.study.crash_notice import SUFFIX, AttemptMarker, ended_attempts
+from runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
 from tests.limits import files_of_at_most, no_more_files
 
 TREE = Tree(Path("/"))
@@ -31,8 +31,7 @@ def attempt(folder: Path, ends_by: BaseException | None = None, runs: int = 1) -
     """Make an attempt in this process that ends by an error, or well."""
     shard = Shard(folder, NODE)
     try:
-        with AttemptMarker(TREE) as under_way:
-            under_way.begin(shard.path, NODE)
+        with attempt_marker(shard.path, NODE, TREE):
             assert left(folder) == [shard.path.with_suffix(SUFFIX).name]
             for number in range(1, runs + 1):
                 shard.append(
@@ -48,9 +47,9 @@ def killed(folder: Path) -> int:
     """Make an attempt in a process that ends without a word; return its number."""
     code = (
         "import os, sys; from pathlib import Path; from runners.records.shard import Shard;"
-        "from runners.host.tree import Tree; from runners.study.crash_notice import AttemptMarker;"
-        f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}});"
-        f"AttemptMarker(Tree(Path('/'))).begin(shard.path, {NODE!r}); os._exit(9)"
+        "from runners.host.tree import Tree; from runners.study.crash_notice import attempt_marker;"
+        f"shard = Shard(Path(sys.argv[1]), {NODE!r}); shard.append({{'schema': 1}})"
+        f"\nwith attempt_marker(shard.path, {NODE!r}, Tree(Path('/'))): os._exit(9)"
     )
     runner = subprocess.Popen([sys.executable, "-c", code, str(folder)])
     assert runner.wait() == 9
@@ -80,8 +79,7 @@ def test_nothing_is_left_of_an_attempt_that_its_user_was_told_of(
 
 def test_an_attempt_that_is_at_work_has_not_ended(tmp_path: Path, at_end: ExitStack) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
-    with AttemptMarker(TREE) as under_way:
-        under_way.begin(shard.path, NODE)
+    with attempt_marker(shard.path, NODE, TREE):
         assert told(tmp_path) == []
 
 
@@ -153,13 +151,13 @@ def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
     tmp_path: Path, full_from_the_start: bool, at_end: ExitStack
 ) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
-    with ExitStack() as full, pytest.raises(StudyError), AttemptMarker(TREE) as under_way:
+    with ExitStack() as full, pytest.raises(StudyError):
         if full_from_the_start:
             full.enter_context(files_of_at_most(0))
-        under_way.begin(shard.path, NODE)
-        if not full_from_the_start:
-            full.enter_context(files_of_at_most(0))
-        raise StudyError("no space")
+        with attempt_marker(shard.path, NODE, TREE):
+            if not full_from_the_start:
+                full.enter_context(files_of_at_most(0))
+            raise StudyError("no space")
     assert left(tmp_path) == []
 
 
@@ -167,8 +165,11 @@ def test_the_reason_is_told_where_no_more_files_can_be_opened(
     tmp_path: Path, at_end: ExitStack
 ) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
-    with ExitStack() as short, pytest.raises(StudyError), AttemptMarker(TREE) as under_way:
-        under_way.begin(shard.path, NODE)
+    with (
+        ExitStack() as short,
+        pytest.raises(StudyError),
+        attempt_marker(shard.path, NODE, TREE),
+    ):
         short.enter_context(no_more_files())
         raise StudyError("too many open files")
     assert "gave up (too many open files)" in told(tmp_path)[0]
@@ -176,8 +177,7 @@ def test_the_reason_is_told_where_no_more_files_can_be_opened(
 
 def test_the_reason_needs_no_room_on_the_disk(tmp_path: Path, at_end: ExitStack) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
-    with pytest.raises(StudyError), AttemptMarker(TREE) as under_way:
-        under_way.begin(shard.path, NODE)
+    with pytest.raises(StudyError), attempt_marker(shard.path, NODE, TREE):
         (path,) = tmp_path.glob(f"*{SUFFIX}")
         before = path.stat().st_size
         raise StudyError("x" * 5000)
@@ -191,7 +191,6 @@ def test_a_planted_link_is_not_written_through(tmp_path: Path, at_end: ExitStack
     folder = tmp_path / "records"
     shard = at_end.enter_context(closing(Shard(folder, NODE)))
     shard.path.with_suffix(SUFFIX).symlink_to(victim)
-    with AttemptMarker(TREE) as under_way:
-        under_way.begin(shard.path, NODE)
+    with attempt_marker(shard.path, NODE, TREE):
         assert not shard.path.with_suffix(SUFFIX).is_symlink()
     assert victim.read_text() == "kept"
