@@ -193,7 +193,8 @@ class Session:
             programs = self.machine.programs_of(self.summary.plan)
             control = replace(control, plan=self.summary.plan, programs=programs)
             programs.check_earlier(self.folder, self.summary.history.programs)
-            self._keep_sources()
+            self._keep_study()
+            keep_node(self.folder, node)
             programs.keep(self.folder)
             self._measure_latency(progress)
             collectors = self._collectors()
@@ -295,11 +296,6 @@ class Session:
         write_atomically(self.folder / STUDY_FILE, study.source)
         for app in {choice.app.name: choice.app for choice in study.apps}.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)
-
-    def _keep_sources(self) -> None:
-        """Write the study, its apps, and the node's facts and picture beside the records."""
-        self._keep_study()
-        keep_node(self.folder, self.machine.node)
 
 
 def set_aside(folder: Path) -> Path | None:
