@@ -12,7 +12,7 @@ from typing import Any
 
 from base.units import percent
 from configs.repetitions import PRECISION_OF, Precision
-from configs.study import Study
+from runners.plan.plan import Plan
 from runners.race.student_t import Moments, quantile
 
 
@@ -22,10 +22,10 @@ def said(wanted: Precision) -> str:
     return f"until the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
 
 
-def repetition_rule(study: Study) -> dict[str, Any] | None:
+def repetition_rule(plan: Plan) -> dict[str, Any] | None:
     """Return the `repetition_rule` of a study's records; None for a fixed number of repetitions."""
-    if study.race:
-        race = study.race
+    study, race = plan.study, plan.study.race
+    if race:
         return {
             "race": {
                 "of": race.of,
@@ -33,6 +33,8 @@ def repetition_rule(study: Study) -> dict[str, Any] | None:
                 "margin": race.margin,
                 "within_s": race.within_s,
                 "runs": race.runs,
+                # Nothing else is recorded of cases that have no time to race.
+                "cases": len(plan.cases),
             }
         }
     wanted = study.precision

@@ -6,7 +6,7 @@ import datetime
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from base.errors import StudyError, UserError
 from base.files import write_atomically
@@ -251,18 +251,11 @@ class Session:
             attempt=attempt,
             kinds_declared=any(kind.declared for kind in node.topology.kinds),
             node=node.facts.get("node"),
-            repetition_rule=self._repetition_rule(),
+            repetition_rule=repetition_rule(self.summary.plan),
             pool=self.assignment.pool or None,
             program_uid=invoking_uid(),
             study_file=None if study.spread else study_argument(study),
         )
-
-    def _repetition_rule(self) -> dict[str, Any] | None:
-        rule = repetition_rule(self.summary.study)
-        if rule and "race" in rule:
-            # Nothing else is recorded of cases that have no time to race.
-            rule["race"]["cases"] = len(self.summary.plan.cases)
-        return rule
 
     def _collectors(self) -> Collectors:
         # Imported here, because planning needs none of the modules that measure.

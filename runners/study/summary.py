@@ -140,7 +140,7 @@ class PlanSummary:
             "study": self.study.name,
             "study_digest": self.study.digest,
             "repetitions": self.study.repetitions,
-            "repetition_rule": repetition_rule(self.study),
+            "repetition_rule": repetition_rule(self.plan),
             "warmup": self.study.warmup,
             "order": self.study.order,
             "seed": self.study.seed,
