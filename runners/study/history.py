@@ -65,7 +65,8 @@ class History:
         case_id, warmup, repetition = key
         status, elapsed_s = record.get("status"), record.get("elapsed_s")
         if self.precision and status == OK and not warmup:
-            self._add_good(case_id, repetition, figures_of(record))
+            figures = self.good.setdefault(case_id, {})[repetition] = figures_of(record)
+            self.known(case_id).add(figures)
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
             run = self.race_runs[of_race] = race_run(record, self.race)
@@ -73,15 +74,6 @@ class History:
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
-
-    def _add_good(self, case_id: str, repetition: int, figures: dict[str, float]) -> None:
-        good = self.good.setdefault(case_id, {})
-        # Runs are added in the order of their repetitions, so that sums round alike every time.
-        if case_id in self._known and repetition > next(reversed(good), 0):
-            self._known[case_id].add(figures)
-        else:
-            self._known.pop(case_id, None)
-        good[repetition] = figures
 
     def mean_s(self, case_id: str) -> float | None:
         """Return the mean seconds of a case's good runs, or None when there is none."""
@@ -97,27 +89,21 @@ class History:
 
     def known(self, case_id: str) -> CasePrecision:
         """Return the precision of a case over all its good runs; the study must ask for one."""
-        if case_id not in self._known:
-            assert self.precision is not None
-            in_order = dict(sorted(self.good.get(case_id, {}).items()))
-            self.good[case_id] = in_order
-            self._known[case_id] = CasePrecision.of(self.precision, in_order.values())
-        return self._known[case_id]
+        assert self.precision is not None
+        return self._known.setdefault(case_id, CasePrecision(self.precision))
 
-    def known_with(self, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a new record that decide when the study ends.
+    def add_new(self, record: dict[str, Any]) -> None:
+        """Add the record of a new run, and to it the fields that decide when the study ends.
 
         With a precision: the half widths of the case's intervals, this run included; nothing for a
         warm-up run and before there are two good runs. In a race: what the run is judged by.
         """
         if self.race:
-            return race_fields(record, self.race)
-        if self.precision is None or record["warmup"]:
-            return {}
-        known = self.known(record["case_id"])
-        if record["status"] == OK:
-            known = known.with_run(figures_of(record))
-        return {"ci_half_width": known.half_widths} if known.half_widths else {}
+            record |= race_fields(record, self.race)
+        self.add(record)
+        if self.precision and not record["warmup"]:
+            half_widths = self.known(record["case_id"]).half_widths
+            record |= {"ci_half_width": half_widths} if half_widths else {}
 
 
 def read_history(

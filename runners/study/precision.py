@@ -5,8 +5,8 @@ A study in progress cannot wait for the import of scipy, which may not be instal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import inf, isfinite, sqrt
 from typing import Any
 
@@ -76,23 +76,8 @@ class CasePrecision:
     runs: int = 0
     _moments: dict[str, Moments] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, wanted: Precision, runs: Iterable[Mapping[str, float]]) -> CasePrecision:
-        """Return the precision of these good runs, each given by its figures by word."""
-        found = cls(wanted)
-        for figures in runs:
-            found.add(figures)
-        return found
-
-    def with_run(self, figures: Mapping[str, float]) -> CasePrecision:
-        """Return the precision of these runs and one more good one."""
-        moments = {word: replace(known) for word, known in self._moments.items()}
-        more = CasePrecision(self.wanted, self.runs, moments)
-        more.add(figures)
-        return more
-
     def add(self, figures: Mapping[str, float]) -> None:
-        """Take in one more good run."""
+        """Take in one more good run, given by its figures by word."""
         self.runs += 1
         for word, value in figures.items():
             self._moments.setdefault(word, Moments()).add(value)

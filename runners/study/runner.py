@@ -191,9 +191,10 @@ class Runner:
             remaining.made(planned)
         self._look_at_clocks()
 
-    def _make(self, planned: PlannedRun, case: Case, remaining: RemainingWork) -> None:
-        """Make a run, or record why it cannot be made now."""
-        self.may_start(remaining.one_s(planned.case_id))
+    def _make(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
+        """Make a run, or record why it cannot be made now; `ahead` are the pending runs."""
+        history = self.schedule.history
+        self.may_start(ahead.one_s(planned.case_id))
         if problem := self.node.settle(case):
             self._record_skipped([SkippedCase(case, problem)])
             self.schedule.history.skipped.add(planned.key)
@@ -204,10 +205,10 @@ class Runner:
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
         left_s, idle_s = remaining.left_s, baselines.left_s(remaining.under)
+            history.add(record)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._look_at_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited)
-        self.schedule.history.add(record)
         self.progress.finished(record)
         baselines.run_made(case.governor)
 
@@ -233,7 +234,8 @@ class Runner:
         self.shard.append(baseline_record(self.origin, before, case, started_at, due_s, collected))
 
     def _execute(self, planned: PlannedRun, case: Case, waited: Reading) -> dict[str, Any]:
-        """Make a run, write its record to the disk and return it."""
+        """Make a run, add its record to the history, write it to the disk and return it."""
+        history = self.schedule.history
         started_at = utc_now("milliseconds")
         launch, program = self.node.launch(case), self.node.program(case)
 
@@ -263,7 +265,7 @@ class Runner:
             raise
         states = (before, after)
         record = run_record(self.origin, planned, case, launch, seen, started_at, states, collected)
-        record |= self.schedule.history.known_with(record)
+        history.add_new(record)
         self.shard.append(record)
         return record
 
