@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from runners.plan.case import Case
@@ -97,21 +97,16 @@ def estimate_s(case: Case, mean_s: float | None) -> float | None:
     return case.size.estimate_s / case.threads
 
 
-def overhead_s(case: Case) -> float:
-    """Return what a run of the case takes besides its program, in seconds."""
-    return OVERHEAD_S + (LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0)
-
-
 class Forecast:
-    """The expected time of the pending runs, corrected after every run."""
+    """The pending runs: how many, under which governors, how long; corrected after every run."""
 
     def __init__(
-        self, cases: Collection[Case], left: Iterable[str], means_s: Mapping[str, float | None]
+        self, cases: Iterable[Case], left: Iterable[str], means_s: Mapping[str, float | None]
     ) -> None:
         """`left` has the case_id of each pending run, `means_s` the mean seconds by case_id."""
+        self._cases = {case.case_id: case for case in cases}
         self._left = Counter(left)
-        self._each = {case.case_id: estimate_s(case, means_s.get(case.case_id)) for case in cases}
-        self._overhead = {case.case_id: overhead_s(case) for case in cases}
+        self._means_s = dict(means_s)
 
     @property
     def left_s(self) -> float | None:
@@ -125,16 +120,30 @@ class Forecast:
                 total_s += count * one_s
         return total_s
 
+    @property
+    def under(self) -> Mapping[str, int]:
+        """How many runs are pending under each governor."""
+        runs: Counter[str] = Counter()
+        for case_id, count in self._left.items():
+            runs[self._cases[case_id].governor] += count
+        return runs
+
     def one_s(self, case_id: str) -> float | None:
-        """Return the expected seconds of one run of a case, or None without an estimate."""
-        one_s = self._each[case_id]
-        return None if one_s is None else one_s + self._overhead[case_id]
+        """Return the expected seconds of one run of a case, or None without an estimate.
+
+        What a run takes besides its program is included.
+        """
+        case = self._cases[case_id]
+        program_s = estimate_s(case, self._means_s.get(case_id))
+        if program_s is None:
+            return None
+        start_s = LIKWID_START_S if case.mechanism == "likwid-pin" else 0.0
+        return program_s + OVERHEAD_S + start_s
 
     def made(self, case_id: str, mean_s: float | None) -> None:
         """Count one run of the case as done (or dropped); `mean_s` is the case's new mean time."""
         self._left[case_id] -= 1
-        if mean_s is not None:
-            self._each[case_id] = mean_s
+        self._means_s[case_id] = mean_s
 
     def forget(self, case_id: str) -> int:
         """Drop the pending runs of the case; return how many there were."""

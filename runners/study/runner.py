@@ -6,7 +6,6 @@ that the seed gives.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -21,7 +20,7 @@ from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.idle import Baselines
 from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
-from runners.plan.runs import PlannedRun
+from runners.plan.runs import Forecast, PlannedRun
 from runners.race.state import Eliminated
 from runners.records.shard import Shard
 from runners.records.values import FAILED, INTERRUPTED, SUSPENDED
@@ -107,46 +106,6 @@ class BetweenRuns(Protocol):
         """Measure the node without a program, under the case's governor."""
 
 
-class RemainingWork:
-    """The pending runs of a study in progress: how many, under which governor, how long."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self._schedule = schedule
-        self._governors = {case.case_id: case.governor for case in schedule.plan.cases}
-        self.expect(list(schedule.pending()))
-
-    def expect(self, left: list[PlannedRun]) -> None:
-        """Begin anew with these pending runs."""
-        self._ahead = self._schedule.forecast(left)
-        self._under = Counter(self._governors[planned.case_id] for planned in left)
-
-    @property
-    def under(self) -> Mapping[str, int]:
-        """How many runs are pending under each governor, at most."""
-        return self._under
-
-    @property
-    def left_s(self) -> float | None:
-        """The expected seconds of all pending runs, None while some app has no estimate."""
-        return self._schedule.history.within_race_s(self._ahead.left_s)
-
-    def one_s(self, case_id: str) -> float | None:
-        """Return the expected seconds of one run of a case, or None without an estimate."""
-        return self._ahead.one_s(case_id)
-
-    def ended(self, case_id: str) -> int:
-        """The case makes no more runs; return how many it would have made."""
-        saved = self._ahead.forget(case_id)
-        self._under[self._governors[case_id]] -= saved
-        return saved
-
-    def made(self, planned: PlannedRun) -> None:
-        """A run was made or skipped."""
-        self._under[self._governors[planned.case_id]] -= 1
-        mean_s = self._schedule.history.mean_s(planned.case_id)
-        self._ahead.made(planned.case_id, mean_s)
-
-
 @dataclass
 class Runner:
     """Makes the runs of a schedule one by one: each is recorded before the next one starts.
@@ -177,18 +136,22 @@ class Runner:
         for warning in self.collectors.warnings:
             self.progress.warned(warning)
         cases = {case.case_id: case for case in plan.cases}
-        remaining = RemainingWork(self.schedule)
+        ahead = self.schedule.forecast(self.schedule.pending())
 
         def ended(case_id: str) -> None:
-            if saved := remaining.ended(case_id):
+            if saved := ahead.forget(case_id):
                 self.progress.ended(cases[case_id], saved)
 
         def eliminated(one: Eliminated) -> None:
             self.progress.eliminated(cases[one.case_id], one)
 
-        for planned in self.schedule.pending(Listener(ended, eliminated, remaining.expect)):
-            self._make(planned, cases[planned.case_id], remaining)
-            remaining.made(planned)
+        def expected(left: list[PlannedRun]) -> None:
+            nonlocal ahead
+            ahead = self.schedule.forecast(left)
+
+        for planned in self.schedule.pending(Listener(ended, eliminated, expected)):
+            self._make(planned, cases[planned.case_id], ahead)
+            ahead.made(planned.case_id, self.schedule.history.mean_s(planned.case_id))
         self._look_at_clocks()
 
     def _make(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
@@ -197,15 +160,15 @@ class Runner:
         self.may_start(ahead.one_s(planned.case_id))
         if problem := self.node.settle(case):
             self._record_skipped([SkippedCase(case, problem)])
-            self.schedule.history.skipped.add(planned.key)
+            history.skipped.add(planned.key)
             self.progress.skipped(case, problem)
             return
         # A hot package leaks, which would make its idle power too high.
         waited = self._wait_to_cool()
         baselines = self.collectors.baselines
         self._measure_idle(planned, case)
-        left_s, idle_s = remaining.left_s, baselines.left_s(remaining.under)
-            history.add(record)
+        left_s = history.within_race_s(ahead.left_s)
+        idle_s = baselines.left_s(ahead.under)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._look_at_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited)
@@ -242,6 +205,7 @@ class Runner:
         def unfinished(status: str, reason: str) -> dict[str, Any]:
             record = unfinished_record(self.origin, planned, case, started_at, status, reason)
             record |= program.fields
+            history.add(record)
             self.shard.append(record)
             return record
 

@@ -18,7 +18,7 @@ from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.plan.runs import PlannedRun, estimate_s
+from runners.plan.runs import Forecast, PlannedRun, estimate_s
 from runners.race.race import most_said
 from runners.study.history import History
 from runners.study.precision import CasePrecision, repetition_rule, said
@@ -75,7 +75,7 @@ class PlanSummary:
     @property
     def baselines(self) -> int:
         """How many idle baselines will be measured among the pending runs, at most."""
-        return self._baselines(self._most)
+        return self._baselines(self.schedule.forecast(self._most))
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -92,17 +92,16 @@ class PlanSummary:
         return self.schedule.needed(self._most)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
-        runs_s = self.history.within_race_s(self.schedule.forecast(left).left_s)
+        ahead = self.schedule.forecast(left)
+        runs_s = self.history.within_race_s(ahead.left_s)
         one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
-        return None if runs_s is None else runs_s + self._baselines(left) * one_s
+        return None if runs_s is None else runs_s + self._baselines(ahead) * one_s
 
-    def _baselines(self, left: list[PlannedRun]) -> int:
+    def _baselines(self, ahead: Forecast) -> int:
         wanted = self.study.baseline
         if wanted is None or not self._measures_energy:
             return 0
-        governors = {case.case_id: case.governor for case in self.plan.cases}
-        under = Counter(governors[planned.case_id] for planned in left)
-        return sum(how_many(runs, wanted.every) for runs in under.values())
+        return sum(how_many(runs, wanted.every) for runs in ahead.under.values())
 
     @property
     def _measures_energy(self) -> bool:
