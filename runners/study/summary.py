@@ -11,7 +11,6 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.text import plural
 from base.units import duration, percent
-from configs.repetitions import Precision
 from configs.study import LATENCY_PLANS, Baseline, Study
 from runners.measure.energy.idle import how_many
 from runners.measure.perf.events import too_many_events
@@ -215,15 +214,6 @@ def _title(row: dict[str, Any]) -> str:
     return f"{head}, schedule {row['schedule']}, wait policy {row['wait_policy']}"
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """A case after so many repetitions, good or not."""
-
-    case: Case
-    known: CasePrecision
-    repetitions: int
-
-
 def precision_lines(plan: Plan, history: History) -> list[str]:
     """Return a line for the cases that are known precisely enough, and one for each other.
 
@@ -233,45 +223,32 @@ def precision_lines(plan: Plan, history: History) -> list[str]:
     if wanted is None:
         return []
     made = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
-    outcomes = [
-        _Outcome(case, history.known(case.case_id), made[case.case_id]) for case in plan.cases
-    ]
-    reached = [outcome for outcome in outcomes if outcome.known.reached]
-    others = [outcome for outcome in outcomes if not outcome.known.reached]
-    return [
-        _of_reached(wanted, reached, len(outcomes)),
-        *_of_energy(wanted, outcomes),
-        *(_of_other(outcome, plan.study.repetitions) for outcome in others),
-    ]
-
-
-def _of_reached(wanted: Precision, reached: list[_Outcome], cases: int) -> str:
-    counts = [outcome.repetitions for outcome in reached]
-    after = ""
-    if counts:
-        least, most = min(counts), max(counts)
-        after = f", after {most if least == most else f'{least} to {most}'} repetitions"
+    reached, others = [], []
+    without_energy = 0
+    for case in plan.cases:
+        known, repetitions = history.known(case.case_id), made[case.case_id]
+        if "energy" in wanted.of and known.runs and "energy" not in known.judged_by:
+            without_energy += 1
+        if known.reached:
+            reached.append(repetitions)
+        else:
+            state = "not reached" if repetitions >= plan.study.repetitions else "not finished"
+            found = f"precision {state} after {repetitions}: {case.label}: {_known_so_far(known)}"
+            others.append(found)
     aim = f"±{percent(wanted.half_width)} of the mean {' and '.join(wanted.of)}"
-    return f"precision: {len(reached)} of {cases} cases reached {aim} (95 % confidence){after}"
-
-
-def _of_energy(wanted: Precision, outcomes: list[_Outcome]) -> list[str]:
-    if "energy" not in wanted.of:
-        return []
-    without = [
-        outcome
-        for outcome in outcomes
-        if outcome.known.runs and "energy" not in outcome.known.judged_by
+    lines = [
+        f"precision: {len(reached)} of {len(plan.cases)} cases reached {aim} (95 % confidence)"
     ]
-    if not without:
-        return []
-    return [f"precision: energy was not measured in {len(without)} of them: time alone decided"]
+    if reached:
+        lines[0] += f", after {_range(str(min(reached)), str(max(reached)))} repetitions"
+    if without_energy:
+        lines.append(
+            f"precision: energy was not measured in {without_energy} of them: time alone decided"
+        )
+    return lines + others
 
 
-def _of_other(outcome: _Outcome, most: int) -> str:
-    known = outcome.known
+def _known_so_far(known: CasePrecision) -> str:
     widths = " and ".join(f"{word} ±{percent(width)}" for word, width in known.half_widths.items())
     good = plural(known.runs, "good run")
-    state = "not reached" if outcome.repetitions >= most else "not finished"
-    found = f"{widths} by {good}" if widths else good
-    return f"precision {state} after {outcome.repetitions}: {outcome.case.label}: {found}"
+    return f"{widths} by {good}" if widths else good
