@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from base.errors import ShortageError, is_shortage, reports_shortage
+from base.errors import ShortageError, reports_shortage
 from base.text import one_line, printable
 
 # These commands do little more than load libraries; one that needs this long hangs.
@@ -23,14 +23,14 @@ LIMIT_S = 10.0
 # PBS prints the most of all batch systems: two megabytes for a thousand jobs.
 MAX_BYTES = 16 * 1024 * 1024
 _PIECE = 65536
+_NOT_STARTED = "cannot be started: "
 
 
 @dataclass(frozen=True)
 class CommandResult:
     """How a command ended; if it did not end by itself, `problem` says why, else it is empty.
 
-    `command` is the command line as a user types it. `started` says whether it was started; `short`
-    is the host's shortage that prevented this, or empty.
+    `command` is the command line as a user types it; `started` says whether it was started.
     """
 
     command: str
@@ -39,7 +39,6 @@ class CommandResult:
     stderr: str = ""
     problem: str = ""
     started: bool = True
-    short: str = ""
 
     @property
     def failed(self) -> bool:
@@ -83,7 +82,8 @@ def run(
                 **rights,
             )
     except (OSError, ValueError) as error:
-        return _not_started(command, shown, read, error)
+        problem = _NOT_STARTED + _refusal(command, read, error)
+        return CommandResult(shown, problem=problem, started=False)
     with process:
         try:
             return _followed(process, shown, limit_s)
@@ -92,19 +92,15 @@ def run(
             raise
 
 
-def _not_started(
-    command: Sequence[str], shown: str, read: Path | None, error: OSError | ValueError
-) -> CommandResult:
-    reason, short = str(error), ""
-    if isinstance(error, OSError):
-        reason = error.strerror or reason
-        short = reason if is_shortage(error) else ""
-        if read and error.filename == str(read):
-            reason = f"{read} is not there"
-        elif isinstance(error, FileNotFoundError) and "/" not in command[0]:
-            reason = f"there is no {command[0]} on the PATH"
-    problem = f"cannot be started: {reason}"
-    return CommandResult(shown, problem=problem, started=False, short=short)
+def _refusal(command: Sequence[str], read: Path | None, error: OSError | ValueError) -> str:
+    """Return why a command could not be started."""
+    if not isinstance(error, OSError):
+        return str(error)
+    if read and error.filename == str(read):
+        return f"{read} is not there"
+    if isinstance(error, FileNotFoundError) and "/" not in command[0]:
+        return f"there is no {command[0]} on the PATH"
+    return error.strerror or str(error)
 
 
 def _followed(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> CommandResult:
@@ -165,16 +161,12 @@ def output_of(
     needs, which is not the command's fault.
     """
     answer = run(command, limit_s, environment=environment)
-    if answer.short:
-        raise ShortageError(f"{command[0]} could not be asked: {answer.short}")
-    if answer.problem:
-        return None
-    if answer.status not in statuses:
-        lines = answer.stderr.splitlines()
-        if lines and reports_shortage(lines[-1]):
-            raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
-        return None
-    return answer.stdout + (answer.stderr if with_stderr else "")
+    if not answer.problem and answer.status in statuses:
+        return answer.stdout + (answer.stderr if with_stderr else "")
+    lines = (answer.problem.removeprefix(_NOT_STARTED) or answer.stderr).splitlines()
+    if lines and reports_shortage(lines[-1]):
+        raise ShortageError(f"{command[0]} could not be asked: {printable(lines[-1])}")
+    return None
 
 
 def wait_for(process: subprocess.Popen[bytes], limit_s: float) -> None:
