@@ -15,7 +15,7 @@ from typing import Any, Union
 import yaml
 
 from base.errors import Problem
-from base.structure import Path
+from base.structure import AtKey, Mistakes, Path
 from base.text import shown
 
 # A study is a page of text; a larger file is something else, and must not fill the memory.
@@ -79,9 +79,15 @@ class Document:
             path = path[:-1]
         return self.values_at.get(path, (1, 1))
 
-    def problem(self, path: Path, message: str, *, key: bool = False) -> Problem:
-        """Return a mistake at the place of a value or its key."""
-        return Problem(self.path, *self.place(path, key=key), message)
+    def problem(self, path: Path, message: str) -> Problem:
+        """Return a mistake at the place of a value, or of its key if it is an AtKey."""
+        return Problem(self.path, *self.place(path, key=isinstance(message, AtKey)), message)
+
+    def add(self, mistakes: Mistakes) -> None:
+        """Add mistakes to the problems, except those at the place of a problem that is there."""
+        taken = {(problem.line, problem.column) for problem in self.problems}
+        found = [self.problem(path, message) for path, message in mistakes]
+        self.problems += [each for each in found if (each.line, each.column) not in taken]
 
 
 def parse_yaml(data: bytes, path: str) -> Document:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from base.errors import ConfigError, Problem, UserError
-from base.structure import AtKey, InvalidError, Mistakes, Table
+from base.errors import ConfigError, UserError
+from base.structure import InvalidError, Table
 from configs.app import App
 from configs.checks import Resolver, Shelf
 from configs.document import Document, parse_yaml
@@ -42,15 +41,16 @@ def parse_study(data: bytes, path: str, shelf: Shelf, repetitions: int | None = 
     or the highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
     """
     document = parse_yaml(data, path)
-    values, problems = _decode_named(_STUDY, document)
+    values = _named_values(_STUDY, document)
     asked = values.get("repetitions")
     if repetitions is not None and isinstance(asked, Repetitions):
         values["repetitions"] = asked = _instead(asked, repetitions)
     keys = document.value if isinstance(document.value, dict) else ()
     resolver = Resolver(values, shelf, keys)
     values |= resolver.resolve()
-    problems += _placed(document, resolver.mistakes, problems)
-    _raise_any(problems + resolver.elsewhere)
+    document.add(resolver.mistakes)
+    document.problems += resolver.elsewhere
+    _raise_any(document)
     assert isinstance(asked, Repetitions)
     values |= {"repetitions": asked.most, "precision": asked.precision, "race": asked.race}
     # The copy of the file beside the results must state the other number.
@@ -74,77 +74,62 @@ def _instead(asked: Repetitions, most: int) -> Repetitions:
 
 def parse_app(data: bytes, path: str) -> App:
     """Return the app of a file's bytes, named as its file; raises ConfigError."""
-    return App(**_named_values(_APP, data, path), source=data)
+    document = parse_yaml(data, path)
+    values = _named_values(_APP, document)
+    _raise_any(document)
+    return App(**values, source=data)
 
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
-    return Site(**_named_values(_SITE, data, path), source=data)
+    document = parse_yaml(data, path)
+    values = _named_values(_SITE, document)
+    _raise_any(document)
+    return Site(**values, source=data)
 
 
 def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
     """Return the mappings of a file's bytes, in their order; raises ConfigError."""
     document = parse_yaml(data, path)
-    values, problems = _decode(_MAPPINGS, document, document.value)
-    _raise_any(problems)
+    values = _values(_MAPPINGS, document, document.value)
+    _raise_any(document)
     return MappingsFile(**values).mappings
 
 
-def _named_values(table: Table, data: bytes, path: str) -> dict[str, Any]:
-    values, problems = _decode_named(table, parse_yaml(data, path))
-    _raise_any(problems)
-    return values
-
-
-def _decode_named(table: Table, document: Document) -> tuple[dict[str, Any], list[Problem]]:
-    """Return the values and problems of a table that is named as its file."""
+def _named_values(table: Table, document: Document) -> dict[str, Any]:
+    """Return the valid values by field of a table that is named as its file; add all mistakes."""
     stem = PurePath(document.path).stem
     what = table.declared.__name__.lower()
     value: object = document.value
     if isinstance(document.value, dict):
         value = {"name": stem if is_name(stem) else what, **document.value}
-    values, problems = _decode(table, document, value)
+    values = _values(table, document, value)
     name = values.get("name")
     if not is_name(stem):
         message = f"a {what} is named as its file, and {stem!r} is no name: use letters, digits, -"
-        problems.append(document.problem((), message))
+        document.problems.append(document.problem((), message))
     elif name and name != stem:
         message = f"{what} {name!r} stands in a file named {stem!r}; name both alike"
-        problems.append(document.problem(("name",), message))
-    return values, problems
+        document.problems.append(document.problem(("name",), message))
+    return values
 
 
-def _decode(
-    table: Table, document: Document, value: object
-) -> tuple[dict[str, Any], list[Problem]]:
-    """Return the valid values of a document by field, and all its problems.
-
-    The document's own problems come first, and hide those that follow at the same place.
-    """
+def _values(table: Table, document: Document, value: object) -> dict[str, Any]:
+    """Return the valid values of a document by field, and add all mistakes to its problems."""
     if document.problems and document.value is None:
-        return {}, list(document.problems)
+        return {}
     try:
         values, mistakes = table.values(value)
     except InvalidError:
         known = ", ".join(table.key_names)
-        message = f"expected keys and values; known keys: {known}"
-        return {}, [*document.problems, document.problem((), message)]
-    return values, [*document.problems, *_placed(document, mistakes, document.problems)]
+        values, mistakes = {}, [((), f"expected keys and values; known keys: {known}")]
+    document.add(mistakes)
+    return values
 
 
-def _placed(document: Document, mistakes: Mistakes, known: Iterable[Problem]) -> list[Problem]:
-    """Return the mistakes as problems, except those at the place of a known problem."""
-    taken = {(problem.line, problem.column) for problem in known}
-    found = [
-        document.problem(path, message, key=isinstance(message, AtKey))
-        for path, message in mistakes
-    ]
-    return [problem for problem in found if (problem.line, problem.column) not in taken]
-
-
-def _raise_any(problems: Iterable[Problem]) -> None:
+def _raise_any(document: Document) -> None:
     # The same mistake of an app's file is found once for every entry that names the app.
-    unique = dict.fromkeys(problems)
+    unique = dict.fromkeys(document.problems)
     if unique:
         raise ConfigError(list(unique))
 
@@ -158,27 +143,19 @@ def study_digest(study: Study) -> str:
     # A thousand entries may name the same app, which is hashed once.
     apps = {id(choice.app): choice.app for choice in study.apps}
     digests = {which: _sha256(_asked_for(app)) for which, app in apps.items()}
-    choices = [_asked_for(choice, app=digests[id(choice.app)]) for choice in study.apps]
-    return _sha256(_asked_for(study, apps=choices))
+    choices = [_asked_for(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
+    return _sha256(_asked_for(study) | {"apps": choices})
 
 
-def _asked_for(table: object, **instead: object) -> dict[str, object]:
-    """Return the fields of a dataclass that change its runs, some of them with other values."""
+def _asked_for(table: object) -> dict[str, object]:
+    """Return the fields of a dataclass that change its runs."""
     return {
-        field: _plain(value)
-        for field, value in (vars(table) | instead).items()
+        field: value
+        for field, value in vars(table).items()
         if value is not None and field not in _NOT_ASKED_FOR
     }
 
 
-def _plain(value: object) -> object:
-    if is_dataclass(value):
-        return _asked_for(value)
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def _sha256(asked: dict[str, object]) -> str:
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(asked, default=_asked_for, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base.errors import Problem
+from base.structure import AtKey
 from base.structure import Path as Place
 from base.text import shown, unknown_word
 from configs.document import Document, Value, parse_yaml
@@ -51,7 +52,7 @@ class Environment:
 
     def problem(self, place: Place, message: str, *, key: bool = False) -> Problem:
         """Return a mistake at this place."""
-        return self.document.problem(place, message, key=key)
+        return self.document.problem(place, AtKey(message) if key else message)
 
 
 def read_environment(file: Path) -> tuple[Environment, list[Problem]]:
@@ -68,7 +69,7 @@ def read_environment(file: Path) -> tuple[Environment, list[Problem]]:
         environment.sections = top
         missing = [name for name in _NEEDED if name not in top]
         problems += [
-            document.problem(("spack",), f"key {name!r} is missing", key=True) for name in missing
+            document.problem(("spack",), AtKey(f"key {name!r} is missing")) for name in missing
         ]
     return environment, problems
 
