@@ -19,15 +19,15 @@ MAX_CHARACTERS = MAX_PARTS * len(f"{MAX_CPU}, ")
 _Value = TypeVar("_Value")
 
 _MAX_SHOWN = 40
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?", re.ASCII)
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?", re.ASCII)
 
 
 def parse_cpulist(text: str) -> tuple[int, ...]:
     """Return the CPU numbers of a list such as `0-3,8`, ascending and without repeats.
 
-    An empty or blank list is an empty tuple. The kernel's stride form, `first-last:used/group`, is
-    accepted. Raises ValueError for anything else, naming the part that is wrong, and for a list
-    that is longer than one of all possible CPUs.
+    An empty or blank list is an empty tuple. Raises ValueError for anything else, naming the part
+    that is wrong, and for a list that is longer than one of all possible CPUs. That includes the
+    form `first-last:used/group`, which the kernel reads and never writes.
     """
     parts = text.split(",") if len(text) <= MAX_CHARACTERS else ()
     if not 0 < len(parts) <= MAX_PARTS:
@@ -40,20 +40,10 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
             raise ValueError(f"{part[:_MAX_SHOWN]!r} is not a CPU number or a range such as 0-3")
         first = int(match[1])
         last = int(match[2] or first)
-        used, group = int(match[3] or 1), int(match[4] or 1)
-        if last < first or last > MAX_CPU or not 0 < used <= group:
+        if last < first or last > MAX_CPU:
             raise ValueError(f"{part!r} is not an ascending range of CPU numbers up to {MAX_CPU}")
-        cpus |= _every(used, group, last - first + 1) << first
+        cpus |= ((1 << (last - first + 1)) - 1) << first
     return tuple(cpu for cpu, bit in enumerate(reversed(f"{cpus:b}")) if bit == "1")
-
-
-def _every(used: int, group: int, length: int) -> int:
-    """Return `length` bits; of every `group` bits, the lowest `used` ones are set."""
-    bits, width = (1 << used) - 1, group
-    while width < length:
-        bits |= bits << width
-        width *= 2
-    return bits & ((1 << length) - 1)
 
 
 def format_cpulist(cpus: Iterable[int]) -> str:

@@ -21,9 +21,6 @@ CPUS = st.integers(0, 300)
         ("0", (0,)),
         ("0-3,8", (0, 1, 2, 3, 8)),
         ("8, 2-3,3-4 ,8", (2, 3, 4, 8)),
-        ("0-9:2/4", (0, 1, 4, 5, 8, 9)),
-        ("1-6:1/3", (1, 4)),
-        ("3-5:9/9", (3, 4, 5)),
         (f"{MAX_CPU}", (MAX_CPU,)),
     ],
 )
@@ -31,9 +28,7 @@ def test_a_list_is_what_the_kernel_says_it_is(text: str, cpus: tuple[int, ...]) 
     assert parse_cpulist(text) == cpus
 
 
-@pytest.mark.parametrize(
-    "text", ["x", "-1", "3-1", "65536", "0-99999999999", "0-3:0/4", "0-3:5/4", "0-3:1/0", "1 2"]
-)
+@pytest.mark.parametrize("text", ["x", "-1", "3-1", "65536", "0-99999999999", "0-9:2/4", "1 2"])
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="CPU number"):
         parse_cpulist(text)
@@ -44,22 +39,12 @@ def test_what_is_written_is_read_back(cpus: set[int]) -> None:
     assert parse_cpulist(format_cpulist(cpus)) == tuple(sorted(cpus))
 
 
-@given(first=CPUS, length=st.integers(1, 99), group=st.integers(1, 120), data=st.data())
-def test_strides_take_the_first_ones_of_each_group(
-    first: int, length: int, group: int, data: st.DataObject
-) -> None:
-    used = data.draw(st.integers(1, group))
-    wanted = [first + at for at in range(length) if at % group < used]
-    assert parse_cpulist(f"{first}-{first + length - 1}:{used}/{group}") == tuple(wanted)
-
-
-@pytest.mark.parametrize("part", [f"0-{MAX_CPU}", f"0-{MAX_CPU}:1/2"])
-def test_a_list_of_every_cpu_many_times_costs_no_more_than_its_text(part: str) -> None:
+def test_a_list_of_every_cpu_many_times_costs_no_more_than_its_text() -> None:
     began = time.process_time()
-    cpus = parse_cpulist(",".join([part] * 8190))
+    cpus = parse_cpulist(",".join([f"0-{MAX_CPU}"] * 8190))
     # Expanded part by part it takes a minute of CPU time, or all memory.
     assert time.process_time() - began < 10
-    assert cpus == tuple(range(0, MAX_CPU + 1, 2 if ":" in part else 1))
+    assert cpus == tuple(range(MAX_CPU + 1))
 
 
 @pytest.mark.parametrize(
