@@ -118,13 +118,10 @@ def _names(path: Path, libraries: Collection[Path]) -> frozenset[bytes]:
         raise NotLookedIntoError(f"it loads {len(libraries)} libraries")
     names = dynamic_names(path)
     for library in libraries:
-        if not (_PLAIN.fullmatch(library.name) or _is_runtime(library.name)):
+        is_runtime = library.name.partition(".so")[0] in RUNTIME_NAMES
+        if not (is_runtime or _PLAIN.fullmatch(library.name)):
             names |= dynamic_names(library)
     return names
-
-
-def _is_runtime(name: str) -> bool:
-    return name.partition(".so")[0] in RUNTIME_NAMES
 
 
 def dynamic_names(path: Path) -> frozenset[bytes]:

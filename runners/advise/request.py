@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -135,20 +136,14 @@ def _program(command: Sequence[str]) -> Path:
 
 
 def _not_found(name: str) -> str:
-    path = Path(name)
+    # Path.is_file raises OSError for names that are too long.
+    is_file = os.path.isfile(name)  # noqa: PTH113
     if "/" not in name:
-        near = f"; there is ./{name} here: write it so" if _is_file(path) else ""
+        near = f"; there is ./{name} here: write it so" if is_file else ""
         return f"{shown(name)}: no such program on the PATH{near}"
-    if not _is_file(path):
+    if not is_file:
         return f"{shown(name)}: no such program; expected the path of an executable file"
     return f"{shown(name)}: may not be executed; `chmod +x` makes it a program"
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _arguments(arguments: Sequence[str]) -> tuple[str, ...]:

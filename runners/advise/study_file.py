@@ -160,8 +160,9 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
         app["check"] = {"command": list(request.check_command)}
     elif request.check_pattern is not None:
         app["check"] = {"pattern": request.check_pattern}
-    if _has_schedules(field):
-        app["schedules"] = list(dict.fromkeys(kind_of(group.schedule) for group in field.groups))
+    schedules = dict.fromkeys(group.schedule for group in field.groups)
+    if list(schedules) != [FALLBACK_SCHEDULE]:
+        app["schedules"] = list(dict.fromkeys(map(kind_of, schedules)))
     return app
 
 
@@ -197,10 +198,6 @@ def _entry(app: Document, program: Program, group: Group) -> Document:
     if group.oversubscribe:
         entry["oversubscribe"] = True
     return entry | {"mappings": [placed.mapping.name for placed in group.placed]}
-
-
-def _has_schedules(field: Field) -> bool:
-    return {group.schedule for group in field.groups} != {FALLBACK_SCHEDULE}
 
 
 def _race(request: Request) -> Document:

@@ -103,14 +103,10 @@ class Guest:
         """Return the next message; raises GuestLostError when it is another, or does not come."""
         message = self.hear(ANSWER_LIMIT_S)
         if message is None:
-            raise self.hanging(ANSWER_LIMIT_S)
+            raise self.lost(f"it hangs: no answer for {ANSWER_LIMIT_S:.0f} s")
         if message.get("say") != word:
             raise self.lost(f"it said {message.get('say')!r}, expected {word}")
         return message
-
-    def hanging(self, silent_s: float) -> GuestLostError:
-        """Return the error for a guest that was silent for `silent_s` seconds."""
-        return self.lost(f"it hangs: no answer for {silent_s:.0f} s")
 
     def lost(self, problem: str) -> GuestLostError:
         """Return the error for a lost guest, with the failure that its console shows."""

@@ -115,20 +115,21 @@ def make_run(
     harness = collectors.harness
     with closing(_ThreadCounter(harness.perf_command, guest.threads.values())) as counter:
         with move_to_housekeeping_cpus(used, harness.cores) as own_cpus:
-            guest.ask(_request(case, launch), "starting")
+            request = {"launch": asdict(launch), "limit_s": case.app.limit_s, "cpus": case.mask}
+            guest.ask({"ask": "run"} | request, "starting")
             meters = Meters(collectors.meters_around(counter))
             meters.start()
-            cpu_before, cost, began = (
-                read_cpu_time(guest.pid),
-                CostClock(own_cpus),
-                time.monotonic(),
-            )
+            cpu_before = read_cpu_time(guest.pid)
+            cost, began = CostClock(own_cpus), time.monotonic()
             guest.say({"ask": "go"})
             _watch(guest, sampler, meters, case.app.limit_s)
             elapsed_s = time.monotonic() - began
             cpu_time, own_cost = read_cpu_time(guest.pid) - cpu_before, cost.stop()
             meters.stop()
-        seen = _observation(guest)
+        try:
+            seen = read_observation(guest.expect("observation").get("seen"))
+        except BrokenLineError as error:
+            raise guest.lost(f"it {error}") from error
         perf_output = counter.perf.finish() if counter.perf else ""
         perf_problem = counter.perf.problem if counter.perf else harness.perf_problem
     proof = sampler.proof(elapsed_s)
@@ -160,26 +161,10 @@ def _watch(guest: Guest, sampler: VcpuSampler, meters: Meters, limit_s: float) -
                 raise guest.lost(f"it said {word!r}, expected 'alive' or 'ended'")
         # The guest itself ends a program that exceeds its time limit.
         if now - heard > SILENCE_LIMIT_S or now - started > limit_s + ANSWER_LIMIT_S:
-            raise guest.hanging(now - heard)
+            raise guest.lost(f"it hangs: no answer for {now - heard:.0f} s")
         pace.step(sampler)
         meters.sample_if_due(now)
     sampler.sample()
-
-
-def _request(case: Case, launch: Launch) -> dict[str, Any]:
-    return {
-        "ask": "run",
-        "launch": asdict(launch),
-        "limit_s": case.app.limit_s,
-        "cpus": list(case.mask),
-    }
-
-
-def _observation(guest: Guest) -> Observation:
-    try:
-        return read_observation(guest.expect("observation").get("seen"))
-    except BrokenLineError as error:
-        raise guest.lost(f"it {error}") from error
 
 
 def _guest_time(guest: Guest) -> float:

@@ -43,7 +43,8 @@ def place(
         os.sched_setaffinity(thread, {vcpus.cpus[index]} if pinned else set(vcpus.cpus))
     free = free_cpus(allowed, vcpus.mask, cores)
     # Listed for every run: QEMU starts and ends I/O threads as it needs them.
-    for thread in _threads_of(pid) - set(threads.values()):
+    names = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - per run
+    for thread in set(map(int, names)).difference(threads.values()):
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(thread, free or allowed)
     return Placing(tuple(sorted(free or allowed)), apart=bool(free))
@@ -102,7 +103,3 @@ class VcpuSampler(PlacementSampler):
         """Return the traces of the virtual CPUs' threads, in the order of their numbers."""
         traces = [trace for trace in self.threads if trace.tid in self._vcpu_of]
         return sorted(traces, key=lambda trace: self._vcpu_of[trace.tid])
-
-
-def _threads_of(pid: int) -> set[int]:
-    return {int(name) for name in os.listdir(f"/proc/{pid}/task")}  # noqa: PTH208 - per run
