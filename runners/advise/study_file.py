@@ -169,21 +169,17 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
 def _split(request: Request) -> tuple[list[str], list[str]]:
     """Return the app's arguments and those of its size, which are passed on as they are.
 
-    `{threads}` is replaced in the app's only. There `{size}` stands for the size's arguments, so
-    the user's own `{size}` goes among those.
+    `{threads}` is replaced in the app's only, where `{size}` stands for the size's arguments.
     """
     given = list(request.arguments)
     if not request.takes_threads:
         return [SIZE_PLACE], given
-    literal = [index for index, argument in enumerate(given) if argument == SIZE_PLACE]
-    first, last = (literal[0], literal[-1] + 1) if literal else (len(given), len(given))
-    of_size = given[first:last]
-    if any(THREADS_PLACE in argument for argument in of_size):
+    if SIZE_PLACE in given:
         raise UserError(
-            f"the program's arguments: {THREADS_PLACE} between two of {SIZE_PLACE} cannot be "
+            f"the program's arguments: {THREADS_PLACE} and a {SIZE_PLACE} of your own cannot be "
             "told apart; put the command into a script"
         )
-    return [*given[:first], SIZE_PLACE, *given[last:]], of_size
+    return [*given, SIZE_PLACE], []
 
 
 def _entry(app: Document, program: Program, group: Group) -> Document:
