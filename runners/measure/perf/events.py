@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,7 +123,7 @@ def events_by_pmu(root: Path, pmus: Iterable[CorePmu]) -> dict[str, tuple[str, .
 
 
 def kinds_of_pmus(
-    pmus: Iterable[CorePmu], kinds: Sequence[CoreKind], allowed: Iterable[int] | None = None
+    pmus: Iterable[CorePmu], kinds: Sequence[CoreKind], allowed: Collection[int] | None = None
 ) -> dict[str, tuple[str, ...]]:
     """Return for each PMU the names of the core kinds whose cycles it counts, best kind first.
 
@@ -132,19 +132,16 @@ def kinds_of_pmus(
     without any of them is left out if another kind of the same PMU has some, because only that one
     can have been counted. `kinds` are ordered as in `runners.node.topology.Topology`.
     """
-    usable = None if allowed is None else set(allowed)
     named: dict[str, tuple[str, ...]] = {}
     for pmu in pmus:
-        covered = [kind for kind in kinds if pmu.cpus is None or set(pmu.cpus) & set(kind.cpus)]
-        if usable is not None:
-            reachable = [kind for kind in covered if _meets(kind, pmu, usable)]
-            covered = reachable or covered
-        named[pmu.name] = tuple(kind.name for kind in covered)
+        covered = {
+            kind.name: set(kind.cpus).intersection(kind.cpus if pmu.cpus is None else pmu.cpus)
+            for kind in kinds
+        }
+        counted = [name for name, cpus in covered.items() if cpus]
+        reachable = [name for name in counted if not covered[name].isdisjoint(allowed or ())]
+        named[pmu.name] = tuple(reachable or counted)
     return named
-
-
-def _meets(kind: CoreKind, pmu: CorePmu, usable: set[int]) -> bool:
-    return any(cpu in usable and (pmu.cpus is None or cpu in pmu.cpus) for cpu in kind.cpus)
 
 
 def unsupported_reason(root: Path) -> str:
