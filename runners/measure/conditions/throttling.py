@@ -87,7 +87,7 @@ class ThrottleMeter(BeforeAfterMeter[_Values]):
 
 
 def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
-    """Return each counter's files, one a core or one a package; none if the first is missing."""
+    """Return each counter's files, one a core or one a package; none if the kernel has none."""
     packages: dict[int, int] = {}
     for core in topology.cores:
         packages[core.package] = min(*core.cpus, packages.get(core.package, core.cpus[0]))
@@ -95,20 +95,13 @@ def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
         "core": [min(core.cpus) for core in topology.cores],
         "package": list(packages.values()),
     }
-    files = {
-        counter: [
-            f"{CPUS}/cpu{cpu}/thermal_throttle/{file}" for cpu in holders[counter.partition("_")[0]]
-        ]
-        for counter, file in COUNTERS.items()
-    }
-    return {
-        counter: paths if paths and not _is_missing(tree.integer(paths[0])) else []
-        for counter, paths in files.items()
-    }
-
-
-def _is_missing(value: int | Unavailable) -> bool:
-    return isinstance(value, Unavailable) and value.missing
+    found: dict[str, list[str]] = {}
+    for counter, file in COUNTERS.items():
+        cpus = holders[counter.partition("_")[0]]
+        folders = [f"{CPUS}/cpu{cpu}/thermal_throttle" for cpu in cpus]
+        there = known(tree.names(folders[0])) or ()
+        found[counter] = [f"{folder}/{file}" for folder in folders if file in there]
+    return found
 
 
 def _missing_reason(counter: str) -> str:
