@@ -18,7 +18,7 @@ from runners.host.program_files import find_runtime
 from runners.host.software import build_of, description_of, for_tools, tool_versions
 from runners.host.tree import Tree, reading_of
 from runners.measure.conditions.surroundings import Surroundings, read_load
-from runners.measure.conditions.temperature import Gate, TemperatureMeter
+from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.figures import run_figures
 from runners.measure.energy.idle import Baselines
 from runners.measure.energy.source import choose_energy, no_energy
@@ -111,11 +111,11 @@ class Collectors:
     def idle(self, case: Case) -> list[Reading]:
         """Measure the node while no program runs, under the case's governor."""
         load = read_load(Tree(self._node.root))
-        temperature = TemperatureMeter(self._surroundings.thermometer)
-        temperature.start()
+        thermometer = self._surroundings.thermometer
+        thermometer.start()
         energy = self.baselines.measure(case.governor)
-        temperature.stop()
-        return [energy, temperature.reading(), reading_of({"load_1min": load})]
+        thermometer.stop()
+        return [energy, thermometer.reading(), reading_of({"load_1min": load})]
 
     def _versions_of(self, case: Case) -> Reading:
         launchers = [needed_tool(case.mechanism), "perf"]

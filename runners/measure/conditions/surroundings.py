@@ -12,7 +12,7 @@ from base.reading import Reading
 from runners.host.interference import daemon_warning, find_daemons
 from runners.host.tree import Tree, Unavailable, known, reading_of
 from runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
-from runners.measure.conditions.temperature import TemperatureMeter, Thermometer
+from runners.measure.conditions.temperature import Thermometer
 from runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
 from runners.measure.energy.figures import power_limit_note
 from runners.measure.meter import Meters
@@ -40,7 +40,7 @@ class Surroundings:
         self._daemons = find_daemons(tree)
         # Meters whose reading does not depend on the run's CPUs; add new ones here.
         self._plain = (
-            TemperatureMeter(self.thermometer),
+            self.thermometer,
             ThrottleMeter(tree, node.topology),
             QuotaMeter(tree),
         )

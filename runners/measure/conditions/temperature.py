@@ -10,7 +10,6 @@ should start equally warm. Waiting can only cool: a package cooler than the refe
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -44,7 +43,7 @@ _LABEL = re.compile(r"temp([0-9]{1,4})_label")
 _K10_LABELS = ("Tdie", "Tctl")
 
 
-class Thermometer:
+class Thermometer(BeforeAfterMeter["tuple[dict[str, float], dict[str, str]]"]):
     """A node's package sensors, found once: their numbers change only at boot."""
 
     def __init__(self, tree: Tree, topology: Topology) -> None:
@@ -65,15 +64,8 @@ class Thermometer:
                 problems[package] = f"{path} holds {value}, no temperature in millidegrees Celsius"
         return temperatures, problems
 
-
-class TemperatureMeter(BeforeAfterMeter["tuple[dict[str, float], dict[str, str]]"]):
-    """Reads every package before and after a run; one meter serves many runs."""
-
-    def __init__(self, thermometer: Thermometer) -> None:
-        self._thermometer = thermometer
-
     def _read(self) -> tuple[dict[str, float], dict[str, str]]:
-        return self._thermometer.read_c()
+        return self.read_c()
 
     def reading(self) -> Reading:
         """Return `temperature_before_c` and `temperature_after_c`: degrees Celsius by package."""
@@ -142,17 +134,18 @@ class Gate:
     def _hot(self) -> tuple[list[str], str]:
         """Return a phrase for each package that is too hot, and a sensor's problem, if any."""
         temperatures, problems = self._thermometer.read_c()
-        for package, reference_c in self.reference_c.items():
-            if package not in temperatures and package not in problems:
-                problems[package] = f"{package}, of {reference_c:g} °C at the start, has no sensor"
         hot = []
         for package, celsius in temperatures.items():
-            highest_c = self.reference_c.get(package, math.inf) + self._rule.within_k
+            if package not in self.reference_c:
+                problems[package] = f"{package} had no temperature when the study started"
+                continue
+            highest_c = self.reference_c[package] + self._rule.within_k
             if celsius > highest_c:
                 hot.append(f"{package} to cool from {celsius:g} to {highest_c:g} °C")
-        missing = [package for package in temperatures if package not in self.reference_c]
-        if missing:
-            return hot, f"{missing[0]} had no temperature when the study started"
+        for package, reference_c in self.reference_c.items():
+            if package not in temperatures:
+                lost = f"{package}, of {reference_c:g} °C at the start, has no sensor"
+                problems.setdefault(package, lost)
         return hot, next(iter(problems.values()), "")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from base.reading import Reading
 from runners.host.tree import Tree
-from runners.measure.conditions.temperature import NO_SENSOR, TemperatureMeter, Thermometer
+from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone
 from tests.trees import write
@@ -75,7 +75,7 @@ def test_zones_count_as_numbers_do(tmp_path: Path) -> None:
 
 def test_a_run_has_both_readings(tmp_path: Path) -> None:
     folder = hwmon(tmp_path, 0, "coretemp", {"Package id 0": 45000})
-    meter = TemperatureMeter(Thermometer(Tree(tmp_path), ONE_PACKAGE))
+    meter = Thermometer(Tree(tmp_path), ONE_PACKAGE)
     meter.start()
     write(tmp_path, f"{folder}/temp1_input", 88000)
     meter.sample()
@@ -87,7 +87,7 @@ def test_a_run_has_both_readings(tmp_path: Path) -> None:
 
 
 def test_a_node_without_sensors_says_so_and_has_no_zeros(tmp_path: Path) -> None:
-    meter = TemperatureMeter(Thermometer(Tree(tmp_path), ONE_PACKAGE))
+    meter = Thermometer(Tree(tmp_path), ONE_PACKAGE)
     meter.start()
     meter.stop()
     assert meter.reading() == Reading(
@@ -98,7 +98,7 @@ def test_a_node_without_sensors_says_so_and_has_no_zeros(tmp_path: Path) -> None
 def test_a_sensor_that_vanishes_leaves_the_others(tmp_path: Path) -> None:
     hwmon(tmp_path, 0, "coretemp", {"Package id 0": 45000})
     gone = hwmon(tmp_path, 1, "coretemp", {"Package id 1": 50000})
-    meter = TemperatureMeter(Thermometer(Tree(tmp_path), TWO_PACKAGES))
+    meter = Thermometer(Tree(tmp_path), TWO_PACKAGES)
     meter.start()
     (tmp_path / gone / "temp1_input").unlink()
     meter.stop()
