@@ -8,8 +8,8 @@ the governor.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from base.reading import Reading
 from configs.study import Baseline
@@ -19,14 +19,6 @@ from runners.measure.energy.source import EnergyMeter, EnergySource
 
 # Energy counters must be sampled before they wrap around, and Ctrl-C must be handled at once.
 LOOK_EVERY_S = 1.0
-
-
-@dataclass
-class _Idle:
-    """The latest baseline of one governor, and how many runs were made under it since."""
-
-    power_w: float | Unavailable
-    runs: int = 0
 
 
 class Baselines:
@@ -42,7 +34,9 @@ class Baselines:
         """`wanted` are the study's settings, None for no baselines; `clock` gives seconds."""
         self._wanted, self._source = wanted, source
         self._clock, self._sleep = clock, sleep
-        self._idle: dict[str, _Idle] = {}
+        # By governor: the latest baseline, and how many runs were made since.
+        self._power_w: dict[str, float | Unavailable] = {}
+        self._runs: Counter[str] = Counter()
 
     def due_s(self, governor: str) -> float | None:
         """Return how many seconds the baseline takes that is due; None when none is due."""
@@ -58,21 +52,25 @@ class Baselines:
         """
         assert self._wanted is not None and self._meter is not None
         self._meter.start()
+        end_s = self._clock()
+        if "package" not in self._meter.problems():
+            end_s += self._wanted.duration_s
         try:
-            if "package" not in self._meter.problems():
-                self._wait(self._meter, self._wanted.duration_s)
+            while (left_s := end_s - self._clock()) > 0:
+                self._sleep(min(LOOK_EVERY_S, left_s))
+                self._meter.sample()
         finally:
             self._meter.stop()
         energy = self._source.reading()
         found = powers(energy)
         why = f"the idle baseline has no energy: {found.unavailable.get('power_pkg_w')}"
-        self._idle[governor] = _Idle(found.fields.get("power_pkg_w", Unavailable(why)))
+        self._power_w[governor] = found.fields.get("power_pkg_w", Unavailable(why))
+        self._runs[governor] = 0
         return energy | found
 
     def run_made(self, governor: str) -> None:
         """Count one more run under a governor."""
-        if governor in self._idle:
-            self._idle[governor].runs += 1
+        self._runs[governor] += 1
 
     def power_w(self, governor: str) -> float | Unavailable:
         """Return the packages' idle power in watts under a governor, or why it is not known."""
@@ -80,9 +78,8 @@ class Baselines:
             return Unavailable("the study asks for no idle baseline")
         if self._meter is None:
             return Unavailable(self._source.reasons["package"])
-        if governor not in self._idle:
-            return Unavailable("no idle baseline was measured before this run")
-        return self._idle[governor].power_w
+        unmeasured = Unavailable("no idle baseline was measured before this run")
+        return self._power_w.get(governor, unmeasured)
 
     def left_s(self, pending_runs: Mapping[str, int]) -> float:
         """Return how many seconds all further baselines take; `pending_runs` is by governor."""
@@ -99,16 +96,10 @@ class Baselines:
 
     def _runs_to_next(self, governor: str) -> int | None:
         """Return how many runs come before the next baseline; None when there is no next one."""
-        if governor not in self._idle:
+        if governor not in self._power_w:
             return 0
         every = self._wanted.every if self._wanted else None
-        return None if every is None else max(0, every - self._idle[governor].runs)
-
-    def _wait(self, meter: EnergyMeter, duration_s: float) -> None:
-        end_s = self._clock() + duration_s
-        while (left_s := end_s - self._clock()) > 0:
-            self._sleep(min(LOOK_EVERY_S, left_s))
-            meter.sample()
+        return None if every is None else max(0, every - self._runs[governor])
 
 
 def how_many(runs: int, every: int | None, to_next: int | None = 0) -> int:
