@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, Any, Literal
 
 from base.text import one_line
@@ -27,7 +27,7 @@ UNKNOWN = "[unknown]"
 # software events have a symbol behind the first address, and perf cuts the words where they are
 # too many.
 _LINE = re.compile(
-    r"\s*\[(?P<cpu>[0-9]{1,5})\]\s+(?P<event>\S{1,200}):\s+(?P<address>[0-9a-f]{1,16})\s"
+    r"\s*\[(?P<cpu>[0-9]{1,5})\]\s+\S{1,200}:\s+(?P<address>[0-9a-f]{1,16})\s"
     r"[^|]*?(?P<source>[0-9a-f]{1,16}) \|OP (?P<op>[^|]{1,60})\|(?P<words>.{1,200}?)"
     r"\s(?P<ip>[0-9a-f]{4,16}) (?P<symbol>.*)"
 )
@@ -63,7 +63,6 @@ class MemorySample:
     """
 
     cpu: int
-    event: str
     address: int
     source: int
     symbol: str
@@ -130,7 +129,6 @@ def _sample(line: str) -> MemorySample:
         raise NotUnderstoodError(f"{_shown(line)} is no sample of a memory access")
     sample = MemorySample(
         cpu=int(found["cpu"]),
-        event=found["event"],
         address=int(found["address"], 16),
         source=int(found["source"], 16),
         symbol=one_line(found["symbol"], _MAX_SYMBOL_CHARACTERS),
@@ -146,19 +144,6 @@ def _sample(line: str) -> MemorySample:
 
 def _shown(line: str) -> str:
     return ascii(" ".join(line.split())[:_MAX_SHOWN])
-
-
-@dataclass
-class _Line:
-    stores: int = 0
-    cpus: Counter[int] = field(default_factory=Counter)
-    symbols: Counter[str] = field(default_factory=Counter)
-
-    def add(self, sample: MemorySample) -> None:
-        self.stores += sample.store
-        self.cpus[sample.cpu] += 1
-        if sample.symbol != UNKNOWN:
-            self.symbols[sample.symbol] += 1
 
 
 def contended_lines(
@@ -182,11 +167,16 @@ def contended_lines(
             (local if sample.hitm == "local" else remote)[sample.address // line_bytes] += 1
     hitm = local + remote
     kept = sorted(hitm, key=lambda line: (-hitm[line], line))[:MAX_LINES]
-    details = {line: _Line() for line in kept}
+    stores: Counter[int] = Counter()
+    cpus: dict[int, Counter[int]] = {line: Counter() for line in kept}
+    symbols: dict[int, Counter[str]] = {line: Counter() for line in kept}
     for sample in samples() if kept else ():
-        detail = details.get(sample.address // line_bytes)
-        if detail and sample.address and (sample.load or sample.store):
-            detail.add(sample)
+        line = sample.address // line_bytes
+        if line in cpus and sample.address and (sample.load or sample.store):
+            stores[line] += sample.store
+            cpus[line][sample.cpu] += 1
+            if sample.symbol != UNKNOWN:
+                symbols[line][sample.symbol] += 1
     return {
         "sampled": {name: sampled[name] for name in ("samples", "loads", "stores")}
         | {
@@ -200,9 +190,9 @@ def contended_lines(
                 "hitm": hitm[line],
                 "local_hitm": local[line],
                 "remote_hitm": remote[line],
-                "stores": details[line].stores,
-                "cpus": {str(cpu): details[line].cpus[cpu] for cpu in sorted(details[line].cpus)},
-                "symbols": [name for name, _ in details[line].symbols.most_common(MAX_SYMBOLS)],
+                "stores": stores[line],
+                "cpus": {str(cpu): count for cpu, count in sorted(cpus[line].items())},
+                "symbols": [name for name, _ in symbols[line].most_common(MAX_SYMBOLS)],
             }
             for line in kept
         ],

@@ -33,7 +33,7 @@ def source(
 
 
 def sample(source: int, cpu: int = 0, address: int = 0x1000, symbol: str = "main") -> MemorySample:
-    return MemorySample(cpu, "cpu/mem-loads,ldlat=30/P", address, source, symbol)
+    return MemorySample(cpu, address, source, symbol)
 
 
 def line(number: str, words: str, symbol: str = "main") -> str:
