@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from base.cpulist import parse_cpulist
 from base.errors import is_shortage
 from runners.execution.placement import Mask, Stay, ThreadTrace
-from runners.host.processes import tick_s
+from runners.host.processes import parse_task, tick_s
 
 ONLINE = "/sys/devices/system/cpu/online"
 # The limit for programs that keep starting threads; a trace takes about 1 kB.
@@ -32,10 +32,6 @@ LAST_LOOK_S = 1.0
 COST_SHARE = 0.002
 # The share of one CPU that looks may take after a birth.
 BIRTH_SHARE = 0.02
-
-# Positions after the command's name, which ends with the last bracket: field 3 is the first. These
-# few are parsed here, because with host.processes.parse_task a look would take a sixth longer.
-_USER, _SYSTEM, _START, _CPU = (field - 3 for field in (14, 15, 22, 39))
 
 
 class PlacementSampler:
@@ -137,12 +133,10 @@ class PlacementSampler:
     def _look_at(self, pid: int, tid: int) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
         allowed = self._usable(_read(f"{base}/status"))
-        numbers = _stat_numbers(_read(f"{base}/stat"))
-        if allowed is None or numbers is None:
+        task = parse_task(_read(f"{base}/stat"))
+        if allowed is None or task is None:
             return
-        user, system, started, cpu = numbers
-        # A later thread of the same number has started at another time.
-        key = (tid, started)
+        key = task.key
         trace = self._traces.get(key)
         if trace is None:
             if len(self._traces) >= MAX_THREADS:
@@ -151,10 +145,10 @@ class PlacementSampler:
             trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples)
         trace.last_look = self.samples
         self._present[key] = self._clock()
-        stay = _stay_of(trace, allowed, cpu)
+        stay = _stay_of(trace, allowed, task.cpu)
         stay.looks += 1
-        stay.seen[cpu] += 1
-        stay.cpu_s = (user + system) * tick_s()
+        stay.seen[task.cpu] += 1
+        stay.cpu_s = task.cpu_ticks * tick_s()
 
     def _usable(self, status: str) -> Mask | None:
         """Return the online CPUs of the mask in a thread's status.
@@ -250,13 +244,3 @@ def _cpus(text: str) -> Mask | None:
         return parse_cpulist(text.strip()) or None
     except ValueError:
         return None
-
-
-def _stat_numbers(stat: str) -> Iterable[int] | None:
-    """Return user and system time in clock ticks, the start and the CPU last used, or None."""
-    # The command's name, field 2, may itself hold blanks and brackets.
-    fields = stat.rpartition(")")[2].split()
-    if len(fields) <= _CPU:
-        return None
-    wanted = [fields[at] for at in (_USER, _SYSTEM, _START, _CPU)]
-    return [int(text) for text in wanted] if all(text.isdecimal() for text in wanted) else None
