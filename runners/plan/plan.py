@@ -25,7 +25,10 @@ GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
 
 @dataclass(frozen=True)
 class Plan:
-    """The cases of a study on a node, in table order, and those left out with their reasons."""
+    """The cases of a study on a node, in table order, and those left out with their reasons.
+
+    `programs` has the absolute path of each program by its name.
+    """
 
     study: Study
     cases: tuple[Case, ...]
@@ -47,10 +50,6 @@ class Plan:
         if self.blocks is None:
             return runs
         return [run for run in runs if run.warmup or run.repetition in self.blocks]
-
-    def program_of(self, case: Case) -> Path:
-        """Return the absolute path of the case's program."""
-        return self.programs[case.variant.program]
 
 
 def make_plan(

@@ -286,15 +286,11 @@ class Race:
     def _has_room_for_race(self) -> bool:
         """Return whether one more block of all running cases leaves enough for a confirmation."""
         left = self.most_runs - self._samples.runs - len(self._running)
+        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
         one_s = self._samples.one_s
         confirmation_s = RESERVED_RUNS * (one_s(self.reference) + min(map(one_s, self._alive)))
         block_s = sum(map(one_s, self._running))
-        return left >= self._reserved() and self._fits(block_s + confirmation_s)
-
-    def _reserved(self) -> int:
-        """Return how many runs are reserved for the confirmation."""
-        share = ceil(CONFIRMATION_SHARE * (self.most_runs - self._first_runs))
-        return max(2 * RESERVED_RUNS, share)
+        return left >= max(2 * RESERVED_RUNS, share) and self._fits(block_s + confirmation_s)
 
     def _has_room_for(self, counts: Mapping[str, int]) -> bool:
         needed_s = sum(count * self._samples.one_s(case_id) for case_id, count in counts.items())

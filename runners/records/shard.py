@@ -106,9 +106,10 @@ class Shard:
         try:
             other_bytes = self._write(line)
         except OSError as error:
+            remedy = "raise the limit (ulimit -f)" if error.errno == errno.EFBIG else "make room"
             raise StudyError(
-                f"{self.path}: cannot write the record ({error.strerror}); "
-                f"{_remedy(error)} and start the same command again, it continues"
+                f"{self.path}: cannot write the record ({error.strerror}); {remedy} and start the "
+                "same command again, it continues"
             ) from None
         if why := self._elsewhere_reason() or _size_problem(other_bytes):
             raise StudyError(f"{self.path}: {why}")
@@ -219,10 +220,6 @@ def _size_problem(other_bytes: int) -> str:
         f"was cut by {-other_bytes} bytes while the study ran; find out by what, and start the "
         "same command again, it makes the runs again whose records are gone"
     )
-
-
-def _remedy(error: OSError) -> str:
-    return "raise the limit (ulimit -f)" if error.errno == errno.EFBIG else "make room"
 
 
 _KINDS = {

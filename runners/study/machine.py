@@ -179,7 +179,7 @@ class Machine:
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
-        return build_launch(case, plan.program_of(case), self._inherited, self.tools)
+        return build_launch(case, plan.programs[case.variant.program], self._inherited, self.tools)
 
     def programs_of(self, plan: Plan) -> StudyPrograms:
         """Return the programs of the plan's cases as they are now."""

@@ -157,7 +157,7 @@ def run(
 
 
 def launch_of(plan: Plan, case: Case) -> Any:  # noqa: ANN401
-    return build_launch(case, plan.program_of(case), {"PATH": "/usr/bin:/bin"}, {})
+    return build_launch(case, plan.programs[case.variant.program], {"PATH": "/usr/bin:/bin"}, {})
 
 
 def records(folder: Path, status: str | None = None) -> list[dict[str, Any]]:
