@@ -35,17 +35,14 @@ SCHEDULER = "scheduler"
 FEW_CPUS = 8
 # Loop schedules race on these, where their CPUs are of several kinds or all that there are.
 _WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
+_HALF = ("half-clusters-pin", "half-clusters-set")
 # Mappings to try with any thread count that fits them.
 _OF_KINDS = (
     *("pcores-pin", "cores-pin", "ecores-pin", "pcores-set", "ecores-set", "mixed-pin"),
-    *("cores-set", "pcpus-pin", "pcpus-set", "half-clusters-pin", "half-clusters-set"),
-    "compact-pin",
+    *("cores-set", "pcpus-pin", "pcpus-set", *_HALF, "compact-pin"),
 )
 _SMALL = {"ecores-set": "lpecores-set", "ecores-pin": "lpecores-pin"}
-_OF_EQUALS = (
-    *("cores-pin", "cores-set", "half-clusters-pin", "half-clusters-set"),
-    *("spread-pin", "compact-pin"),
-)
+_OF_EQUALS = ("cores-pin", "cores-set", *_HALF, "spread-pin", "compact-pin")
 
 
 @dataclass(frozen=True)
@@ -276,7 +273,7 @@ def any_threads(topology: Topology, threads: int, widest: bool = True) -> Sugges
     Under the OS scheduler, schedules race for the `widest` thread count only.
     """
     names: tuple[str, ...] = _OF_KINDS if topology.hybrid else _OF_EQUALS
-    if topology.hybrid and not has_e_cores(topology):
+    if not has_e_cores(topology):
         names = tuple(_SMALL.get(name, name) for name in names)
     scheduled = _WITH_SCHEDULES if widest else _WITH_SCHEDULES[1:]
     return Suggestion(threads, names, scheduled)
@@ -296,7 +293,7 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
     yield Suggestion(_count("mixed", topology), ("mixed-pin", "mixed-set"))
     yield Suggestion(_count("pcores", topology), ("pcores-pin", "pcores-set", "mixed-pin"))
     yield Suggestion(_count("pcpus", topology), ("pcpus-pin", "pcpus-set", "siblings-pin"))
-    yield _of_half_the_clusters(topology)
+    yield Suggestion(_count("half-clusters", topology), _HALF)
     yield Suggestion(_count(small, topology), (f"{small}-pin", f"{small}-set", "cores-pin"))
     yield Suggestion(cores // 2, ("cores-pin", "mixed-pin"))
     yield Suggestion(cores // 4, ("cores-pin", "pcores-set"))
@@ -309,16 +306,11 @@ def _of_equals(topology: Topology) -> Iterator[Suggestion]:
     everything, cores = len(topology.allowed), _count("cores", topology)
     yield Suggestion(everything, ("cores-pin", "compact-pin", "spread-pin"), _WITH_SCHEDULES)
     yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (SCHEDULER,))
-    yield _of_half_the_clusters(topology)
+    yield Suggestion(_count("half-clusters", topology), _HALF)
     yield Suggestion(cores // 2, ("cores-pin", "cores-set", "spread-pin", "compact-pin"))
     yield Suggestion(cores // 4, ("cores-pin", "spread-pin"))
     if everything <= FEW_CPUS:
         yield Suggestion(1, ("cores-pin",))
-
-
-def _of_half_the_clusters(topology: Topology) -> Suggestion:
-    threads = _count("half-clusters", topology)
-    return Suggestion(threads, ("half-clusters-pin", "half-clusters-set"))
 
 
 def _count(selection: str, topology: Topology) -> int:
