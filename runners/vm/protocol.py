@@ -30,8 +30,8 @@ SAY_LIMIT_S = 60.0
 QEMU_LIMIT_S = 60.0
 # Room for a program's kept stdout and stderr, escaped.
 MAX_BYTES = 16 * 1024 * 1024
-_MAX_COUNT = 2**62
-# The largest numbers of fields that are no mere counts.
+# The largest numbers: counts, times in seconds (300 years), and fields that are neither.
+_MAX_COUNT, _MAX_S = 2**62, 1e10
 _MOST = {
     **dict.fromkeys(("wait_status", "exec_errno"), 0xFFFF),
     **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus"), MAX_CPU),
@@ -133,12 +133,12 @@ def _decoded(kind: Any, said: Any, name: str = "") -> Any:  # noqa: ANN401 - any
     if origin in (tuple, list):
         return origin(_decoded(inside[0], each, name) for each in _is(list, said))
     if origin is Counter:
-        return Counter({_cpu(cpu): _count(looks) for cpu, looks in said.items()})
+        return Counter({_cpu(cpu): _number(int, looks) for cpu, looks in said.items()})
     if origin is dict:
         return {_is(str, key): _is(str, value) for key, value in said.items()}
     if kind is int:
-        return _count(said, _MOST.get(name, _MAX_COUNT))
-    return _seconds(said) if kind is float else _is(kind, said)
+        return _number(int, said, _MOST.get(name, _MAX_COUNT))
+    return _number(float, said, _MAX_S) if kind is float else _is(kind, said)
 
 
 def _cpu(text: str) -> int:
@@ -153,20 +153,11 @@ def _is(kind: type[_Kind], value: object) -> _Kind:
     return value
 
 
-def _count(value: object, most: int = _MAX_COUNT) -> int:
-    """Return a whole number from 0 to `most`; raises TypeError or ValueError."""
-    number = _is(int, value)
-    if not 0 <= number <= most:
-        raise ValueError(f"{shown(number)} is out of range")
-    return number
-
-
-def _seconds(value: object) -> float:
-    """Return a time of no more than 300 years; raises TypeError or ValueError."""
-    number = float(value) if type(value) is int else _is(float, value)
-    # NaN is not in the range either.
-    if not 0 <= number <= 1e10:
-        raise ValueError(f"{number} is no time")
+def _number(kind: type[_Kind], value: Any, most: float = _MAX_COUNT) -> _Kind:  # noqa: ANN401
+    """Return a number from 0 to `most`, which NaN is not; raises TypeError or ValueError."""
+    number = _is(kind, float(value) if kind is float and type(value) is int else value)
+    if not 0 <= value <= most:
+        raise ValueError(f"{shown(value)} is out of range")
     return number
 
 
