@@ -22,7 +22,6 @@ MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
 # By default a race may make a third of the runs of a study that repeats every case so often.
 RACE_REPETITIONS = 10
-BETTER = ("lower", "higher")
 # The measures that a study can ask a precision of, and their fields in a record.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
 # What cases can race for, besides a metric of their app.
@@ -62,7 +61,7 @@ class Race:
     higher: Annotated[
         bool,
         Called("better"),
-        As(Word("direction", BETTER), lambda word: word == "higher"),
+        As(Word("direction", ("lower", "higher")), lambda word: word == "higher"),
         "`lower` or `higher`; `higher` only for a metric",
         Without("`lower`"),
     ] = False

@@ -24,20 +24,13 @@ from configs.values import (
     split_words,
 )
 
-BATCH_SYSTEMS = {
-    "slurm": "Slurm, by sbatch, squeue and scancel",
-    "pbs": "OpenPBS or PBS Professional, by qsub, qstat and qdel",
-    "lsf": "IBM Spectrum LSF, by bsub, bjobs and bkill",
-    "flux": "Flux, by flux submit, flux jobs and flux cancel",
-}
+# Slurm, OpenPBS or PBS Professional, IBM Spectrum LSF, and Flux.
+BATCH_SYSTEMS = ("slurm", "pbs", "lsf", "flux")
 # Systems that need the number of CPUs as an option; the others give whole nodes as they are.
 NEED_CPUS = ("pbs", "lsf")
-# Who sets governors at a site.
-GOVERNOR_SETTERS = {
-    "pinstudy": "pinstudy writes the kernel's files, where it may",
-    "slurm": "Slurm does, by --cpu-freq",
-    "nobody": "nobody: cases run under the governor that is in force",
-}
+# Who sets governors at a site: pinstudy writes the kernel's files, Slurm takes --cpu-freq; else
+# cases run under the governor that is in force.
+GOVERNOR_SETTERS = ("pinstudy", "slurm", "nobody")
 PLACEHOLDER = "{governor}"
 
 # A batch system counts time limits in minutes, and checks them about as often.

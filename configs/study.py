@@ -27,22 +27,9 @@ from configs.repetitions import MAX_REPETITIONS, Precision, Race, RepetitionsKin
 from configs.site import ScriptWord
 from configs.values import Count, Duration, Flag, Name, Text, Word
 
-ORDERS = {
-    "randomised-blocks": "each repetition is a shuffled pass over all cases",
-    "sequential": "all repetitions of a case, then the next case",
-}
-ENGINES = {
-    "local": "on this node",
-    "vm": "in a guest on this node, whose virtual CPUs the node maps",
-    "batch": "on nodes that a batch system gives",
-}
 # How a study is spread over the nodes of a site.
 PER_NODE = "per-node"
 SPLIT = "split"
-SPREADS = {
-    PER_NODE: "the whole study on each node, to compare nodes",
-    SPLIT: "its blocks divided over interchangeable nodes",
-}
 DEFAULT_COLLECTORS = ("perf", "energy")
 # `c2c` costs one more execution of each case of an app with `c2c: true`, so it is no default.
 COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
@@ -212,7 +199,7 @@ class Vm:
 class Spread:
     """How a study is spread over the nodes of a site, unless options of `pinstudy submit` differ.
 
-    `how` is a word of SPREADS. Under per-node there is a worker for each of `nodes`, or of
+    `how` is PER_NODE or SPLIT. Under per-node there is a worker for each of `nodes`, or of
     `features`; under split there are `workers`, on nodes that have the first of `features`.
     """
 
@@ -220,7 +207,7 @@ class Spread:
     how: Annotated[
         str,
         Called("spread"),
-        Word("way to spread a study", SPREADS),
+        Word("way to spread a study", (PER_NODE, SPLIT)),
         "`per-node`: the whole study on each node; `split`: its blocks divided over nodes",
     ] = PER_NODE
     nodes: Annotated[
@@ -327,7 +314,7 @@ class Study:
     ] = ()
     engine: Annotated[
         str,
-        Word("engine", ENGINES),
+        Word("engine", ("local", "vm", "batch")),
         "`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch "
         "system gives ([batch.md](batch.md))",
     ] = "local"
@@ -363,9 +350,12 @@ class Study:
         Count("how many runs of a case are not counted", 0, 1000),
         "runs of each case before, recorded but not averaged; in a race of the first case alone",
     ] = 1
-    order: Annotated[str, Word("order", ORDERS), "`randomised-blocks` or `sequential`"] = (
-        "randomised-blocks"
-    )
+    order: Annotated[
+        str,
+        Word("order", ("randomised-blocks", "sequential")),
+        "`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all "
+        "repetitions of a case, then the next case",
+    ] = "randomised-blocks"
     seed: Annotated[int, Count("a seed", 0, 2**32 - 1), "of the shuffle"] = 1
     wait_policies: Annotated[
         tuple[str, ...],
