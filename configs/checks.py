@@ -60,6 +60,8 @@ class Resolver:
         self.data = data
         self.shelf = shelf
         self.keys = keys
+        # None when the file names an unknown one.
+        self.engine = data.get("engine", None if "engine" in keys else Study.engine)
         self.mistakes: Mistakes = []
         self.elsewhere: list[Problem] = []
 
@@ -68,14 +70,14 @@ class Resolver:
         choices = self._choices()
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
-        conditions = [len(self.data.get(key, "1")) for key in ("wait_policies", "governors")]
         rows = sum(
-            _count_tables(choice)
-            * len(mappings if choice.mappings is None else choice.mappings)
-            * (len(vcpu_mappings) if self._engine() == "vm" else 1)
+            _count_tables(choice) * len(mappings if choice.mappings is None else choice.mappings)
             for choice in choices
         )
-        cases = rows * prod(conditions)
+        guests = len(vcpu_mappings) if self.engine == "vm" else 1
+        policies = self.data.get("wait_policies", Study.wait_policies)
+        governors = self.data.get("governors", Study.governors)
+        cases = rows * guests * len(policies) * len(governors)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
@@ -90,7 +92,7 @@ class Resolver:
         if not isinstance(found, Repetitions):
             return 1
         if found.race:
-            self.mistakes += _race_mistakes(found.race, choices, self.data, self._engine())
+            self.mistakes += _race_mistakes(found.race, choices, self.data, self.engine)
             # Its runs are known when it is over.
             return RACE_REPETITIONS
         measures = found.precision.of if found.precision else ()
@@ -104,7 +106,7 @@ class Resolver:
     def _vcpu_mappings(self) -> tuple[Mapping, ...]:
         """Return the mappings of the guest's CPUs; none unless the engine is vm."""
         self._check_engine()
-        if self._engine() != "vm":
+        if self.engine != "vm":
             return ()
         if "latency" in self.data:
             self._mistake(("latency",), "latency is measured on the node, and engine is vm")
@@ -120,7 +122,7 @@ class Resolver:
 
     def _check_engine(self) -> None:
         """Refuse a missing key that the engine requires, and a key of another engine."""
-        engine = self._engine()
+        engine = self.engine
         for key, (of, what, example) in _OF_AN_ENGINE.items():
             if engine == of and key not in self.keys:
                 self._mistake(("engine",), f"engine {engine} needs the key {key!r}{example}")
@@ -128,17 +130,13 @@ class Resolver:
                 instead = "beside it" if engine == "local" else f"instead of {engine}"
                 self._mistake((key,), f"{key!r} is for {what}: write engine: {of} {instead}")
 
-    def _engine(self) -> str | None:
-        """Return the engine, or None when the file names an unknown one."""
-        return self.data.get("engine", None if "engine" in self.keys else Study.engine)
-
     def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
         """Return the mappings of all choices that have none of their own.
 
         The default is the scheduler's, which is the usual one in a guest.
         """
         shared = [choice for choice in choices if choice.mappings is None]
-        if self._engine() in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
+        if self.engine in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
             self._mistake((), "'mappings' is missing; expected the names of mappings")
         if choices and not shared and "mappings" in self.keys:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
@@ -167,7 +165,7 @@ class Resolver:
             if len(rows) + _count_tables(choice) > MAX_CASES:
                 # So many cases are a mistake by themselves, and their rows would fill the memory.
                 continue
-            again = rows & (new := set(_rows(choice)))
+            again = rows & (new := set(product([app.name], *_table_parts(choice))))
             if again:
                 what = " ".join(str(part) for part in min(again, key=str) if part)
                 self._mistake(path, f"asks again for what an entry before it asks for: {what}")
@@ -176,7 +174,7 @@ class Resolver:
 
     def _check_check(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse a check by a command for a program that runs in a guest."""
-        if app.check.command and self._engine() == "vm":
+        if app.check.command and self.engine == "vm":
             written_out: Path = ("check", "command") if isinstance(entry["app"], App) else ()
             self._mistake(
                 (*path, *written_out),
@@ -191,10 +189,8 @@ class Resolver:
             if variant.runtime == "none" and max(threads, default=1) > 1:
                 self._mistake(
                     (*path, "threads"),
-                    (
-                        f"variant {variant.name!r} runs one thread; ask for it in an entry of its "
-                        "own, with threads 1"
-                    ),
+                    f"variant {variant.name!r} runs one thread; ask for it in an entry of its "
+                    "own, with threads 1",
                 )
         for index, schedule in enumerate(entry.get("schedules", ())):
             problem = schedule_problem(app, schedule) if schedule else None
@@ -260,17 +256,15 @@ class Resolver:
         return None
 
 
-def _rows(choice: AppChoice) -> Iterator[tuple[object, ...]]:
-    """Yield what distinguishes the tables of a choice."""
+def _table_parts(choice: AppChoice) -> tuple[Sequence[object], ...]:
+    """Return what distinguishes the tables of an app under one wait policy."""
     variants = [variant.name for variant in choice.variants]
     sizes = [size.name for size in choice.sizes]
-    return product([choice.app.name], variants, sizes, choice.threads, choice.schedules or [""])
+    return variants, sizes, choice.threads, choice.schedules or [""]
 
 
 def _count_tables(choice: AppChoice) -> int:
-    """Return how many tables a choice has under one wait policy."""
-    parts = (choice.variants, choice.sizes, choice.threads, choice.schedules or [""])
-    return prod(map(len, parts))
+    return prod(map(len, _table_parts(choice)))
 
 
 def _race_mistakes(
@@ -297,13 +291,13 @@ def _race_mistakes(
 def _of_problem(of: str, app: App) -> str | None:
     """Return why an app's cases cannot race for `of`, or None."""
     metrics = [metric.name for metric in app.metrics]
+    if of not in (*RACE_OF, *metrics):
+        return unknown_word("measure", of, [*RACE_OF, *metrics], f" to app {app.name!r}")
     if of in RACE_OF and of in metrics:
         return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
     if of in RACE_OF and app.fixed_time:
         return f"app {app.name!r} runs as long as it is told; name one of its metrics"
-    if of in RACE_OF or of in metrics:
-        return None
-    return unknown_word("measure", of, [*RACE_OF, *metrics], f" to app {app.name!r}")
+    return None
 
 
 def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[tuple[Path, str]]:
