@@ -25,7 +25,8 @@ from base.text import shown, unknown_word
 
 # A path such as `("apps", 0, "threads")` leads from a table to one of its values.
 Path = tuple[str | int, ...]
-Mistakes = list[tuple[Path, str]]
+Mistake = tuple[Path, str]
+Mistakes = list[Mistake]
 
 MAX_ITEMS = 1000
 # A table with more unknown keys belongs to another kind of file; a longer list does not help.
@@ -34,8 +35,6 @@ MAX_UNKNOWN_KEYS = 50
 # Names become parts of file names and columns of tables.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 NAME_RULE = "letters, digits and . _ + - only, at most 64, the first a letter or digit"
-
-_NOT_THERE = object()
 
 
 class AtKey(str):
@@ -48,7 +47,7 @@ class InvalidError(ValueError):
     For each wrong item of a list `valid` has None, so that the other items keep their index.
     """
 
-    def __init__(self, mistakes: str | Iterable[tuple[Path, str]], valid: object = None) -> None:
+    def __init__(self, mistakes: str | Iterable[Mistake], valid: object = None) -> None:
         self.mistakes: Mistakes = [((), mistakes)] if isinstance(mistakes, str) else list(mistakes)
         self.valid = valid
         super().__init__(self.message)
@@ -96,7 +95,8 @@ class Without:
 class Key:
     """A key of a table: its name, the field that takes it, and what it means.
 
-    `default` is MISSING for a required key; `without` is empty where the default says enough.
+    `default` is MISSING for a required key. `meaning` may be empty where the kind says enough, and
+    `without` where the default does.
     """
 
     name: str
@@ -112,10 +112,10 @@ class Key:
         return self.default is MISSING
 
     def find(self, table: dict[str, Any]) -> tuple[Path, Any]:
-        """Return the path to the key's value and the value, `_NOT_THERE` where there is none."""
+        """Return the path to the key's value and the value, MISSING where there is none."""
         if isinstance(self.kind, Beside):
-            return (), self.kind.part_of(table) or _NOT_THERE
-        return (self.name,), table.get(self.name, _NOT_THERE)
+            return (), self.kind.part_of(table) or MISSING
+        return (self.name,), table.get(self.name, MISSING)
 
 
 @cache
@@ -178,7 +178,7 @@ class Table(Kind):
         values, mistakes = dict(known), []
         for key in keys:
             path, plain = key.find(value)
-            if plain is _NOT_THERE:
+            if plain is MISSING:
                 if key.required:
                     mistakes.append((path, _lack(key, "missing")))
                 continue

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from base.structure import ByName, Called, InvalidError, Listed, OneOrMore, Path, Table, Without
+from base.structure import ByName, Called, InvalidError, Listed, Mistake, OneOrMore, Table, Without
 from base.text import nearest, shown, unknown_word
 from configs.values import (
     Arguments,
@@ -138,7 +138,7 @@ class Check:
     ] = ()
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse a command that names no program."""
         command = values.get("command")
         if command is not None and not (command and command[0]):
@@ -161,7 +161,7 @@ class OwnPlacement:
     ] = ()
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse arguments without `{cpus}`, the place of the CPUs."""
         for key, arguments in values.items():
             if not any("{cpus}" in argument for argument in arguments):
@@ -259,7 +259,7 @@ class App:
     source: bytes = field(default=b"", repr=False, compare=False)
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse arguments, schedules and expected metrics that do not fit the app's own tables."""
         if SIZE_PLACE not in values.get("arguments", App.arguments):
             yield ("arguments",), "has no {size}, the place of the size's arguments"

@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, Protocol, TypeVar
 
 from base.errors import ConfigError, Problem, UserError
-from base.structure import Mistakes, Path
+from base.structure import Mistake, Mistakes, Path
 from base.text import shown, unknown_word
 from configs.app import App, schedule_problem
 from configs.mapping import Mapping, never_pins_problem
@@ -269,7 +269,7 @@ def _count_tables(choice: AppChoice) -> int:
 
 def _race_mistakes(
     race: Race, choices: Sequence[AppChoice], data: dict[str, Any], engine: str | None
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[Mistake]:
     """Yield (path in the study's file, message) of each mistake.
 
     `data` are the study's valid fields; `engine` is None where the file names an unknown one.
@@ -300,7 +300,7 @@ def _of_problem(of: str, app: App) -> str | None:
     return None
 
 
-def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[tuple[Path, str]]:
+def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[Mistake]:
     """Yield a mistake if cases do different work, or print no metric to race for."""
     works = {(choice.app.name, size.name): size for choice in choices for size in choice.sizes}
     if len(works) > 1:

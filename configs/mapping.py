@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from base.structure import Listed, Path, Table
+from base.structure import Listed, Mistake, Table
 from configs.values import Name, Text, Word
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
@@ -76,7 +76,7 @@ class Mapping:
     summary: Annotated[str, Text("a summary"), "one line for people"] = ""
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse what no mechanism can express."""
         selection, binding = values.get("selection"), values.get("binding")
         mechanism = values.get("mechanism")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from base.structure import As, Called, Either, OneOrMore, Path, Table, Without
+from base.structure import As, Called, Either, Mistake, OneOrMore, Table, Without
 from base.text import shown
 from configs.values import Count, Duration, Name, Percentage, Word
 
@@ -116,14 +116,12 @@ class Until:
 class UntilPrecise:
     """Repetitions until a precision is reached."""
 
-    min: Annotated[
-        int, Count("the fewest repetitions", MIN_REPETITIONS, MAX_REPETITIONS), "the fewest"
-    ]
-    max: Annotated[int, Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS), "the most"]
+    min: Annotated[int, Count("the fewest repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
+    max: Annotated[int, Count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS)]
     until: Annotated[Until, Table(Until, "a table with the key ci_half_width"), "what ends them"]
 
     @staticmethod
-    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse a `min` above `max`."""
         least, most = values.get("min"), values.get("max")
         if least is not None and most is not None and least > most:

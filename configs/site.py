@@ -11,7 +11,17 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from base.structure import As, Beside, Called, Either, InvalidError, OneOrMore, Path, Table, Without
+from base.structure import (
+    As,
+    Beside,
+    Called,
+    Either,
+    InvalidError,
+    Mistake,
+    OneOrMore,
+    Table,
+    Without,
+)
 from base.text import shown
 from configs.values import (
     Arguments,
@@ -100,7 +110,7 @@ class GovernorRule:
     ] = ()
 
     @staticmethod
-    def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[tuple[Path, str]]:
+    def contradictions(_: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
         """Refuse a table without the command that sets a governor."""
         if "set" not in given:
             yield ("set",), "'set' is missing; expected the command that sets a governor"
@@ -194,9 +204,7 @@ class Queue:
     ] = None
 
     @staticmethod
-    def contradictions(
-        values: dict[str, Any], given: Collection[str]
-    ) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
         """Refuse a missing `cpus` where the batch system needs it."""
         system = values.get("system")
         if system in NEED_CPUS and "cpus" not in given:

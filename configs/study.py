@@ -15,8 +15,8 @@ from base.structure import (
     Either,
     InvalidError,
     Kind,
+    Mistake,
     OneOrMore,
-    Path,
     Table,
     Without,
 )
@@ -152,7 +152,6 @@ class TemperatureGate:
         float,
         Called("limit"),
         Duration("the longest wait before a run, such as 2 min"),
-        "the longest wait before a run",
     ]
 
 
@@ -171,27 +170,17 @@ class Baseline:
         float,
         Called("duration"),
         _idle_time("how long the node is left idle, from 100 ms to 10 min, such as 10 s"),
-        "how long the node is left idle",
     ]
-    every: Annotated[
-        int | None,
-        Count("after how many runs it is repeated", 1, 100000),
-        "after how many runs it is repeated",
-    ] = None
+    every: Annotated[int | None, Count("after how many runs it is repeated", 1, 100000)] = None
 
 
 @dataclass(frozen=True)
 class Vm:
     """The guest that cases run in; cases with the same mapping of its CPUs share one boot."""
 
-    cpus: Annotated[
-        int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS), "its virtual CPUs"
-    ]
+    cpus: Annotated[int, Count("how many virtual CPUs the guest has", 1, MAX_VCPUS)]
     memory_mib: Annotated[
-        int,
-        Called("memory"),
-        Memory("an amount of memory, such as 512 MiB or 16 GiB"),
-        "its memory",
+        int, Called("memory"), Memory("an amount of memory, such as 512 MiB or 16 GiB")
     ]
 
 
@@ -203,7 +192,7 @@ class Spread:
     `features`; under split there are `workers`, on nodes that have the first of `features`.
     """
 
-    site: Annotated[str, Text("the name or file of a site"), "name or file of a site"]
+    site: Annotated[str, Text("the name or file of a site")]
     how: Annotated[
         str,
         Called("spread"),
@@ -222,13 +211,10 @@ class Spread:
         int | None,
         # A worker without a repetition would have nothing to do.
         Count("how many nodes share the study", 1, MAX_REPETITIONS),
-        "how many nodes share the study",
     ] = None
 
     @staticmethod
-    def contradictions(
-        values: dict[str, Any], given: Collection[str]
-    ) -> Iterator[tuple[Path, str]]:
+    def contradictions(values: dict[str, Any], given: Collection[str]) -> Iterator[Mistake]:
         """Refuse keys that the way to spread the study does not use."""
         how = values.get("how", None if "spread" in given else Spread.how)
         if how == SPLIT and "nodes" in given:
@@ -259,13 +245,9 @@ class AppChoice:
         Either(Text("the name or file of an app"), Table(App, "an app, written out")),
         "name or file of an app, or the app itself",
     ]
-    variants: Annotated[
-        tuple[Variant, ...], OneOrMore(Text("the name of a variant")), "names of its variants"
-    ]
-    sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size")), "names of its sizes"]
-    threads: Annotated[
-        tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS)), "thread counts"
-    ]
+    variants: Annotated[tuple[Variant, ...], OneOrMore(Text("the name of a variant"))]
+    sizes: Annotated[tuple[Size, ...], OneOrMore(Text("the name of a size"))]
+    threads: Annotated[tuple[int, ...], OneOrMore(Count("a thread count", 1, MAX_THREADS))]
     schedules: Annotated[
         tuple[str, ...], OneOrMore(Schedule()), "values of OMP_SCHEDULE, where its loops take one"
     ] = ()

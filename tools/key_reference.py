@@ -109,8 +109,7 @@ def _schema(kind: Kind) -> dict[str, Any]:
 def _schema_of_table(table: Table, keys: Sequence[Key]) -> dict[str, Any]:
     properties = {}
     for key in keys:
-        description = {"description": key.meaning} if key.meaning else {}
-        properties[key.name] = _schema(key.kind) | description
+        properties[key.name] = _schema(key.kind) | {"description": key.meaning or key.kind.expected}
     return {
         "title": table.declared.__name__,
         "type": "object",
